@@ -1,7 +1,6 @@
 /** The public list of `folkmoot/api`: a network served over HTTP and WebSocket. */
 
 export { closeCodes, socketPath, topics } from './contract/channels.js';
-export type { ClusterShown } from './contract/cluster.js';
 export type {
   ClockShown,
   Control,
@@ -19,10 +18,9 @@ export {
   type Profile,
   perMinute,
 } from './contract/limit-table.js';
-export type { DivergenceShown, ProofShown } from './contract/proof.js';
 export type { Decided, Factor, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
-export type { Exchange } from './http/observe.js';
-export { browserOrigin } from './http/request/origins.js';
-export { servedName } from './http/request/served-names.js';
+export type { ClusterShown, DivergenceShown, ProofShown } from './contract/server.js';
+export { browserOrigin, servedName } from './http/head-checks.js';
+export type { Exchange } from './http/response.js';
 export { type Server, type ServerOptions, startServer } from './server.js';
-export type { ExchangeLimits } from './transport/exchange-limits.js';
+export type { ExchangeLimits } from './transport/transport.js';

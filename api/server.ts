@@ -1,25 +1,21 @@
 /** A server: a network, an application over it, and whichever transport carries them. */
 import { isIP } from 'node:net';
-import {
-  formatInstant,
-  type History,
-  type KeyPair,
-  type ServedNetwork,
-} from '../engine/internal.js';
-import type { ClusterShown } from './contract/cluster.js';
+import type { KeyPair } from '../engine/crypto/keys.js';
+import type { History } from '../engine/history/history.js';
+import type { ServedNetwork } from '../engine/node/kept-network.js';
+import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
-import type { ProofShown } from './contract/proof.js';
 import type { KnownRun } from './contract/run.js';
-import type { ScenarioShown } from './contract/shown.js';
+import type { ClusterShown, ProofShown } from './contract/server.js';
+import type { ScenarioShown } from './contract/views.js';
 import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
 import { newToken } from './http/control.js';
-import type { Exchange } from './http/observe.js';
-import { type Chosen, chooseTransport, urlOf } from './transport/choose.js';
-import type { ExchangeLimits } from './transport/exchange-limits.js';
-import type { FrontsFigures, Listening } from './transport/transport.js';
-import { uwsTransport } from './transport/uws.js';
+import type { Exchange } from './http/response.js';
+import { type ChosenTransport, chooseTransport, formatUrl } from './transport/create-transport.js';
+import type { ExchangeLimits, FrontsFigures, Listening } from './transport/transport.js';
+import { uwsTransport } from './transport/uws-transport.js';
 
 /** What a server serves, where, and with which limits. */
 export interface ServerOptions {
@@ -170,7 +166,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });
-  const url = urlOf(host, listening.port);
+  const url = formatUrl(host, listening.port);
   return {
     url,
     page: ui ? `${url}/ui/${control.can.length > 0 ? `#token=${token}` : ''}` : null,
@@ -205,7 +201,7 @@ const uncontrolled = (now: () => number): Control => ({
 });
 
 /** What carries it, and what is known of the processes that do, where there are some. */
-interface Carrier extends Chosen {
+interface Carrier extends ChosenTransport {
   fronts?: () => FrontsFigures;
 }
 

@@ -3,7 +3,7 @@
  * and a bare `publish`, which is the most that a server on this library can reach.
  */
 import type { us_listen_socket, us_socket } from 'uWebSockets.js';
-import { answerParent } from './servers/forked.js';
+import { answerParent } from './servers/child-server.js';
 
 const uws = await import('uWebSockets.js');
 

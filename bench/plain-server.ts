@@ -6,11 +6,14 @@
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import fastify, { type FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
+import fastify from 'fastify';
 import { open } from 'lmdb';
-import { GENESIS_HASH, requestSchemas, type Static, Type } from '../engine/internal.js';
+import { type Static, Type } from '../engine/protocol/bundled/typebox.js';
+import { GENESIS_HASH } from '../engine/protocol/schema/primitives.js';
+import { requestSchemas } from '../engine/protocol/schema/request.js';
 import { agentId, blockHash, proposalInput, voteInput } from '../engine/protocol/signing.js';
-import { answerParent } from './servers/forked.js';
+import { answerParent } from './servers/child-server.js';
 
 const [path = '', networkId = ''] = process.argv.slice(2);
 

@@ -3,22 +3,18 @@
  * loop by CPU time: other programs on the machine do not count. No other thread works meanwhile.
  */
 import { startServer } from '../api/index.js';
-import {
-  composeProposal,
-  composeStatus,
-  composeVote,
-  createVerifier,
-  formatInstant,
-  Network,
-  type SignedRequest,
-} from '../engine/internal.js';
+import { createVerifier } from '../engine/crypto/create-verifier.js';
+import { Network } from '../engine/node/network.js';
+import { composeProposal, composeStatus, composeVote } from '../engine/protocol/compose.js';
+import type { SignedRequest } from '../engine/protocol/schema/entry.js';
+import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import { agentId } from '../engine/protocol/signing.js';
-import { signatoryOf } from '../sim/agents/keys.js';
+import { deriveSignatory } from '../sim/agents/port.js';
 
 /** What its parent asks: an entry that is committed, or what was measured since the last time. */
 export type Question = 'commit' | 'measured';
 /** The longest turn and all turns since then. */
-export interface Measured {
+export interface TurnTimes {
   longestMs: number;
   totalMs: number;
 }
@@ -27,7 +23,7 @@ const [path = '', seed = '', agents = ''] = process.argv.slice(2);
 
 const verifier = createVerifier('inline');
 const network = await Network.open({ path, genesis: { network_id: 'folkmoot-sim' }, verifier });
-const by = Array.from({ length: Number(agents) }, (_, ordinal) => signatoryOf(seed, ordinal));
+const by = Array.from({ length: Number(agents) }, (_, ordinal) => deriveSignatory(seed, ordinal));
 
 /** Engine time goes on from the end of the log. */
 const now = () => formatInstant(Math.max(Date.now(), network.read.position.at));
@@ -64,7 +60,7 @@ async function openBlock(): Promise<void> {
 await openBlock();
 const server = await startServer({ network, limits: 'off', version: 'bench', transport: 'node' });
 
-let measured: Measured = { longestMs: 0, totalMs: 0 };
+let measured: TurnTimes = { longestMs: 0, totalMs: 0 };
 let last = process.cpuUsage();
 function turn(): void {
   const usage = process.cpuUsage();

@@ -1,11 +1,16 @@
-/** Measures cases round by round; what was measured in several rounds comes out as medians. */
-import type { Case, Round, Size } from './case.js';
-import { machine } from './machine.js';
-import { median } from './raw/measure.js';
-import { rawVerifications } from './raw/raw.js';
-import type { BenchResult, Row } from './result.js';
+/**
+ * Measures cases round by round. Figures that several rounds measured come out as medians, and the
+ * machine is named beside them: without it they cannot be compared.
+ */
 
-export interface BenchOptions {
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { BenchResult, Case, Round, Row, Size } from './case.js';
+import { median, rawVerifications } from './raw/raw.js';
+
+interface BenchOptions {
   cases: readonly Case[];
   size: Size;
   seed: string;
@@ -13,7 +18,7 @@ export interface BenchOptions {
   progress(line: string): void;
 }
 
-export const rounds: Record<Size, number> = { small: 3, large: 5 };
+const rounds: Record<Size, number> = { small: 3, large: 5 };
 
 type Measured = BenchResult['cases'][number];
 
@@ -101,4 +106,28 @@ function added(one: number[], other: number[]): number[] {
 function tierOf({ case: of, name, per_s, of_r }: Measured): BenchResult['tiers'] {
   if (of !== 'tiers' || per_s === undefined || of_r === undefined) return [];
   return [{ name, per_s, of_r }];
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+function machine() {
+  const all = cpus();
+  const cpu = all[0]?.model.trim() ?? 'unknown';
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  return {
+    machine: `${all.length} x ${cpu}, ${gigabytes} GiB, ${type()} ${release()}`,
+    cpu,
+    node: process.version,
+    commit: commit(),
+  };
+}
+
+function commit(): string {
+  if (!existsSync(`${root}.git`)) return 'unknown';
+  const args = ['-C', root, 'rev-parse', '--short', 'HEAD'];
+  try {
+    return execFileSync('git', args, { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return 'unknown';
+  }
 }

@@ -1,25 +1,26 @@
 /**
- * One network that several nodes keep, as a server has it. The order of requests comes from
- * without; each node applies all of it, and so all are the same. A node dies, and nothing that
- * anybody was told is lost: it stands in the order, and the other nodes have it.
+ * A network that several nodes keep, as a server sees it, and its founding. The order of requests
+ * comes from outside; each node applies all of it, so all nodes hold the same state. When a node
+ * dies, no acknowledged entry is lost: the order has it, and so do the other nodes.
  */
+
+import { randomUUID } from 'node:crypto';
+import type { Admitted } from '../engine/admit/admit.js';
+import type { Verified } from '../engine/admit/verify.js';
+import type { Outcome } from '../engine/core/state.js';
+import type { ServedNetwork, Spent } from '../engine/node/kept-network.js';
+import { Network } from '../engine/node/network.js';
 import {
-  type Admitted,
   type Applied,
+  completeGenesis,
   endProcess,
-  Network,
+  type GenesisOptions,
   type NetworkOptions,
-  type OrderMark,
-  type Outcome,
-  type Refusal,
-  type ServedNetwork,
-  type Spent,
-  type StoreMeta,
-  type Verified,
-} from '../engine/internal.js';
-import { foundedWith } from './founding.js';
+} from '../engine/node/open-store.js';
+import type { Refusal } from '../engine/protocol/schema/reason.js';
+import { type OrderMark, StoreError, type StoreMeta } from '../engine/store/store.js';
+import { type ClusterStatus, StatusReader } from './node/follower.js';
 import { ClusterNode, type NodeOptions } from './node/node.js';
-import { type ClusterStatus, Outlook } from './node/outlook.js';
 import { type Founding, type Order, OrderError } from './order/order.js';
 
 /** What a node of a network is opened with. */
@@ -30,14 +31,14 @@ export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'>
      * Resolves when the folder has what the order does not keep any more, which nobody has open
      * meanwhile. Without it, or in memory, a node that needs that ends.
      */
-    catchUp?: (behind: Behind) => Promise<void>;
+    catchUp?: (behind: LaggingNode) => Promise<void>;
   };
 
 /** A node that needs what the order does not keep any more. */
-export interface Behind {
+export interface LaggingNode {
   folder: string;
   /** Where its own log ends. */
-  own: StoreMeta & { order: OrderMark };
+  position: StoreMeta & { order: OrderMark };
   founding: Founding;
 }
 
@@ -45,12 +46,12 @@ export class ClusterNetwork implements ServedNetwork {
   /** The network as it is here, for reading: whatever changes it must come by the order. */
   readonly inner: Network;
   readonly #node: ClusterNode;
-  readonly #outlook: Outlook;
+  readonly #outlook: StatusReader;
 
   private constructor(inner: Network, node: ClusterNode, order: Order) {
     this.inner = inner;
     this.#node = node;
-    this.#outlook = new Outlook({
+    this.#outlook = new StatusReader({
       order,
       card: () => node.card(),
       alive: () => node.alive(),
@@ -79,7 +80,7 @@ export class ClusterNetwork implements ServedNetwork {
   static async #begin(
     options: ClusterOptions,
     founding: Founding,
-  ): Promise<ClusterNetwork | Behind> {
+  ): Promise<ClusterNetwork | LaggingNode> {
     const { wall = Date.now, onFatal = endProcess, catchUp } = options;
     const { log, epoch, at, genesis } = founding;
     const clock = { time: at };
@@ -115,7 +116,7 @@ export class ClusterNetwork implements ServedNetwork {
     }
     await inner.close();
     const { order, ...end } = inner.read.position;
-    return { folder: inner.folder!, own: { ...end, order: order! }, founding };
+    return { folder: inner.folder!, position: { ...end, order: order! }, founding };
   }
 
   get genesis() {
@@ -217,7 +218,7 @@ export class ClusterNetwork implements ServedNetwork {
   };
 
   /** All nodes of the network, as this one sees them. */
-  status = (): Promise<ClusterStatus> => this.#outlook.shown();
+  status = (): Promise<ClusterStatus> => this.#outlook.read();
 
   /** Where clients find this node: its card tells. */
   listensAt(url: string): void {
@@ -234,4 +235,27 @@ export class ClusterNetwork implements ServedNetwork {
     this.#node.close();
     return this.inner.close();
   }
+}
+
+/**
+ * What the network was begun with, which is what is asked for where nobody has begun it.
+ *
+ * @throws {StoreError} `OTHER_NETWORK` when it was begun with another parameter than is asked for.
+ * @throws {TypeError} when one is out of bounds.
+ */
+async function foundedWith(
+  order: Pick<Order, 'found'>,
+  asked: GenesisOptions,
+  at: number,
+): Promise<Founding> {
+  const genesis = completeGenesis(asked);
+  const founding = await order.found({ log: randomUUID(), epoch: randomUUID(), at, genesis });
+  const begun = Object.entries(founding.genesis);
+  for (const [name, value] of begun) {
+    const wanted = asked[name as keyof GenesisOptions];
+    if (wanted === undefined || wanted === value) continue;
+    const was = `the network was begun with ${name} ${value}, not ${wanted}`;
+    throw new StoreError('OTHER_NETWORK', `${was}; parameters are fixed at genesis`);
+  }
+  return founding;
 }

@@ -1,9 +1,9 @@
 /**
- * The public list of `folkmoot`: what a program that embeds a network may use. Our own floors enter
- * by `internal.ts`; what tests take hold of is in `folkmoot/testing`.
+ * The public API of `folkmoot`, for programs that embed a network. `folkmoot/testing` exports the
+ * hooks that tests need.
  */
-export type { Admitted } from './admit/index.js';
-export type { Verified } from './admit/verify.js';
+export type { Admitted } from './admit/admit.js';
+export type { Verification, Verified } from './admit/verify.js';
 export { type CertifyOptions, certify } from './certificate/certify.js';
 export {
   type CertificateHolds,
@@ -15,22 +15,20 @@ export {
 export type { CertificateClaim, ChainDigests } from './certificate/format.js';
 export type { CertifiedGenesis, CertifiedProposal } from './certificate/requests.js';
 export type { SpanDigests, TrustedDigest } from './certificate/statement.js';
-export type { Outcome } from './core/index.js';
+export type { Outcome } from './core/state.js';
 export {
   createVerifier,
-  generateKeyPair,
-  type KeyPair,
-  keyPairFromSeed,
-  sign,
-  type Verifier,
-  VerifierBusy,
   type VerifierKind,
   type VerifierOptions,
+} from './crypto/create-verifier.js';
+export { generateKeyPair, type KeyPair, keyPairFromSeed, sign, signatory } from './crypto/keys.js';
+export {
+  type Verifier,
+  VerifierBusy,
   type VerifierStats,
   type VerifyJob,
-} from './crypto/index.js';
-export { signatory } from './crypto/signatory.js';
-export type { CheckpointStats } from './history/folder.js';
+} from './crypto/verifier.js';
+export type { CheckpointStats } from './history/history.js';
 export { History, type HistoryOptions, type HistoryWork, type Moment } from './history/history.js';
 export type { ArchiveOptions } from './node/archiver.js';
 export {
@@ -41,12 +39,10 @@ export {
   virtualClock,
 } from './node/clock.js';
 export type { EncodedEvent, PublishedEvent } from './node/encode.js';
-export { KeptNetwork, type KeptOptions } from './node/kept/kept-network.js';
-export type { ServedNetwork } from './node/kept/served.js';
+export type { ServedNetwork } from './node/kept-network.js';
+export { KeptNetwork, type KeptOptions } from './node/kept-network.js';
 export { Network } from './node/network.js';
-export type { Applied, NetworkOptions } from './node/network-options.js';
-export type { GenesisOptions } from './node/open-store.js';
-export type { Verification } from './node/verification.js';
+export type { Applied, GenesisOptions, NetworkOptions } from './node/open-store.js';
 export type { Views } from './node/views.js';
 export { canonical } from './protocol/canonical.js';
 export {
@@ -71,86 +67,91 @@ export {
   type VoteFields,
 } from './protocol/compose.js';
 export { limits } from './protocol/limits.js';
+export type {
+  AllianceLeaveCommand,
+  AllianceProposeCommand,
+  AllianceRespondCommand,
+  Command,
+  CommandKind,
+  CommandOf,
+  DiscussCommand,
+  MemeCommand,
+  ProposeCommand,
+  ProposedTransaction,
+  RegisterCommand,
+  StatusCommand,
+  VoteCommand,
+} from './protocol/schema/command.js';
 export {
-  type AgentList,
-  type AgentView,
-  type AllianceLeaveCommand,
-  type AllianceProposeCommand,
-  type AllianceRespondCommand,
-  type AllianceStatus,
-  type Answer,
-  type AnswerOf,
-  type BlockStatus,
-  type BlockView,
-  type Capability,
   type Carriage,
-  type Command,
-  type CommandKind,
-  type CommandOf,
   carriage,
-  type Decision,
-  type DiscussCommand,
-  type Emitted,
   type Entry,
   type EntryKind,
-  type ErrorCode,
+  type SignedRequest,
+  targetOf,
+} from './protocol/schema/entry.js';
+export {
+  type Emitted,
   type Event,
   type EventData,
   type EventType,
   eventTopics,
-  formatInstant,
-  GENESIS_HASH,
+} from './protocol/schema/event.js';
+export {
   type Genesis,
   genesisDefaults,
-  type MemeCommand,
-  type MemeType,
-  type NetworkState,
   type Policy,
-  type ProposeCommand,
-  type ProposedTransaction,
   policies,
-  type Reason,
+  type Weights,
+  weightings,
+} from './protocol/schema/genesis.js';
+export {
+  type AllianceStatus,
+  type BlockStatus,
+  type Capability,
+  type Decision,
+  formatInstant,
+  GENESIS_HASH,
+  type MemeType,
+  type Role,
+  type Sentiment,
+  type Status,
+} from './protocol/schema/primitives.js';
+export { type ErrorCode, type Reason, type Refusal, reasons } from './protocol/schema/reason.js';
+export {
   type RecordKey,
   type RecordOf,
-  type Refusal,
-  type RegisterCommand,
-  type ReputationView,
-  type Role,
-  reasons,
   SCHEMA_VERSION,
-  type Sentiment,
-  type SignedRequest,
   type Standing,
   type StandingField,
-  type Status,
-  type StatusCommand,
   standingOf,
   type Table,
   tables,
-  targetOf,
-  type VoteCommand,
-  type Weights,
-  weightings,
-} from './protocol/schema/index.js';
+} from './protocol/schema/record.js';
+export type {
+  AgentList,
+  AgentView,
+  Answer,
+  AnswerOf,
+  BlockView,
+  NetworkState,
+  ReputationView,
+} from './protocol/schema/view.js';
 export { isDuration, parseInstant } from './protocol/time.js';
+export { fileLines, storedLines } from './replay/lines.js';
 export {
   type Divergence,
-  fileLines,
   type LogLine,
   type PrintedLine,
   printLine,
   type ReplayedStep,
-  type ReplayOptions,
-  type ReplayResult,
-  replay,
-  storedLines,
-} from './replay/index.js';
+} from './replay/recompute.js';
+export { type ReplayOptions, type ReplayResult, replay } from './replay/replay.js';
+export { type LmdbStoreOptions, openLmdbStore } from './store/lmdb.js';
+export { ArchiveError } from './store/segment.js';
 export {
-  ArchiveError,
   type Batch,
-  type LmdbStoreOptions,
   type OrderMark,
-  openLmdbStore,
   type RangeOptions,
   type RecordChange,
   type Segment,
@@ -159,4 +160,4 @@ export {
   StoreError,
   type StoreErrorCode,
   type StoreMeta,
-} from './store/index.js';
+} from './store/store.js';

@@ -4,8 +4,7 @@
  */
 import { type PlotOptions, plot } from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
-import { type Content, Html, html } from './html.js';
-import { downloads } from './look/download.js';
+import { type Content, downloads, Html, html } from './page.js';
 import type { Sign } from './shared/outcomes.js';
 
 /** Pixels, as CSS counts them: what the style sheet leaves for a chart. */

@@ -1,8 +1,155 @@
-/** The page around a report's parts, and the parts that all reports have. */
-import { type Content, Html, html, wellFormed } from './html.js';
-import { script, scriptHash } from './look/download.js';
-import { style } from './look/style.js';
-import type { Provenance } from './provenance.js';
+/**
+ * A report's page: HTML that escapes its values, the style sheet, the parts that all reports share,
+ * and the script that offers tables as downloads.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Provenance } from './folder.js';
+import { showInvisible } from './shared/format.js';
+import { declarations, palette } from './shared/palette.js';
+
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+export type Content = Html | string | number | null | readonly Content[];
+
+/** Puts values into markup: texts escaped, lists one after another, null as nothing. */
+export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
+  const texts = parts.map((part, index) => part + textOf(values[index] ?? null));
+  return new Html(texts.join(''));
+}
+
+function textOf(value: Content): string {
+  if (value === null) return '';
+  if (value instanceof Html) return value.text;
+  if (typeof value === 'object') return value.map(textOf).join('');
+  return escaped(String(value));
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign]!);
+
+/** What no HTML document may hold, halves of characters and what hides, shown as such. */
+function wellFormed(text: string): string {
+  const forbidden = /(?![\t\n\r])[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
+  return showInvisible(text.toWellFormed().replace(forbidden, '\ufffd'));
+}
+
+/*
+ * Pictures of figures as files: a script of the page, which its policy knows by its hash. What it
+ * gives needs nothing of the page: light colours, the legend, the caption as a description.
+ */
+
+/** Beside each figure; the script shows them where it runs. */
+export const downloads = html`<p class="downloads" hidden>
+<button type="button" data-as="svg">SVG</button>
+<button type="button" data-as="png">PNG</button></p>
+`;
+
+/** Pixels of a picture for each of the drawing: 300 a printed inch at the width of a page. */
+const SCALE = 3;
+
+/** By the names that the style sheet has for them. */
+const lightColors = Object.fromEntries(
+  Object.entries(palette.light).map(([name, color]) => [`--${name}`, color]),
+);
+
+// No sign of it may end or begin a tag. Runs in the page.
+const source = `
+const colors = ${JSON.stringify(lightColors)};
+const SVG = 'http://www.w3.org/2000/svg';
+const element = (name, attributes, text) => {
+  const made = document.createElementNS(SVG, name);
+  for (const key of Object.keys(attributes)) made.setAttribute(key, attributes[key]);
+  if (text) made.textContent = text;
+  return made;
+};
+const font = '12px Helvetica, Arial, sans-serif';
+const textWidth = (text) => {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = font;
+  return context.measureText(text).width;
+};
+const legendOf = (figure, width) => {
+  const group = element('g', {});
+  let x = 8;
+  let y = 0;
+  for (const item of figure.querySelectorAll('.legend li')) {
+    const text = item.textContent.trim();
+    const wide = 30 + textWidth(text) + 16;
+    if (x > 8 && x + wide > width) { x = 8; y += 18; }
+    const key = item.querySelector('svg').cloneNode(true);
+    for (const [name, value] of Object.entries({ x, y: y + 4, width: 24, height: 10 }))
+      key.setAttribute(name, value);
+    key.setAttribute('fill', 'none');
+    group.append(key, element('text', { x: x + 30, y: y + 13 }, text));
+    x += wide;
+  }
+  return { group, height: group.childNodes.length ? y + 24 : 0 };
+};
+const pictureOf = (figure) => {
+  const plot = figure.querySelector('svg.plot.wide').cloneNode(true);
+  const width = Number(plot.getAttribute('width'));
+  const { group, height: above } = legendOf(figure, width);
+  const height = Number(plot.getAttribute('height')) + above;
+  const size = { width, height, viewBox: [0, 0, width, height].join(' ') };
+  const style = 'color: ' + colors['--ink'] + '; font: ' + font + '; fill: currentColor';
+  const picture = element('svg', { ...size, style });
+  picture.append(element('title', {}, figure.querySelector('h3').textContent));
+  picture.append(element('desc', {}, figure.querySelector('figcaption').textContent));
+  picture.append(element('style', {}, 'text { white-space: pre }'));
+  picture.append(element('rect', { width, height, fill: colors['--paper'] }));
+  for (const name of ['class', 'role', 'aria-label']) plot.removeAttribute(name);
+  plot.setAttribute('y', above);
+  picture.append(group, plot);
+  const text = new XMLSerializer().serializeToString(picture);
+  const own = text.replace(/var\\((--[a-z0-9]+)\\)/g, (_, name) => colors[name]);
+  return { width, height, text: own };
+};
+const save = (blob, name) => {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+};
+const savePng = ({ width, height, text }, name) => {
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement('canvas');
+    canvas.width = width * ${SCALE};
+    canvas.height = height * ${SCALE};
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(blob, name), 'image/png');
+  };
+  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(text);
+};
+const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+document.addEventListener('click', ({ target }) => {
+  const as = target.dataset && target.dataset.as;
+  if (!as) return;
+  const figure = target.closest('figure');
+  const picture = pictureOf(figure);
+  const name = (slug(figure.querySelector('h3').textContent) || 'figure') + '.' + as;
+  if (as === 'png') savePng(picture, name);
+  else save(new Blob([picture.text], { type: 'image/svg+xml' }), name);
+});
+for (const shown of document.querySelectorAll('.downloads')) shown.hidden = false;
+`;
+
+/** To stand at the end of the page. */
+const script = new Html(`<script>${source}</script>`);
+
+/** By which the policy of the page allows this script, and no other. */
+const scriptHash = `sha256-${createHash('sha256').update(source).digest('base64')}`;
 
 /** Nothing is fetched, and no script runs but ours, whatever the page holds. */
 const policy = [
@@ -78,7 +225,7 @@ ${body}</tbody>
 }
 
 /** A name in which lines may break, at its joints. */
-export const breakable = (name: string): Content =>
+const breakable = (name: string): Content =>
   name.split(/(?<=[_.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`));
 
 export interface Fact {
@@ -118,3 +265,83 @@ file installs it.</p>
 <p>${made.filter((part) => part !== null).join(', ')}</p>
 </footer>\n`;
 }
+
+const light = declarations('light');
+const dark = declarations('dark');
+
+const style = `
+:root { color-scheme: light dark; ${light} }
+@media (prefers-color-scheme: dark) { :root { ${dark} } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); overflow-wrap: anywhere;
+  font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; }
+main { max-width: 920px; margin: 0 auto; padding: 24px 20px 64px; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 8px; }
+h2 { font-size: 1.25rem; margin: 48px 0 12px; padding-bottom: 4px;
+  border-bottom: 1px solid var(--line); }
+h3 { font-size: 1.02rem; margin: 0 0 6px; }
+p { margin: 8px 0; max-width: 75ch; }
+a { color: var(--link); }
+code, pre { font: 0.86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+pre { background: var(--shade); border: 1px solid var(--line); border-radius: 6px; margin: 8px 0;
+  padding: 10px 12px; overflow-x: auto; overflow-wrap: normal; }
+summary { cursor: pointer; margin: 8px 0; }
+.lead, .faint, figcaption { color: var(--faint); }
+.lead { font-size: 1.08rem; margin-top: 0; white-space: pre-line; }
+.verdict { border-left: 6px solid var(--good); background: var(--shade); padding: 10px 14px;
+  margin: 20px 0; border-radius: 0 6px 6px 0; }
+.verdict.bad { border-color: var(--bad); }
+.verdict.mixed { border-color: var(--faint); }
+.verdict p { margin: 4px 0; }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px 20px;
+  margin: 16px 0; }
+dl div { min-width: 0; }
+dl .wide-fact { grid-column: 1 / -1; }
+dt { color: var(--faint); font-size: 0.85rem; }
+dd { margin: 0; font-variant-numeric: tabular-nums; }
+figure { margin: 28px 0; break-inside: avoid; }
+figcaption { font-size: 0.92rem; max-width: 75ch; margin-top: 6px; }
+.plot { display: block; max-width: 100%; height: auto; }
+.plot text, .plot tspan { white-space: pre; }
+.plot.narrow { display: none; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 18px; list-style: none; padding: 0;
+  margin: 0 0 6px; font-size: 0.9rem; }
+.legend svg { width: 24px; height: 10px; margin-right: 6px; fill: none; }
+.warning { border-left: 4px solid var(--bad); padding-left: 10px; }
+[hidden] { display: none; }
+.downloads { margin: 4px 0 0; }
+.downloads button { font: inherit; font-size: 0.82rem; padding: 1px 10px; color: var(--faint);
+  background: var(--paper); border: 1px solid var(--line); border-radius: 4px; cursor: pointer; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 0.9rem;
+  font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+caption { text-align: left; color: var(--faint); padding-bottom: 6px; }
+th, td { text-align: left; vertical-align: top; padding: 5px 14px 5px 0;
+  border-bottom: 1px solid var(--line); }
+thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
+th { font-weight: 600; }
+tbody th { font-weight: 400; }
+.number { text-align: right; }
+.whole { white-space: nowrap; }
+.text { overflow-wrap: anywhere; min-width: 150px; }
+footer { margin-top: 48px; color: var(--faint); font-size: 0.88rem; }
+@media (max-width: 640px) {
+  main { padding: 16px 14px 40px; }
+  h1 { font-size: 1.4rem; }
+  .plot.wide { display: none; }
+  .plot.narrow { display: block; }
+  th, td { padding-right: 10px; }
+}
+@media print {
+  .downloads { display: none; }
+  :root { color-scheme: light; ${light} }
+  main { max-width: none; padding: 0; }
+  .plot.wide { display: block; }
+  .plot.narrow { display: none; }
+  body { font-size: 11pt; }
+  h2 { break-after: avoid; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  thead { display: table-header-group; }
+  tr { break-inside: avoid; }
+}
+`;

@@ -1,15 +1,14 @@
 /** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
-export type { Provenance } from '../report/provenance.js';
-export type { DeciderFigures, DeciderOptions, FailureReason } from './agents/deciders/index.js';
-export { DeciderError } from './agents/deciders/index.js';
-export type {
-  ReceivedMeme,
-  ReceivedMessage,
-  ReceivedRemark,
-  ReceivedVote,
-} from './agents/port/known.js';
-export type { ScriptCommand } from './agents/script/commands/commands.js';
-export type { Figures, Reported } from './agents/script/index.js';
+export type { Provenance } from '../report/folder.js';
+export { type MeasureName, measures } from '../report/shared/measures.js';
+export {
+  DeciderError,
+  type DeciderFigures,
+  type FailureReason,
+} from './agents/deciders/adapter.js';
+export type { DeciderOptions } from './agents/deciders/deciders.js';
+export type { ReceivedMeme, ReceivedMessage, ReceivedRemark, ReceivedVote } from './agents/port.js';
+export type { ScriptCommand } from './agents/script/commands.js';
 export type {
   ScriptAgent,
   ScriptBlock,
@@ -21,117 +20,94 @@ export type {
   ScriptReportView,
   ScriptView,
 } from './agents/script/interface.js';
+export type { Figures, Reported } from './agents/script/scripts.js';
+export { type AuditedReads, Auditor, type ObservedStep, type Prechecked } from './audit/auditor.js';
+export { type Violation, violationText } from './audit/violation.js';
 export {
-  type AuditedReads,
-  Auditor,
-  type ObservedStep,
-  type Prechecked,
-  type Violation,
-  violationText,
-} from './audit/index.js';
-export {
-  type BlockDifference,
-  type BlockOutcome,
-  compareKept,
   type EventDifference,
   firstDivergence,
   firstEventDivergence,
   type JsonDifference,
   jsonDifference,
-  type KeptComparison,
   type LogDifference,
-  type MeasureDifference,
   type RunDifference,
   type StoredEvents,
-} from './compare/index.js';
+} from './compare/logs.js';
 export {
-  type CaseRow,
-  type Comparison,
-  caseNames,
-  checkResults,
-  type Difference,
-  type ExpectedEntry,
-  type ExpectedLine,
-  type ExpectedOutcome,
-  type InputLine,
-  type InputRequest,
-  type ResultLine,
-  type SuiteFile,
-  type SuiteOptions,
-  writeSuite,
-} from './conformance/index.js';
+  type BlockDifference,
+  type BlockOutcome,
+  compareKept,
+  type KeptComparison,
+  type MeasureDifference,
+} from './compare/runs.js';
+export { type Comparison, checkResults, type Difference } from './conformance/check.js';
+export type {
+  CaseRow,
+  ExpectedEntry,
+  ExpectedLine,
+  ExpectedOutcome,
+  InputLine,
+  InputRequest,
+  ResultLine,
+  SuiteFile,
+} from './conformance/format.js';
+export { caseNames, type SuiteOptions, writeSuite } from './conformance/suite.js';
+export { type Forked, type ForkHooks, type Prefix, runFork } from './fork/fork.js';
+export { type KeptRun, readKept } from './fork/kept-run.js';
+export { forkScenario } from './fork/scenario.js';
 export {
-  type Forked,
-  type ForkHooks,
-  forkScenario,
-  type KeptRun,
-  type Prefix,
-  readKept,
-  runFork,
-} from './fork/index.js';
-export {
-  type MeasureName,
   type Measures,
-  type MessageFigures,
-  type MessageKind,
-  measures,
   type Row,
   sweepTables,
   type TableName,
   tables,
-} from './measure/index.js';
+} from './measure/dictionary.js';
+export type { MessageFigures } from './measure/messages.js';
 export { writeRunReport, writeSweepReport } from './report/index.js';
 export type { Stream } from './rng.js';
-export type { Progress } from './run/ending/ending.js';
-export type { Failure } from './run/jobs/index.js';
+export type { Progress } from './run/ending.js';
+export type { Failure } from './run/jobs.js';
 export {
   type LiveOptions,
   type PopulateOptions,
   type Population,
   populate,
-  type RemoteHooks,
-  type RemoteOptions,
-  simulateRemote,
-} from './run/live/index.js';
+} from './run/live-run.js';
 export type { SimHooks, SimOptions } from './run/options.js';
+export { type RemoteHooks, type RemoteOptions, simulateRemote } from './run/remote-run.js';
 export type { Acted, EndedBy, SimResult, Verdict } from './run/result.js';
 export { Interrupted, simulate } from './run/simulate.js';
-export { defaultScenario } from './scenario/default.js';
-export { ScenarioError } from './scenario/problem.js';
-export { completeScenario } from './scenario/read/complete.js';
-export { type Loaded, loadScenario } from './scenario/read/load.js';
-export { type Change, withValues } from './scenario/read/paths.js';
-export { findScenario, type Shipped, shippedScenarios } from './scenario/read/shipped.js';
-export { scenarioReference } from './scenario/reference.js';
-export { scenarioJsonSchema } from './scenario/schema/json-schema.js';
+export { completeScenario, defaultScenario } from './scenario/complete.js';
+export {
+  findScenario,
+  type Loaded,
+  loadScenario,
+  type Shipped,
+  shippedScenarios,
+} from './scenario/load.js';
+export { type Change, ScenarioError, withValues } from './scenario/problem.js';
+export { scenarioJsonSchema, scenarioReference } from './scenario/reference.js';
 export { type Personality, personalities } from './scenario/schema/personalities.js';
 export type { Scenario } from './scenario/schema/scenario.js';
+export type { RunFailure, RunFailureKind } from './swarm/failures.js';
 export {
   type Coverage,
-  type RunFailure,
-  type RunFailureKind,
   type SwarmFailure,
   type SwarmOptions,
   type SwarmResult,
   swarm,
-} from './swarm/index.js';
+} from './swarm/swarm.js';
+export type { FactorValue } from './sweep/design.js';
+export { SweepError } from './sweep/folder.js';
 export {
-  type FactorValue,
-  type FailedRun,
-  type FailureKind,
   type MergeOptions,
   MissingRunsError,
   type MissingShard,
   mergeSweep,
-  type Plan,
-  type PlanOptions,
-  planSweep,
-  type RunRecord,
-  type Shard,
-  SweepError,
-  type SweepOptions,
-  type SweepResult,
-  sweep,
-} from './sweep/index.js';
-export { RemoteError } from './world/gateway/gateway.js';
-export type { RuleViolation } from './world/virtual/watch.js';
+} from './sweep/merge.js';
+export { type Plan, type PlanOptions, planSweep, type Shard } from './sweep/plan.js';
+export type { FailedRun, FailureKind, RunRecord, SweepResult } from './sweep/runs.js';
+export { type SweepOptions, sweep } from './sweep/sweep.js';
+export { RemoteError } from './world/gateway.js';
+export type { MessageKind } from './world/messages.js';
+export type { RuleViolation } from './world/observer.js';

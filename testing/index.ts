@@ -2,23 +2,21 @@
  * The public list of `folkmoot/testing`: what tests take hold of, from the log's bytes to the
  * points at which a process can be killed. No program needs it, and none of our floors may.
  */
+export { type Admission, admit } from '../engine/admit/admit.js';
+export type { Change } from '../engine/core/changes.js';
+export type { Step } from '../engine/core/engine.js';
+export { verifyOne as verifyWithLibsodium } from '../engine/crypto/inline.js';
+export { verifyReference } from '../engine/crypto/reference.js';
+export { type EncodedStep, encodeStep } from '../engine/node/encode.js';
 export {
-  type Admission,
-  admit,
-  type Change,
-  type CrashPoint,
-  crashPoints,
   Digests,
   decodeEntry,
-  type EncodedStep,
-  encodeStep,
   frame,
-  type Step,
   type StoredEntry,
   splitStored,
-  verifyReference,
-  verifyWithLibsodium,
-} from '../engine/internal.js';
-export { checkDeterminism, type Determinism, type RunDifference } from '../sim/compare/index.js';
+} from '../engine/protocol/log.js';
+export { type CrashPoint, crashPoints } from '../engine/store/process-end.js';
+export { checkDeterminism, type Determinism } from '../sim/compare/determinism.js';
+export type { RunDifference } from '../sim/compare/logs.js';
 export type { FaultHooks } from '../sim/run/options.js';
 export { simulateWithFaults } from '../sim/run/simulate.js';

@@ -2,27 +2,223 @@
  * The end of the build: in dist/, what programs of others become part of, and their licences. Who
  * installs the package needs none of these packages, only what stands here.
  */
+
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, dirname, extname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { Ajv } from 'ajv';
+import standaloneCode from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
-import { buildPage } from './page/build.mjs';
-import { writeList } from './page/pack.mjs';
-import { validatorsCode } from './validators.mjs';
+
+/*
+ * Validators: ajv writes them as code out of the schemas. No process compiles a schema, and a page,
+ * which may not compile, runs those of the protocol.
+ */
+
+const built = (name) => import(new URL(`../dist/engine/protocol/${name}.js`, import.meta.url));
+
+/** The schemas of requests by kind, and of `genesis`. */
+async function protocolSchemas() {
+  const [{ unsigned }, { Genesis }] = await Promise.all(
+    ['schema/request', 'schema/genesis'].map(built),
+  );
+  return { ...unsigned, genesis: Genesis };
+}
+
+/** All schemas that modules name by `validator`: loading a module names its own. */
+async function namedSchemas(dist) {
+  const users = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(
+    (path) =>
+      path.endsWith('.js') && /\/validator\.js'/.test(readFileSync(join(dist, path), 'utf8')),
+  );
+  for (const path of users) await import(pathToFileURL(join(dist, path)).href);
+  const { validator } = await built('schema/validator');
+  return Object.fromEntries([...validator.schemas].sort());
+}
+
+/** The code of a module whose exports are the validators of these schemas, by their names. */
+async function validatorsCode(schemas) {
+  const { ajvOptions } = await built('bundled/options');
+  const code = { ...ajvOptions.code, source: true, esm: true };
+  const ajv = new Ajv({ ...ajvOptions, code, inlineRefs: false });
+  for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(withShared(schema), name);
+  const names = Object.keys(schemas);
+  return longFirst(
+    standaloneCode.default(ajv, Object.fromEntries(names.map((name) => [name, name]))),
+  );
+}
+
+/** A schema whose equal objects are definitions: ajv then writes the code for each once. */
+function withShared(schema) {
+  const seen = new Map();
+  const isShared = (value) =>
+    value !== null && typeof value === 'object' && (value.type === 'object' || 'anyOf' in value);
+  const count = (value) => {
+    if (value === null || typeof value !== 'object') return;
+    if (isShared(value)) {
+      const text = JSON.stringify(value);
+      seen.set(text, (seen.get(text) ?? 0) + 1);
+      if (seen.get(text) > 1) return;
+    }
+    for (const member of Object.values(value)) count(member);
+  };
+  count(schema);
+  const names = new Map();
+  const $defs = {};
+  const replace = (value, top) => {
+    if (value === null || typeof value !== 'object') return value;
+    if (Array.isArray(value)) return value.map((member) => replace(member));
+    const text = !top && isShared(value) ? JSON.stringify(value) : '';
+    const members = () =>
+      Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replace(member)]));
+    if (!(seen.get(text) > 1)) return members();
+    if (!names.has(text)) {
+      names.set(text, `shared${names.size}`);
+      $defs[names.get(text)] = members();
+    }
+    return { $ref: `#/$defs/${names.get(text)}` };
+  };
+  const replaced = replace(schema, true);
+  return names.size === 0 ? schema : { ...replaced, $defs };
+}
+
+/**
+ * Ajv counts the characters of each text that may not be longer than something. None has more
+ * characters than UTF-16 units, whose number is known, so hardly any need be counted.
+ */
+function longFirst(code) {
+  const tooLong = /(func\d+)\((data\d*)\) > (\d+)/g;
+  return code.replaceAll(tooLong, '$2.length > $3 && $1($2) > $3');
+}
+
+/*
+ * Builds the page of ui/ into dist/ui: scripts and styles whose names change with what is in them,
+ * packed ahead, and the list by which the server finds them; and the page of a run in one file.
+ */
+
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+/** Files named by what is in them end in eight letters of a hash. */
+const IMMUTABLE = /-[A-Z0-9]{8}\.\w+$/;
+
+function writeList(folder, files) {
+  const listed = files.map((file) => {
+    const bytes = readFileSync(join(folder, file));
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    writeFileSync(join(folder, `${file}.br`), brotliCompressSync(bytes, { params }));
+    writeFileSync(join(folder, `${file}.gz`), gzipSync(bytes, { level: 9 }));
+    const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    return { file, type: types[extname(file)], digest, immutable: IMMUTABLE.test(file) };
+  });
+  writeFileSync(join(folder, 'files.json'), `${JSON.stringify(listed, null, 1)}\n`);
+}
+
+/** @returns what went into it, for its licences */
+const buildExported = (root, common) =>
+  build({
+    ...common,
+    // A script inside of a document, or of a worker that is made of a text, is no module.
+    format: 'iife',
+    charset: 'ascii',
+    outdir: join(root, 'dist/ui/exported'),
+    entryPoints: ['begin', 'page', 'player'].map((name) => ({
+      in: join(root, 'ui/exported', `${name}.ts`),
+      out: name,
+    })),
+  });
+
+/** A worker is a file with this name; it is called by its folder. */
+const WORKER = 'worker.ts';
+
+const target = ['chrome110', 'firefox115', 'safari16.4'];
+
+/** @returns what went into it, for its licences */
+async function buildPage(root) {
+  const source = join(root, 'ui');
+  const out = join(root, 'dist/ui');
+  mkdirSync(out, { recursive: true });
+  const { declarations } = await import('../dist/report/shared/palette.js');
+  const common = {
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target,
+    minify: true,
+    sourcemap: false,
+    legalComments: 'none',
+    logLevel: 'warning',
+    metafile: true,
+    outdir: out,
+    absWorkingDir: root,
+    tsconfig: join(source, 'tsconfig.json'),
+    plugins: [paletteOf(declarations)],
+  };
+  // Workers first: the page has to know what they are called.
+  const folders = readdirSync(source).filter((name) => existsSync(join(source, name, WORKER)));
+  const workers = await build({
+    ...common,
+    entryPoints: folders.map((name) => ({ in: join(source, name, WORKER), out: name })),
+    entryNames: '[name]-worker-[hash]',
+  });
+  const names = Object.fromEntries(
+    outputsOf(workers).map((file) => [/^(\w+)-worker-/.exec(file)[1], file]),
+  );
+  const page = await build({
+    ...common,
+    entryPoints: { page: join(source, 'main.tsx') },
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    splitting: true,
+    define: { WORKERS: JSON.stringify(names) },
+  });
+  const files = [...outputsOf(workers), ...outputsOf(page)];
+  const named = (pattern) => files.find((file) => pattern.test(file));
+  const html = readFileSync(join(source, 'index.html'), 'utf8')
+    .replace('{script}', named(/^page-\w+\.js$/))
+    .replace('{style}', named(/^page-\w+\.css$/));
+  writeFileSync(join(out, 'index.html'), html);
+  // The same page, which knows from its first line that it shows a load run.
+  const load = html
+    .replace('<html ', '<html data-shows="load" ')
+    .replaceAll('/api/v1/network/state', '/api/v1/load');
+  writeFileSync(join(out, 'load.html'), load);
+  writeList(out, ['index.html', 'load.html', ...files]);
+  return [workers, page, await buildExported(root, common)];
+}
+
+const outputsOf = ({ metafile }) => Object.keys(metafile.outputs).map((path) => basename(path));
+
+/** Reports and the page have their colours of one place: `@import 'palette'` stands for them. */
+const paletteOf = (declarations) => ({
+  name: 'palette',
+  setup(builder) {
+    const dark = `@media (prefers-color-scheme: dark) { :root { ${declarations('dark')} } }`;
+    const contents = `:root { color-scheme: light dark; ${declarations('light')} } ${dark}`;
+    builder.onResolve({ filter: /^palette$/ }, () => ({ path: 'palette', namespace: 'palette' }));
+    builder.onLoad({ filter: /.*/, namespace: 'palette' }, () => ({ contents, loader: 'css' }));
+  },
+});
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bundled = join(root, 'dist/engine/protocol/bundled');
 const vendor = join(root, 'dist/vendor');
 
-// TypeBox's 700 modules and ajv's 60 take longer to load than a small simulation to run.
+// TypeBox's 700 modules take longer to load than a small simulation to run.
 const options = {
   bundle: true,
   format: 'esm',
@@ -35,17 +231,9 @@ const options = {
 };
 const libraries = [
   await build({ ...options, entryPoints: [join(bundled, 'typebox.js')], outdir: bundled }),
-  // Read when it is first needed, by a call that waits for it.
-  await build({
-    ...options,
-    format: 'cjs',
-    entryPoints: [join(bundled, 'ajv.js')],
-    outfile: join(bundled, 'ajv.cjs'),
-  }),
 ];
-rmSync(join(bundled, 'ajv.js'));
 
-const machines = join(root, 'dist/engine/core/machines');
+const machines = join(root, 'dist/engine/core/bundled');
 libraries.push(
   await build({
     ...options,
@@ -71,14 +259,36 @@ libraries.push(
 );
 rmSync(join(grpc, 'grpc.js'));
 
+const requests = await protocolSchemas();
+const requestCode = [
+  "import { pattern } from './options.js';",
+  await validatorsCode(requests),
+  `export const validators = { ${Object.keys(requests).join(', ')} };`,
+];
 libraries.push(
   await build({
     ...options,
-    stdin: { contents: await validatorsCode(), resolveDir: bundled },
+    stdin: { contents: requestCode.join('\n'), resolveDir: bundled },
     external: ['./options.js'],
     outfile: join(bundled, 'validators.js'),
   }),
 );
+
+// A file for each other schema, which its first use loads: most processes meet few of them.
+for (const [name, schema] of Object.entries(await namedSchemas(join(root, 'dist')))) {
+  libraries.push(
+    await build({
+      ...options,
+      format: 'cjs',
+      minify: true,
+      stdin: { contents: await validatorsCode({ [name]: schema }), resolveDir: bundled },
+      // The patterns are those of an ES module, which this file cannot load.
+      banner: { js: 'module.exports = (pattern) => { const module = { exports: {} };' },
+      footer: { js: 'return module.exports; };' },
+      outfile: join(bundled, 'named', `${name}.cjs`),
+    }),
+  );
+}
 
 // The page at /docs is drawn by one file of RapiDoc; the package depends on a hundred and more.
 const viewer = join(root, 'node_modules/rapidoc');

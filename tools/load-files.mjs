@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { tables } from '../dist/bench/load/figures/tables.js';
-import { loadResultJsonSchema, meanings } from '../dist/bench/load/files/json-schema.js';
+import { tables } from '../dist/bench/load/histograms.js';
+import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const schema = 'docs/load-result.schema.json';

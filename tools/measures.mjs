@@ -2,9 +2,9 @@
 // With --print it writes to standard output instead.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { measureKinds } from '../dist/report/shared/measures/kinds.js';
-import { DecisionLine } from '../dist/sim/measure/decisions/schema.js';
-import { measures, sweepTables, tables } from '../dist/sim/measure/dictionary.js';
+import { measureKinds, measures } from '../dist/report/shared/measures.js';
+import { DecisionLine } from '../dist/sim/measure/decisions.js';
+import { sweepTables, tables } from '../dist/sim/measure/dictionary.js';
 
 const introduction = `# Measures
 

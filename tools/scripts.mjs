@@ -2,12 +2,12 @@
 // first. With --print it writes to standard output instead.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { scriptCommands } from '../dist/sim/agents/script/commands/schemas.js';
-import { forbidden } from '../dist/sim/agents/script/guard/forbidden.js';
-import { allowed } from '../dist/sim/scenario/schema/describe.js';
+import { scriptCommands } from '../dist/sim/agents/script/commands.js';
+import { forbidden } from '../dist/sim/agents/script/guard.js';
+import { describeAllowed } from '../dist/sim/scenario/schema/common.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const types = ['sim/agents/script/interface.ts', 'sim/agents/port/known.ts', 'sim/rng.ts']
+const types = ['sim/agents/script/interface.ts', 'sim/agents/port.ts', 'sim/rng.ts']
   .map((path) => readFileSync(root + path, 'utf8'))
   .join('\n');
 
@@ -62,7 +62,7 @@ function commandRows() {
     const required = new Set(schema.required);
     const shown = fields.map(([key, field]) => [
       `\`${key}\``,
-      `${allowed(field)}${required.has(key) ? '' : '; may be left out'}`,
+      `${describeAllowed(field)}${required.has(key) ? '' : '; may be left out'}`,
       field.description ?? '',
     ]);
     const [first = ['', '', ''], ...rest] = shown;

@@ -1,5 +1,5 @@
 /**
- * Writes engine/protocol/unicode/tables.ts out of the tables of the Node that runs it, which must
+ * Writes engine/protocol/unicode-tables.ts out of the tables of the Node that runs it, which must
  * have the one version of Unicode that the protocol names: Node 20.19 has it.
  */
 import { writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 export const VERSION = '16.0';
 const LAST = 0x10ffff;
-const path = fileURLToPath(new URL('../engine/protocol/unicode/tables.ts', import.meta.url));
+const path = fileURLToPath(new URL('../engine/protocol/unicode-tables.ts', import.meta.url));
 
 const isSurrogate = (point) => point >= 0xd800 && point <= 0xdfff;
 const isInTag = (point) => /^[\p{L}\p{M}\p{N}]$/u.test(String.fromCodePoint(point));

@@ -1,11 +1,51 @@
-/** The page at a server begins here. */
-import { liveAt } from './home/home.js';
-import { served } from './home/served.js';
-import { begin } from './shell/begin.js';
+/**
+ * Entry point of the page at a server: places are paths below /ui/, and requests go over HTTP. It
+ * begins the page of a network or, where the HTML says so, that of a load run.
+ */
+import { createTrustedRules, type Home, type Place, setHome } from './home.js';
+import { begin } from './shell.js';
 
-liveAt(served);
+/** File names by worker, put in by the build. */
+declare const WORKERS: Readonly<Record<string, string>>;
+
+const ROOT = '/ui/';
+
+const policy = createTrustedRules('folkmoot', {
+  createScriptURL(name: string): string {
+    const file = WORKERS[name];
+    if (file === undefined) throw new TypeError(`there is no worker ${name}`);
+    return `${ROOT}assets/${file}`;
+  },
+});
+
+const served: Home = {
+  placeIn({ origin, pathname, search }): Place | null {
+    if (origin !== location.origin || !pathname.startsWith(ROOT)) return null;
+    const [view = '', item = ''] = pathname.slice(ROOT.length).split('/').map(decoded);
+    return { view, item: item === '' ? null : item, query: new URLSearchParams(search) };
+  },
+  addressOf({ view, item, query }): string {
+    const path = `${ROOT}${view}${item === null ? '' : `/${encodeURIComponent(item)}`}`;
+    return query.size === 0 ? path : `${path}?${query}`;
+  },
+  startWorker: (name) => new Worker(policy.createScriptURL(name), { type: 'module', name }),
+  source: () => location.origin,
+  ask: (path, init) => fetch(path, init),
+  docs: '/docs',
+  lacks: {},
+};
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+setHome(served);
 if (document.documentElement.dataset.shows === 'load') {
-  void import('./shell/load.js').then(({ beginLoad }) => beginLoad());
+  void import('./load/load.js').then(({ beginLoad }) => beginLoad());
 } else {
   begin();
 }

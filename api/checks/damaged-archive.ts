@@ -1,8 +1,10 @@
 /** How readers are refused a part of the past that lies in a damaged segment of the archive. */
-import { ArchiveError, type Refusal, refuse } from '../../engine/internal.js';
+
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { ArchiveError } from '../../engine/store/segment.js';
 
 /** The refusal that a damaged segment is to who asked for it; null for any other error. */
-export function damagedPast(error: unknown): Refusal | null {
+export function refuseDamagedArchive(error: unknown): Refusal | null {
   if (!(error instanceof ArchiveError)) return null;
   const { first, last, first_event, last_event } = error.segment;
   const held = `entries ${first} to ${last} and events ${first_event} to ${last_event}`;

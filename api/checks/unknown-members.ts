@@ -3,17 +3,14 @@
  * that no scripted agent has. All are legal; unknown members are signed and logged, so their size
  * is limited. The sender learns of them by a header.
  */
-import {
-  builtInPersonalities,
-  type CommandKind,
-  canonical,
-  nearest,
-  pointerStep,
-  type Refusal,
-  refuse,
-  requestSchemas,
-  type TSchema,
-} from '../../engine/internal.js';
+
+import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
+import { canonical } from '../../engine/protocol/canonical.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import { builtInPersonalities } from '../../engine/protocol/schema/primitives.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { requestSchemas } from '../../engine/protocol/schema/request.js';
+import { nearest, pointerStep } from '../../engine/protocol/text.js';
 import { serverBounds } from '../contract/limit-table.js';
 
 /** A name that is not known. */

@@ -1,17 +1,20 @@
-/** An agent of a live network: signs, sends, and follows events. It owns the key it is given. */
-import { type AgentKeys, signText } from '../../engine/crypto/browser-keys.js';
+/**
+ * An agent of a live network: it signs requests, sends them and follows events. It owns the key
+ * that it is given; a key may come from a file.
+ */
+import { type AgentKeys, keysFromSeed, signText } from '../../engine/crypto/browser-keys.js';
+import type { ProposalFields, SignedTransaction } from '../../engine/protocol/compose.js';
 import * as compose from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Status } from '../../engine/protocol/schema/primitives.js';
+import type { AnswerOf, ReputationView } from '../../engine/protocol/schema/view.js';
 import { agentId } from '../../engine/protocol/signing.js';
-import type { AnswerOf, ReputationView } from './answers.js';
-import { Clock } from './clock.js';
 import { ApiError } from './errors.js';
-import type { MemePost, Proposal, StatusChange } from './fields.js';
-import { NetworkClient, type NetworkClientOptions } from './network-client.js';
-import { EventStream, type StreamOptions } from './stream/events.js';
-import type { SocketConstructor } from './stream/socket.js';
+import { EventStream, type StreamOptions } from './events.js';
+import { Clock, type NetworkClientOptions } from './http.js';
+import { NetworkClient } from './network-client.js';
+import type { SocketConstructor } from './socket.js';
 
 /** Where the server is, and whose key signs. */
 export interface AgentClientOptions extends NetworkClientOptions {
@@ -52,7 +55,7 @@ export class AgentClient extends NetworkClient {
   /**
    * Sends nothing yet.
    *
-   * @throws {TypeError} when `url` is none of HTTP.
+   * @throws {TypeError} if `url` is not an HTTP URL.
    */
   constructor({ keys, WebSocket, ...options }: AgentClientOptions) {
     super(options);
@@ -185,4 +188,59 @@ export class AgentClient extends NetworkClient {
       return (await this.http.send(composed(this.#clock.stamp()))) as AnswerOf[K];
     }
   }
+}
+
+/** Optional fields of a status change. */
+export interface StatusChange {
+  reason?: string;
+  /** ISO 8601; information only. */
+  expected_duration?: string;
+}
+
+/** A block to propose: everything in it may be left out. */
+export interface Proposal extends Omit<ProposalFields, 'parent_hash' | 'transactions'> {
+  /** Default: the head, asked for. */
+  parent_hash?: string;
+  /** Texts are signed by this agent. Default: none. */
+  transactions?: readonly (string | SignedTransaction)[];
+}
+
+/** A meme to post: a caption of up to 280 characters, up to 10 tags, a file of up to 1 MiB. */
+export interface MemePost {
+  /** PNG, JPEG, WebP, GIF, or a text. */
+  file: Uint8Array | string;
+  caption?: string;
+  tags?: readonly string[];
+}
+
+/** The text to keep, secret and all: `{agent_id, public_key, private_key}`. */
+export function saveKeys({ publicKey, privateKey }: AgentKeys): string {
+  const agent_id = agentId(publicKey);
+  return JSON.stringify({ agent_id, public_key: publicKey, private_key: privateKey });
+}
+
+/**
+ * The keys of a kept text; `public_key` may be left out.
+ * @throws {TypeError} when it is not such a text, or its two keys do not belong together.
+ */
+export function loadKeys(text: string): AgentKeys {
+  const { public_key, private_key } = parsed(text);
+  if (typeof private_key !== 'string' || !/^[0-9a-fA-F]{64}$/.test(private_key)) {
+    throw new TypeError('keys: private_key is not 64 hex characters');
+  }
+  const keys = keysFromSeed(private_key);
+  if (public_key !== undefined && String(public_key).toLowerCase() !== keys.publicKey) {
+    throw new TypeError('keys: public_key is not that of private_key');
+  }
+  return keys;
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Told below: the parser's own words could repeat a piece of the secret.
+  }
+  throw new TypeError('keys: expected JSON {public_key, private_key}, as keygen --out writes it');
 }

@@ -1,8 +1,39 @@
-/** Shapes of what the server answers, from the schemas that it answers by. Types only. */
-import type { Event, EventData } from '../../engine/protocol/schema/event.js';
-import type { Genesis } from '../../engine/protocol/schema/genesis.js';
-import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
-import type { AgentView, BlockView } from '../../engine/protocol/schema/view.js';
+/** Types of the server's answers, derived from the schemas of its routes. */
+import type { reads } from '../contract/reads.js';
+import type { AnswerOf as DataOf, Sent } from '../contract/route.js';
+import type { serverRoutes } from '../contract/server.js';
+import type { shownReads } from '../contract/views.js';
+
+type Declared = typeof reads & typeof shownReads & typeof serverRoutes;
+
+/**
+ * The data of each read's answer, by path: of all that answer in JSON and need no signature.
+ *
+ * @interface
+ */
+export type ReadAnswers = { [N in keyof Declared as PathOf<Declared[N]>]: DataOf<Declared[N]> };
+
+/**
+ * The parameters of each read, of its path and its query, by path.
+ *
+ * @interface
+ */
+export type ReadParameters = {
+  [N in keyof Declared as PathOf<Declared[N]>]: Record<
+    NamesIn<Declared[N]['path']>,
+    string | number
+  > &
+    Sent<Declared[N]> &
+    (N extends keyof typeof reads ? { readonly at?: number } : unknown);
+};
+
+type PathOf<R> = R extends { method: string } | { signed: true }
+  ? never
+  : R extends { answer: object; path: infer P extends string }
+    ? P
+    : never;
+
+type NamesIn<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 export type {
   AgentList,
@@ -18,118 +49,88 @@ export interface Paged {
   next_cursor: string | null;
 }
 
-/** Newest first. */
-export interface BlockPage extends Paged {
-  blocks: BlockView[];
-}
+/**
+ * Newest first.
+ *
+ * @interface
+ */
+export type BlockPage = ReadAnswers['/api/v1/blocks'];
 
-/** A block with its proposal as it was signed, the producer's key, and its entry in the log. */
-export type BlockDetail = BlockView & {
-  proposal: ProposalBody;
-  public_key: string;
-  entry: number;
-};
+/**
+ * A block with its proposal as it was signed, the producer's key, and its entry in the log.
+ *
+ * @interface
+ */
+export type BlockDetail = ReadAnswers['/api/v1/blocks/{hash}'];
 
-/** Signed votes; with the electorate they prove the outcome. */
-export interface VotePage extends Paged {
-  block_hash: string;
-  electorate: { agent_id: string; public_key: string; weight: number }[];
-  votes: { public_key: string; vote: VoteBody }[];
-}
+/**
+ * Signed votes; with the electorate they prove the outcome.
+ *
+ * @interface
+ */
+export type VotePage = ReadAnswers['/api/v1/blocks/{hash}/votes'];
 
-/** A transaction that is final, and where. */
-export interface FinalTransaction {
-  hash: string;
-  status: 'finalized';
-  /** One for each key that signed this transaction and had it finalized. */
-  signers: { signer: string; block_hash: string; height: number; index: number }[];
-  next_cursor: string | null;
-}
+/**
+ * A transaction that is final, and where: one of `signers` for each key that signed it and had it
+ * finalized.
+ *
+ * @interface
+ */
+export type FinalTransaction = ReadAnswers['/api/v1/transactions/{hash}'];
 
-/** What the finalized blocks have left under a key. */
-export interface StateValue {
-  key: string;
-  value: unknown;
-  /** The block that wrote it. */
-  block_hash: string;
-}
+/**
+ * The value that the finalized blocks left under a key; `block_hash` is the block that wrote it.
+ *
+ * @interface
+ */
+export type StateValue = ReadAnswers['/api/v1/state/{key}'];
 
-/** Alliances, ascending by id. */
-export interface AlliancePage extends Paged {
-  alliances: EventData['alliance_update'][];
-}
+/**
+ * Alliances, ascending by id.
+ *
+ * @interface
+ */
+export type AlliancePage = ReadAnswers['/api/v1/social/alliances'];
 
-/** Events of the server's history `epoch`, ascending; `last_seq` is its last one. */
-export interface EventPage extends Paged {
-  events: Event[];
-  epoch: string;
-  last_seq: number;
-}
+/**
+ * Events of the server's history `epoch`, ascending; `last_seq` is its last one.
+ *
+ * @interface
+ */
+export type EventPage = ReadAnswers['/api/v1/events'];
 
-/** Registered agents in order of registration; `number` is what pictures and spans call one. */
-export interface RosterPage extends Paged {
-  agents: (Omit<AgentView, 'description' | 'reason' | 'expected_duration'> & { number: number })[];
-}
+/**
+ * Registered agents in order of registration; `number` is what snapshots and spans call one.
+ *
+ * @interface
+ */
+export type RosterPage = ReadAnswers['/api/v1/agents'];
 
-/** Votes of one agent that counted, newest block first. */
-export interface AgentVotePage extends Paged {
-  agent_id: string;
-  votes: {
-    block_hash: string;
-    height: number;
-    block_status: BlockView['status'];
-    decision: VoteBody['decision'];
-    entry: number;
-    /** Milliseconds since 1970. */
-    at: number;
-    meme_references: string[];
-  }[];
-}
+/**
+ * Votes of one agent that counted, newest block first; `at` in milliseconds since 1970.
+ *
+ * @interface
+ */
+export type AgentVotePage = ReadAnswers['/api/v1/agents/{id}/votes'];
 
-/** Memes, newest first. */
-export interface MemePage extends Paged {
-  memes: {
-    meme_id: string;
-    creator: string;
-    type: 'image' | 'text' | 'gif';
-    media_type: string;
-    caption: string;
-    tags: string[];
-    /** Bytes of its file. */
-    size: number;
-    /** Milliseconds since 1970. */
-    at: number;
-    entry: number;
-  }[];
-}
+/**
+ * Memes, newest first; `size` in bytes of its file, `at` in milliseconds since 1970.
+ *
+ * @interface
+ */
+export type MemePage = ReadAnswers['/api/v1/memes'];
 
-/** An entry of the log as it was sent, and the events that came of it. */
-export interface EntryShown {
-  entry: number;
-  /** Milliseconds since 1970. */
-  at: number;
-  kind: string;
-  /** Who asked; '' for what nobody asked for. */
-  agent_id: string;
-  public_key: string;
-  target: string;
-  timestamp: string;
-  signature: string;
-  body: string;
-  log_digest?: string;
-  digest?: string;
-  events: Event[];
-}
+/**
+ * An entry of the log as it was sent, and the events that came of it. `agent_id` asked for it: ''
+ * where no agent did. `at` is in milliseconds since 1970.
+ *
+ * @interface
+ */
+export type EntryShown = ReadAnswers['/api/v1/entries/{entry}'];
 
-/** The network's parameters and position, and the server's limits. */
-export interface Meta extends Genesis {
-  version: string;
-  epoch: string;
-  schema_version: number;
-  seq: number;
-  event_seq: number;
-  digest: string;
-  log_digest: string;
-  durable: boolean;
-  limits: { profile: 'spec' | 'bench' | 'off'; per_minute: Record<string, number> };
-}
+/**
+ * The network's parameters and position, and the server's limits.
+ *
+ * @interface
+ */
+export type Meta = ReadAnswers['/api/v1/meta'];

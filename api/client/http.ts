@@ -1,12 +1,12 @@
-/** Requests over HTTP: the envelope opened, errors typed, response signatures checked. */
+/**
+ * Requests over HTTP, to one server or to the next of several: opens the envelope, gives errors a
+ * type, checks response signatures, and follows the server's clock.
+ */
 import { verifyText } from '../../engine/crypto/browser-keys.js';
 import { signingInput } from '../../engine/protocol/compose.js';
-import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
-import { carriage } from '../../engine/protocol/schema/entry.js';
+import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
-import { Clock } from './clock.js';
 import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
-import { Servers } from './servers.js';
 
 /** Where the server is, and how it is asked. */
 export interface NetworkClientOptions {
@@ -51,7 +51,7 @@ export class Http {
   readonly #onUnknown: ((names: readonly string[]) => void) | undefined;
   readonly #clock = new Clock();
 
-  /** @throws {TypeError} when the url is none of HTTP. */
+  /** @throws {TypeError} if the URL is not an HTTP URL. */
   constructor({ url, fetch: given, timeoutMs, serverKey, onUnknown }: NetworkClientOptions) {
     this.servers = new Servers(url);
     // Bound: browsers refuse a fetch whose `this` is not the window.
@@ -255,4 +255,58 @@ function formOf(signature: string, { caption, tags }: Record<string, unknown>, f
   form.set('signature', signature);
   form.set('meme_file', new Blob([new Uint8Array(file ?? [])]), 'meme');
   return form;
+}
+
+/** The time that requests are signed with: this machine's, corrected by the server's. */
+export class Clock {
+  #offsetMs = 0;
+  #lastMs = 0;
+
+  /** A timestamp, later than the one before: a status update must not share its millisecond. */
+  stamp(): string {
+    this.#lastMs = Math.max(Date.now() + this.#offsetMs, this.#lastMs + 1);
+    return new Date(this.#lastMs).toISOString();
+  }
+
+  /** Sets the clock by the server's time. @returns false if the text is not a time. */
+  correct(serverTime: unknown): boolean {
+    const at = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
+    if (Number.isNaN(at)) return false;
+    this.#offsetMs = at - Date.now();
+    this.#lastMs = 0;
+    return true;
+  }
+}
+
+/** The servers of one network, each as good as the others: one is left for the next. */
+class Servers {
+  readonly #urls: readonly string[];
+  #at = 0;
+
+  /** @throws {TypeError} if the list of URLs is empty, or holds a URL that is not HTTP. */
+  constructor(url: string | readonly string[]) {
+    const urls = typeof url === 'string' ? [url] : url;
+    if (urls.length === 0)
+      throw new TypeError('url: expected one server, or several of one network');
+    for (const one of urls) {
+      if (!URL.canParse(one) || !/^https?:$/.test(new URL(one).protocol)) {
+        throw new TypeError(`url: expected http:// or https://, got ${one}`);
+      }
+    }
+    this.#urls = urls.map((one) => one.replace(/\/+$/, ''));
+  }
+
+  get count(): number {
+    return this.#urls.length;
+  }
+
+  /** URL of the server in use, without a trailing slash. */
+  get current(): string {
+    return this.#urls[this.#at]!;
+  }
+
+  /** Moves on to the next server, unless another request has done so. */
+  leave(url: string): void {
+    if (this.current === url) this.#at = (this.#at + 1) % this.#urls.length;
+  }
 }

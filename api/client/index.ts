@@ -12,11 +12,7 @@ export {
 export type { CertificateClaim, ChainDigests } from '../../engine/certificate/format.js';
 export type { CertifiedGenesis, CertifiedProposal } from '../../engine/certificate/requests.js';
 export type { SpanDigests, TrustedDigest } from '../../engine/certificate/statement.js';
-export {
-  type AgentKeys,
-  generateKeys,
-  keysFromSeed,
-} from '../../engine/crypto/browser-keys.js';
+export { type AgentKeys, generateKeys, keysFromSeed } from '../../engine/crypto/browser-keys.js';
 export type {
   AllianceFields,
   DiscussFields,
@@ -32,24 +28,29 @@ export type {
   TransactionBody,
   VoteBody,
 } from '../../engine/protocol/schema/request.js';
-export { AgentClient, type AgentClientOptions } from './agent-client.js';
 export type {
   AgentList,
   AgentView,
+  AnswerOf,
+  BlockView,
+  NetworkState,
+  ReputationView,
+} from '../../engine/protocol/schema/view.js';
+export type { MemePost, Proposal, StatusChange } from './agent-client.js';
+export { AgentClient, type AgentClientOptions, loadKeys, saveKeys } from './agent-client.js';
+export type {
   AgentVotePage,
   AlliancePage,
-  AnswerOf,
   BlockDetail,
   BlockPage,
-  BlockView,
   EntryShown,
   EventPage,
   FinalTransaction,
   MemePage,
   Meta,
-  NetworkState,
   Paged,
-  ReputationView,
+  ReadAnswers,
+  ReadParameters,
   RosterPage,
   StateValue,
   VotePage,
@@ -61,8 +62,7 @@ export {
   StreamError,
   UnreachableError,
 } from './errors.js';
-export type { MemePost, Proposal, StatusChange } from './fields.js';
-export { loadKeys, saveKeys } from './keys.js';
-export { NetworkClient, type NetworkClientOptions, type PageQuery } from './network-client.js';
-export { EventStream, type Position, type StreamOptions } from './stream/events.js';
-export type { SocketConstructor, SocketEvent, SocketLike } from './stream/socket.js';
+export { EventStream, type StreamOptions } from './events.js';
+export type { NetworkClientOptions } from './http.js';
+export { NetworkClient, type PageQuery } from './network-client.js';
+export type { Position, SocketConstructor, SocketEvent, SocketLike } from './socket.js';

@@ -14,8 +14,6 @@ export interface PageQuery {
   cursor?: string;
 }
 
-const part = encodeURIComponent;
-
 /**
  * What needs no key: the reads, and to hand over what somebody has signed.
  *
@@ -29,7 +27,7 @@ export class NetworkClient {
   /**
    * Sends nothing yet.
    *
-   * @throws {TypeError} when `url` is none of HTTP.
+   * @throws {TypeError} if `url` is not an HTTP URL.
    */
   constructor(options: NetworkClientOptions) {
     this.http = new Http(options);
@@ -40,86 +38,108 @@ export class NetworkClient {
     return this.http.servers.current;
   }
 
+  /**
+   * The data of any read, by its path: `get('/api/v1/blocks/{hash}', { hash })`. `asked` has the
+   * parameters of the path and of the query.
+   */
+  async get<P extends keyof answer.ReadAnswers>(
+    path: P,
+    asked: answer.ReadParameters[P],
+  ): Promise<answer.ReadAnswers[P]> {
+    const query: Record<string, unknown> = { ...asked };
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const value = encodeURIComponent(String(query[name]));
+      query[name] = undefined;
+      return value;
+    });
+    // The boundary where an answer is taken for what the server's schemas say it is.
+    return (await this.http.get(filled, query)) as answer.ReadAnswers[P];
+  }
+
   /** The network as a whole: height, head, who is active. */
-  networkState() {
-    return this.#get<answer.NetworkState>('/network/state');
+  networkState(): Promise<answer.NetworkState> {
+    return this.get('/api/v1/network/state', {});
   }
 
   /** The active agents, all of them unless `limit` is given. */
-  agents(query: { limit?: number } = {}) {
-    return this.#get<answer.AgentList>('/network/agents', query);
+  agents(query: { limit?: number } = {}): Promise<answer.AgentList> {
+    return this.get('/api/v1/network/agents', query);
   }
 
   /** An agent, by its id. */
-  agent(id: string) {
-    return this.#get<answer.AgentView>(`/agents/${part(id)}`);
+  agent(id: string): Promise<answer.AgentView> {
+    return this.get('/api/v1/agents/{id}', { id });
   }
 
   /** An agent's five scores, 0 to 100. */
-  reputation(id: string) {
-    return this.#get<answer.ReputationView>(`/social/reputation/${part(id)}`);
+  reputation(id: string): Promise<answer.ReputationView> {
+    return this.get('/api/v1/social/reputation/{id}', { id });
   }
 
   /** Blocks, newest first, of one status or of all. */
-  blocks(query: PageQuery & { status?: answer.BlockView['status'] } = {}) {
-    return this.#get<answer.BlockPage>('/blocks', query);
+  blocks(
+    query: PageQuery & { status?: answer.BlockView['status'] } = {},
+  ): Promise<answer.BlockPage> {
+    return this.get('/api/v1/blocks', query);
   }
 
   /** A block with its proposal as it was signed. */
-  block(hash: string) {
-    return this.#get<answer.BlockDetail>(`/blocks/${part(hash)}`);
+  block(hash: string): Promise<answer.BlockDetail> {
+    return this.get('/api/v1/blocks/{hash}', { hash });
   }
 
   /** The signed votes on a block, and who might vote. */
-  votes(hash: string, query: PageQuery = {}) {
-    return this.#get<answer.VotePage>(`/blocks/${part(hash)}/votes`, query);
+  votes(hash: string, query: PageQuery = {}): Promise<answer.VotePage> {
+    return this.get('/api/v1/blocks/{hash}/votes', { hash, ...query });
   }
 
   /** A transaction that is final, by its hash. */
-  transaction(hash: string) {
-    return this.#get<answer.FinalTransaction>(`/transactions/${part(hash)}`);
+  transaction(hash: string): Promise<answer.FinalTransaction> {
+    return this.get('/api/v1/transactions/{hash}', { hash });
   }
 
-  /** What the finalized blocks have left under a key. */
-  state(key: string) {
-    return this.#get<answer.StateValue>(`/state/${part(key)}`);
+  /** The value that the finalized blocks left under a key. */
+  state(key: string): Promise<answer.StateValue> {
+    return this.get('/api/v1/state/{key}', { key });
   }
 
   /** Alliances, ascending by id, those that are over included. */
-  alliances(query: PageQuery = {}) {
-    return this.#get<answer.AlliancePage>('/social/alliances', query);
+  alliances(query: PageQuery = {}): Promise<answer.AlliancePage> {
+    return this.get('/api/v1/social/alliances', query);
   }
 
   /** One page of history: events after a `seq`, of some topics or of all. */
-  eventPage(query: { after?: number; topics?: readonly string[]; limit?: number } = {}) {
-    return this.#get<answer.EventPage>('/events', query);
+  eventPage(
+    query: { after?: number; topics?: readonly string[]; limit?: number } = {},
+  ): Promise<answer.EventPage> {
+    return this.get('/api/v1/events', query);
   }
 
   /** All registered agents in order of registration, whatever their status. */
-  roster(query: PageQuery = {}) {
-    return this.#get<answer.RosterPage>('/agents', query);
+  roster(query: PageQuery = {}): Promise<answer.RosterPage> {
+    return this.get('/api/v1/agents', query);
   }
 
   /** The votes of an agent that counted, newest block first. */
-  votesOf(agentId: string, query: PageQuery = {}) {
-    return this.#get<answer.AgentVotePage>(`/agents/${part(agentId)}/votes`, query);
+  votesOf(agentId: string, query: PageQuery = {}): Promise<answer.AgentVotePage> {
+    return this.get('/api/v1/agents/{id}/votes', { id: agentId, ...query });
   }
 
   /** Memes, newest first: of one agent, or of all. */
-  memes(query: PageQuery & { agentId?: string } = {}) {
-    const { agentId, ...page } = query;
-    const path = agentId === undefined ? '/memes' : `/agents/${part(agentId)}/memes`;
-    return this.#get<answer.MemePage>(path, page);
+  memes(query: PageQuery & { agentId?: string } = {}): Promise<answer.MemePage> {
+    const { agentId: id, ...page } = query;
+    if (id === undefined) return this.get('/api/v1/memes', page);
+    return this.get('/api/v1/agents/{id}/memes', { id, ...page });
   }
 
   /** An entry of the log, and what came of it. */
-  entry(seq: number) {
-    return this.#get<answer.EntryShown>(`/entries/${seq}`);
+  entry(seq: number): Promise<answer.EntryShown> {
+    return this.get('/api/v1/entries/{entry}', { entry: seq });
   }
 
   /** The network's parameters, where its log stands, and the server's limits. */
-  meta() {
-    return this.#get<answer.Meta>('/meta');
+  meta(): Promise<answer.Meta> {
+    return this.get('/api/v1/meta', {});
   }
 
   /** The network's name, which transactions are signed for: asked once. */
@@ -136,10 +156,5 @@ export class NetworkClient {
   /** Sends a request that its agent has composed and signed already. */
   async send(request: SignedRequest): Promise<answer.AnswerOf[CommandKind]> {
     return (await this.http.send(request)) as answer.AnswerOf[CommandKind];
-  }
-
-  /** The boundary where an answer is taken for what the server's schemas say it is. */
-  async #get<T>(path: string, query: object = {}): Promise<T> {
-    return (await this.http.get(`/api/v1${path}`, query)) as T;
   }
 }

@@ -1,33 +1,13 @@
-/** Shapes of the answers of reads, debug endpoints and acknowledgements on the WebSocket. */
-import {
-  AgentId,
-  AgentList,
-  AgentView,
-  BlockView,
-  Count,
-  type EventType,
-  eventData,
-  Genesis,
-  Hash,
-  NetworkState,
-  nullable,
-  ProposalBody,
-  PublicKey,
-  ReputationView,
-  reasons,
-  records,
-  Timestamp,
-  type TSchema,
-  Type,
-  VoteBody,
-} from '../../engine/internal.js';
+/** The shapes of published events, of errors, and of acknowledgements on the WebSocket. */
+import { type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
+import { type Event, type EventType, eventData } from '../../engine/protocol/schema/event.js';
+import { AgentId, Count, Timestamp } from '../../engine/protocol/schema/primitives.js';
+import { reasons } from '../../engine/protocol/schema/reason.js';
 import { WorldView } from './control.js';
 
 const Text = Type.String();
-/** What the next page is asked for with; null on the last. */
-const next_cursor = nullable(Text);
-const Epoch = Type.String({ description: 'names the history that event numbers belong to' });
-const Topics = Type.Array(Text);
+export const Epoch = Type.String({ description: 'names the history that event numbers belong to' });
+export const Topics = Type.Array(Text);
 
 /** An event as it is published, by type. */
 export const eventShapes = Object.fromEntries(
@@ -37,124 +17,11 @@ export const eventShapes = Object.fromEntries(
   ]),
 ) as Partial<Record<EventType, TSchema>> as Record<EventType, TSchema>;
 
-/** The data of each read, by its name in the route table. */
-export const readAnswers = {
-  state: NetworkState,
-  agents: AgentList,
-  reputation: ReputationView,
-  agent: AgentView,
-  blocks: Type.Object({ blocks: Type.Array(BlockView), next_cursor }),
-  block: Type.Object({
-    ...BlockView.properties,
-    entry: Type.Integer({ description: 'of the log, by which it was proposed' }),
-    proposal: ProposalBody,
-    public_key: PublicKey,
-  }),
-  votes: Type.Object({
-    block_hash: Hash,
-    electorate: Type.Array(
-      Type.Object({ agent_id: AgentId, public_key: PublicKey, weight: Count }),
-    ),
-    votes: Type.Array(Type.Object({ public_key: PublicKey, vote: VoteBody })),
-    next_cursor,
-  }),
-  transactions: Type.Object({
-    hash: Hash,
-    status: Type.Literal('finalized'),
-    signers: Type.Array(Type.Object({ signer: PublicKey, ...records.transactions.properties })),
-    next_cursor,
-  }),
-  stateValue: Type.Object({ key: Text, ...records.state.properties }),
-  alliances: Type.Object({ alliances: Type.Array(eventData.alliance_update), next_cursor }),
-  events: Type.Object({
-    events: Type.Array(Type.Union(Object.values(eventShapes))),
-    epoch: Epoch,
-    last_seq: Count,
-    next_cursor,
-  }),
-} as const;
-
-export type ReadName = keyof typeof readAnswers;
-
-export const Meta = Type.Object({
-  version: Text,
-  ...Genesis.properties,
-  epoch: Epoch,
-  schema_version: Count,
-  seq: Count,
-  event_seq: Count,
-  digest: Hash,
-  log_digest: Hash,
-  durable: Type.Boolean(),
-  limits: Type.Object({
-    profile: Type.Enum(['spec', 'bench', 'off']),
-    per_minute: Type.Record(Text, Count),
-    windows: Type.Record(
-      Text,
-      Type.Object({
-        quota: Count,
-        window_s: Count,
-        counted_for: Type.Enum(['agent', 'address', 'claim']),
-        unit: Type.Enum(['requests', 'units', 'bytes']),
-      }),
-    ),
-    body_bytes: Type.Record(Text, Count),
-    bodies_under_way_bytes: Count,
-    bodies_of_address_bytes: Count,
-    json_values: Count,
-    unknown_members_bytes: Count,
-    page_bytes: Count,
-    early_proposals: Type.Object({ most: Count, most_of_one: Count, ms: Count }),
-  }),
-});
-
-export const Health = Type.Object({ status: Type.Literal('ok') });
-
-export const ConnectionView = Type.Object({
-  connection_id: Text,
-  agent_id: AgentId,
-  state: Type.Enum(['open', 'closed']),
-  connected_at: Timestamp,
-  authenticated_at: Timestamp,
-  topics: Topics,
-  last_seq_sent: Count,
-  messages_in: Count,
-  messages_out: Count,
-  bytes_out: Count,
-  buffered_bytes: Count,
-  closed: nullable(Type.Object({ code: Count, reason: Text, at: Timestamp })),
-});
+/** An event of any type. */
+export const PublishedEvent = Type.Unsafe<Event>(Type.Union(Object.values(eventShapes)));
 
 const codes = [...new Set(Object.values(reasons).map(({ code }) => code))];
-const ErrorCodes = Type.Enum(codes);
-
-/** Either what was verified, or why it did not come so far; both where a signature fails. */
-export const Verification = Type.Object({
-  valid: Type.Boolean(),
-  kind: Type.Optional(Text),
-  signing_input: Type.Optional(
-    Type.String({ description: 'the text that the signature must cover' }),
-  ),
-  expected_input_sha256: Type.Optional(Hash),
-  body_sha256: Type.Optional(Hash),
-  request_target: Type.Optional(Text),
-  server_time: Type.Optional(Timestamp),
-  skew_ms: Type.Optional(Type.Integer()),
-  code: Type.Optional(ErrorCodes),
-  reason: Type.Optional(Text),
-  message: Type.Optional(Text),
-  pointer: Type.Optional(nullable(Text)),
-  mistake: Type.Optional(Type.String({ description: 'a common one that explains the signature' })),
-  unknown: Type.Array(
-    Type.Object({
-      at: Type.String({ description: 'JSON Pointer into the body, or `?` and a query parameter' }),
-      closest: nullable(
-        Type.String({ description: 'the known name that is probably meant, written likewise' }),
-      ),
-    }),
-    { description: 'names that the protocol does not know; as in `Folkmoot-Unknown`' },
-  ),
-});
+export const ErrorCodes = Type.Enum(codes);
 
 /** What helps the caller to go on; `request_id` is there over HTTP. */
 export const ErrorDetails = Type.Object({
@@ -164,14 +31,6 @@ export const ErrorDetails = Type.Object({
 });
 
 export const ErrorBody = Type.Object({ code: ErrorCodes, message: Text, details: ErrorDetails });
-
-/** A signed request in a JSON envelope, as `debug/verify` takes it. */
-export const DebugVerifyBody = Type.Object({
-  method: Type.String({ maxLength: 16 }),
-  target: Type.String({ maxLength: 2048 }),
-  headers: Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 4096 })),
-  body: Type.String(),
-});
 
 const Entry = Type.Integer({ minimum: 0 });
 

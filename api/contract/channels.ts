@@ -1,5 +1,7 @@
 /** The WebSocket's tables: client messages with their schemas, topics, and close codes. */
-import { eventTopics, type Static, Type } from '../../engine/internal.js';
+
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { eventTopics } from '../../engine/protocol/schema/event.js';
 
 /** Where a server takes WebSockets. */
 export const socketPath = '/ws/v1';

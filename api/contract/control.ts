@@ -1,12 +1,8 @@
 /** Control of a world's clock: what can be asked of it, what is shown, and who implements it. */
-import {
-  BlockStatus,
-  nullable,
-  type Refusal,
-  type Static,
-  Timestamp,
-  Type,
-} from '../../engine/internal.js';
+
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { BlockStatus, nullable, Timestamp } from '../../engine/protocol/schema/primitives.js';
+import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
 const worldKinds = ['live', 'sim', 'folder', 'replay', 'load'] as const;
 /**
@@ -126,7 +122,7 @@ export interface Control {
   onChange(listener: () => void): () => void;
 }
 
-export const worldShown = (control: Control): Static<typeof WorldView> => ({
+export const describeWorld = (control: Control): Static<typeof WorldView> => ({
   kind: control.kind,
   clock: control.clock(),
   can: [...control.can],

@@ -1,5 +1,6 @@
 /** Every limit of the live API in one place: how much, in what time, and for whom it is counted. */
-import { limits as bounds, type CommandKind } from '../../engine/internal.js';
+import { limits as bounds } from '../../engine/protocol/limits.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
 
 /**
  * How strict a server is: `spec` as the protocol has it, `bench` 10,000 times that, `off` without
@@ -8,7 +9,7 @@ import { limits as bounds, type CommandKind } from '../../engine/internal.js';
 export type Profile = 'spec' | 'bench' | 'off';
 
 /** `claim` is an address together with the known key that a request names, whoever sent it. */
-export type CountedFor = 'agent' | 'address' | 'claim';
+type CountedFor = 'agent' | 'address' | 'claim';
 
 interface Limit {
   /** By the profile `spec`. */
@@ -130,7 +131,7 @@ export const serverBounds = {
 const BENCH_FACTOR = 10_000;
 
 /** What a profile allows, with an operator's own figures in place of some. */
-export function figuresOf(profile: Profile, own: Partial<Figures> = {}): Figures | null {
+export function resolveLimits(profile: Profile, own: Partial<Figures> = {}): Figures | null {
   if (profile === 'off') return null;
   const factor = profile === 'bench' ? BENCH_FACTOR : 1;
   const rows = limitNames.map((name) => [name, own[name] ?? limitTable[name].quota * factor]);
@@ -138,10 +139,10 @@ export function figuresOf(profile: Profile, own: Partial<Figures> = {}): Figures
 }
 
 /** Operations a minute by the profile `spec`. */
-export const perMinute = operationsOf(figuresOf('spec')!);
+export const perMinute = operationsOf(resolveLimits('spec')!);
 
 /** Of all figures those a minute that count operations. */
-export function operationsOf(figures: Figures) {
+function operationsOf(figures: Figures) {
   const { failed_signature_total: _, ...own } = figures;
   const rows = limitNames
     .filter((name) => name in own && limitTable[name].seconds === 60)
@@ -151,7 +152,7 @@ export function operationsOf(figures: Figures) {
 }
 
 /** The limits in force, as `/api/v1/meta` shows them; null: only the server's own bounds. */
-export function shownLimits(figures: Figures | null) {
+export function describeLimits(figures: Figures | null) {
   const rows = limitNames.map((name) => {
     const { seconds, per: counted_for, unit } = limitTable[name];
     return [name, { quota: figures?.[name], window_s: seconds, counted_for, unit }];

@@ -1,5 +1,7 @@
 /** Shape of what is shown of a load run, for readers of the documents: the type is the view's. */
-import { Count, nullable, Type } from '../../engine/internal.js';
+
+import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { Count, nullable } from '../../engine/protocol/schema/primitives.js';
 
 const Text = Type.String();
 const Rate = Type.Number({ minimum: 0 });

@@ -1,62 +1,31 @@
-/** The route table: what answers where. Handlers, documents, measures and tests derive from it. */
-import { type CommandKind, carriage } from '../../engine/internal.js';
-import type { ReadName } from './answers.js';
-import { serverBounds } from './limit-table.js';
+/**
+ * The route table, and how a path is matched against it. Handlers, documents, metrics and tests
+ * derive from it.
+ */
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import { carriage } from '../../engine/protocol/schema/entry.js';
+import { commandRoutes } from './commands.js';
+import { at, ofThePast, reads } from './reads.js';
+import type { Declared } from './route.js';
+import { documentRoutes, operatorRoutes, pageRoutes, serverRoutes } from './server.js';
+import { shownReads } from './views.js';
 
-/** The two documents, the page that shows one of them, and its scripts. */
-export type DocumentName =
-  | 'openapi'
-  | 'asyncapi'
-  | 'docs'
-  | 'docs_socket'
-  | 'docs_theme'
-  | 'docs_viewer';
+export type RouteName =
+  | CommandKind
+  | keyof typeof reads
+  | keyof typeof shownReads
+  | keyof typeof serverRoutes
+  | UnlimitedName;
 
-/** The page that shows a network: under each of its paths the same, and what it is made of. */
-export type PageName = 'page' | 'page_bare' | 'page_view' | 'page_item' | 'page_asset';
+type UnlimitedName =
+  | keyof typeof operatorRoutes
+  | keyof typeof documentRoutes
+  | keyof typeof pageRoutes;
 
-/** What is neither a command nor a read of the committed. */
-export type SpecialName =
-  | 'root'
-  | 'meta'
-  | 'meme_content'
-  | 'debug_ws'
-  | 'debug_verify'
-  | 'control'
-  | 'control_write'
-  | 'proof'
-  | 'cluster'
-  | 'load'
-  | 'live'
-  | 'ready'
-  | 'metrics'
-  | PageName
-  | DocumentName;
-
-/** What a page that looks at the network is given. */
-export type ShownName =
-  | 'view'
-  | 'view_progress'
-  | 'columns'
-  | 'overview'
-  | 'roster'
-  | 'agent_votes'
-  | 'agent_memes'
-  | 'agent_decisions'
-  | 'agent_neighbours'
-  | 'memes'
-  | 'log'
-  | 'entry'
-  | 'scenario';
-
-export type RouteName = CommandKind | ReadName | ShownName | SpecialName;
-
-export interface Route {
-  /** Its handler and its part of the documents are found by it. */
+export interface Route extends Omit<Declared, 'method'> {
+  /** Its handler is found by it. */
   readonly name: RouteName;
   readonly method: string;
-  /** With its parameters in braces; also the label that measures count it by. */
-  readonly path: string;
   /** What a request here asks the network to do; null where it changes nothing. */
   readonly command: CommandKind | null;
   /** The largest body that is read; 0 where none is expected. */
@@ -65,81 +34,112 @@ export interface Route {
   readonly limited: boolean;
 }
 
-const { small, propose, meme, debug_verify } = serverBounds.body;
-const bodyBytes: Partial<Record<CommandKind, number>> = { propose, meme };
+function routesOf<N extends RouteName>(
+  declared: Readonly<Record<N, Omit<Declared, 'method' | 'path'>>>,
+  complete: (declared: Declared, name: N) => Partial<Route> = () => ({}),
+): Route[] {
+  return (Object.entries(declared) as [N, Declared][]).map(([name, route]) => ({
+    ...{ method: 'GET', command: null, bodyBytes: 0, limited: true },
+    ...route,
+    ...{ name },
+    ...complete(route, name),
+  }));
+}
 
-const command = (kind: CommandKind): Route => ({
-  name: kind,
-  method: carriage[kind].method,
-  path: carriage[kind].path,
-  command: kind,
-  bodyBytes: bodyBytes[kind] ?? small,
-  limited: true,
+const carried = (_: object, kind: CommandKind) => {
+  const { method, path } = carriage[kind];
+  return { method, path, command: kind };
+};
+
+/** All reads of the network may be of an earlier entry. */
+const dated = ({ query, reasons }: Declared) => ({
+  query: { ...query, at },
+  reasons: [...new Set([...reasons, ...ofThePast, 'QUOTA_USED' as const])],
 });
 
-const get = (path: string, name: ReadName | ShownName | SpecialName): Route => ({
-  name,
-  method: 'GET',
-  path,
-  command: null,
-  bodyBytes: 0,
-  limited: true,
+/** None is of the interface as it was given. */
+const shown = ({ reasons }: Declared) => ({
+  extension: true as const,
+  reasons: [...reasons, 'QUOTA_USED' as const],
 });
 
-/** What an operator asks, or what costs nothing: files that were made ahead. */
-const unlimited = (path: string, name: SpecialName): Route => ({
-  ...get(path, name),
-  limited: false,
-});
+/** Routes for the operator, and routes that no limit counts. */
+const unlimited = () => ({ limited: false });
 
 export const routes: readonly Route[] = [
-  ...(Object.keys(carriage) as CommandKind[]).map(command),
-  get('/api/v1/network/state', 'state'),
-  get('/api/v1/network/agents', 'agents'),
-  get('/api/v1/social/reputation/{id}', 'reputation'),
-  get('/api/v1/agents/{id}', 'agent'),
-  get('/api/v1/blocks', 'blocks'),
-  get('/api/v1/blocks/{hash}', 'block'),
-  get('/api/v1/blocks/{hash}/votes', 'votes'),
-  get('/api/v1/transactions/{hash}', 'transactions'),
-  get('/api/v1/state/{key}', 'stateValue'),
-  get('/api/v1/social/alliances', 'alliances'),
-  get('/api/v1/events', 'events'),
-  get('/api/v1/view', 'view'),
-  get('/api/v1/view/progress', 'view_progress'),
-  get('/api/v1/columns', 'columns'),
-  get('/api/v1/overview', 'overview'),
-  get('/api/v1/agents', 'roster'),
-  get('/api/v1/agents/{id}/votes', 'agent_votes'),
-  get('/api/v1/agents/{id}/memes', 'agent_memes'),
-  get('/api/v1/agents/{id}/decisions', 'agent_decisions'),
-  get('/api/v1/agents/{id}/neighbours', 'agent_neighbours'),
-  get('/api/v1/memes', 'memes'),
-  get('/api/v1/log', 'log'),
-  get('/api/v1/entries/{entry}', 'entry'),
-  get('/api/v1/scenario', 'scenario'),
-  get('/', 'root'),
-  get('/api/v1/meta', 'meta'),
-  get('/api/v1/social/memes/{id}/content', 'meme_content'),
-  get('/api/v1/debug/ws/{connection_id}', 'debug_ws'),
-  { ...get('/api/v1/debug/verify', 'debug_verify'), method: 'POST', bodyBytes: debug_verify },
-  get('/api/v1/control', 'control'),
-  { ...get('/api/v1/control', 'control_write'), method: 'POST', bodyBytes: small },
-  get('/api/v1/proof', 'proof'),
-  get('/api/v1/cluster', 'cluster'),
-  get('/api/v1/load', 'load'),
-  unlimited('/metrics', 'metrics'),
-  unlimited('/healthz', 'live'),
-  unlimited('/readyz', 'ready'),
-  unlimited('/openapi.json', 'openapi'),
-  unlimited('/asyncapi.json', 'asyncapi'),
-  unlimited('/docs', 'docs'),
-  unlimited('/docs/socket', 'docs_socket'),
-  unlimited('/docs/theme.js', 'docs_theme'),
-  unlimited('/docs/rapidoc-min.js', 'docs_viewer'),
-  unlimited('/ui', 'page_bare'),
-  unlimited('/ui/', 'page'),
-  unlimited('/ui/assets/{file}', 'page_asset'),
-  unlimited('/ui/{view}', 'page_view'),
-  unlimited('/ui/{view}/{item}', 'page_item'),
+  ...routesOf(commandRoutes, carried),
+  ...routesOf(reads, dated),
+  ...routesOf(shownReads, shown),
+  ...routesOf(serverRoutes),
+  ...routesOf({ ...operatorRoutes, ...documentRoutes, ...pageRoutes }, unlimited),
 ];
+
+/** Method and path of a route. */
+interface Place {
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface Match<R> {
+  /** Null where the path has other methods. */
+  route: R | null;
+  /** Methods of this path. */
+  allowed: readonly string[];
+  /** Path parameters, decoded. */
+  params: readonly string[];
+}
+
+/** Null when nothing answers at a path. HEAD is answered as GET. */
+type Matcher<R> = (method: string, path: string) => Match<R> | null;
+
+/** The routes of one path. */
+interface Shape<R> {
+  pattern: RegExp;
+  byMethod: ReadonlyMap<string, R>;
+  allowed: readonly string[];
+}
+
+export function createMatcher<R extends Place>(routes: readonly R[]): Matcher<R> {
+  const shapes: Shape<R>[] = [];
+  /** Paths without parameters: their matches are made once. */
+  const fixed = new Map<string, { other: Match<R>; byMethod: Map<string, Match<R>> }>();
+  for (const text of new Set(routes.map(shapeOf))) {
+    const here = routes.filter((route) => shapeOf(route) === text);
+    const shape = compiled(text, here);
+    shapes.push(shape);
+    const to = (route: R | null): Match<R> => ({ route, allowed: shape.allowed, params: [] });
+    const byMethod = new Map(here.map((route) => [route.method, to(route)]));
+    if (!text.includes('(')) fixed.set(text, { other: to(null), byMethod });
+  }
+  return (method, path) => {
+    const name = method === 'HEAD' ? 'GET' : method;
+    const known = fixed.get(path);
+    return known ? (known.byMethod.get(name) ?? known.other) : byPattern(shapes, name, path);
+  };
+}
+
+const shapeOf = ({ path }: Place) => path.replaceAll(/\{\w+\}/g, '([^/]+)');
+
+function compiled<R extends Place>(shape: string, here: readonly R[]): Shape<R> {
+  const byMethod = new Map(here.map((route) => [route.method, route]));
+  const allowed = [...byMethod.keys(), ...(byMethod.has('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  return { pattern: new RegExp(`^${shape}$`), byMethod, allowed };
+}
+
+function byPattern<R>(shapes: readonly Shape<R>[], method: string, path: string): Match<R> | null {
+  for (const { pattern, byMethod, allowed } of shapes) {
+    const found = pattern.exec(path);
+    if (!found) continue;
+    return { route: byMethod.get(method) ?? null, allowed, params: found.slice(1).map(decoded) };
+  }
+  return null;
+}
+
+/** Decodes a path parameter; invalid percent-encoding gives a text that no parameter accepts. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '\ufffd';
+  }
+}

@@ -2,6 +2,8 @@
  * What may be known of the run whose network is shown: who of the network is who of its scenario,
  * who hears whom, and what votes rested on. A sentence stands for what is not known, and says why.
  */
+
+import { type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import {
   AgentId,
   Count,
@@ -9,9 +11,7 @@ import {
   Hash,
   Milliseconds,
   nullable,
-  type TSchema,
-  Type,
-} from '../../engine/internal.js';
+} from '../../engine/protocol/schema/primitives.js';
 
 const described = <S extends TSchema>(schema: S, description: string) =>
   Type.Union([schema, Type.Null()], { description });

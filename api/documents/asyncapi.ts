@@ -1,10 +1,16 @@
 /** The AsyncAPI document: the WebSocket's messages, topics and close codes, out of their tables. */
-import { type EventType, eventTopics } from '../../engine/internal.js';
+import { eventRows, eventTypes } from '../../engine/protocol/event-types.js';
 import { acknowledgements, ErrorBody, eventShapes, tellings } from '../contract/answers.js';
-import { clientMessages, closeCodes, socketLimits, socketPath } from '../contract/channels.js';
-import { type Components, createComponents, extension, type Part } from './openapi/schemas.js';
-import { overAuth } from './openapi/signing.js';
+import {
+  clientMessages,
+  closeCodes,
+  socketLimits,
+  socketPath,
+  topics as topicNames,
+} from '../contract/channels.js';
 import { info } from './openapi.js';
+import { overAuth } from './openapi-requests.js';
+import { type Components, createComponents, extension, type Part } from './openapi-schemas.js';
 
 type ClientType = keyof typeof clientMessages;
 type AckType = keyof typeof acknowledgements;
@@ -37,7 +43,6 @@ entries as bytes. \`since\` is the last entry that is known.`,
 
 /** Topics and messages that the interface did not have. */
 const addedTopics = ['proposals', 'outcomes'];
-const addedEvents: readonly EventType[] = ['block_status'];
 const addedAcks: readonly AckType[] = ['unsubscribed', 'pong'];
 
 const closeText = `| close | meaning | retry? |
@@ -100,12 +105,9 @@ const refs = (names: readonly string[], under: string) =>
 const inChannel = (name: string) => ({ $ref: `#/channels/live/messages/${name}` });
 
 function topics(): Part[] {
-  const names = [...new Set(Object.values(eventTopics).flat())];
-  return names.map((name) => ({
+  return [...topicNames].map((name) => ({
     name,
-    events: Object.entries(eventTopics)
-      .filter(([, of]) => of.includes(name))
-      .map(([type]) => type),
+    events: eventTypes.filter((type) => eventRows[type].topics.includes(name)),
     ...(addedTopics.includes(name) ? extension : {}),
   }));
 }
@@ -127,10 +129,10 @@ function allMessages({ lift }: Components): Record<string, Part> {
       addedAcks.includes(type as AckType),
     ),
   );
-  const events = Object.entries(eventShapes).map(([type, schema]) => {
-    const under = eventTopics[type as EventType];
-    const added = addedEvents.includes(type as EventType);
-    const [name, shown] = message(type, lift(schema), `Topics: ${under.join(', ')}.`, added);
+  const events = eventTypes.map((type) => {
+    const { topics: under, added } = eventRows[type];
+    const summary = `Topics: ${under.join(', ')}.`;
+    const [name, shown] = message(type, lift(eventShapes[type]), summary, added);
     return [name, { ...shown, 'x-topics': under }] as const;
   });
   const error = message(
@@ -184,7 +186,7 @@ function published(channel: Part): Part {
       action: 'send',
       channel,
       summary: 'Events of the topics that were subscribed to.',
-      messages: Object.keys(eventShapes).map(inChannel),
+      messages: eventTypes.map(inChannel),
     },
     frame: {
       action: 'send',

@@ -1,6 +1,9 @@
-/** What the pages to read have in common: the way between them, and a list of what is in each. */
+/**
+ * The head that all pages for readers share, the way between the pages, and the frame of a page.
+ */
+import { builtFiles, type ServedFile } from './documents.js';
 
-export interface Place {
+interface Place {
   href: string;
   name: string;
 }
@@ -16,7 +19,8 @@ const entities: Record<string, string> = {
 };
 
 /** A text as markup. */
-export const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign]!);
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"]/g, (sign) => entities[sign]!);
 
 const pages = [
   { href: '/docs', name: 'HTTP' },
@@ -65,7 +69,34 @@ ${contents.map(section).join('\n')}
 </nav></details>
 </header>`;
 
-const section = ({ title, places }: Contents[number]) => `<h2>${escaped(title)}</h2>
+const section = ({ title, places }: Contents[number]) => `<h2>${escapeHtml(title)}</h2>
 <ul>${places.map(item).join('')}</ul>`;
 
-const item = ({ href, name }: Place) => `<li><a href="${escaped(href)}">${escaped(name)}</a></li>`;
+const item = ({ href, name }: Place) =>
+  `<li><a href="${escapeHtml(href)}">${escapeHtml(name)}</a></li>`;
+
+/**
+ * Everything comes from this server, nothing stands inline, and no text becomes markup or a script:
+ * what strangers wrote is only ever text.
+ */
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types folkmoot',
+].join('; ');
+
+let files: Map<string, ServedFile> | null = null;
+
+/** @returns null if the page has no such file. */
+export function pageFile(name: string): ServedFile | null {
+  files ??= builtFiles('#page', pagePolicy);
+  return files.get(name) ?? null;
+}

@@ -1,25 +1,25 @@
-/** The OpenAPI document, out of the route table, the schemas, the reasons and the limits. */
-import type { CommandKind, Reason } from '../../engine/internal.js';
+/** The OpenAPI document, derived from the route table, the schemas, the reasons and the limits. */
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { Reason } from '../../engine/protocol/schema/reason.js';
 import { perMinute } from '../contract/limit-table.js';
+import { tags } from '../contract/route.js';
 import { type Route, routes } from '../contract/routes.js';
-import { type Operation, tags } from './openapi/operation.js';
-import { operationOf } from './openapi/operations.js';
 import {
+  buildParameters,
+  buildRequestBody,
+  buildSecurity,
+  describeSigning,
   headerParameters,
-  parametersOf,
-  requestBodyOf,
-  securityOf,
   securitySchemes,
-  signingOf,
-} from './openapi/requests.js';
+  signingText,
+} from './openapi-requests.js';
 import {
   createResponses,
   type Responses,
   reasonsText,
   responseHeaders,
-} from './openapi/responses.js';
-import { type Components, createComponents, extension, type Part } from './openapi/schemas.js';
-import { signingText } from './openapi/signing.js';
+} from './openapi-responses.js';
+import { type Components, createComponents, extension, type Part } from './openapi-schemas.js';
 
 export const info = {
   title: 'folkmoot',
@@ -51,10 +51,9 @@ export function buildOpenapi(version: string): Part {
   const responses = createResponses(components);
   const paths: Record<string, Part> = {};
   for (const route of routes) {
-    const operation = operationOf(route);
-    const path = documentedPath(route, operation);
+    const path = documentedPath(route);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = describe(route, operation, components, responses);
+    paths[path][route.method.toLowerCase()] = describe(route, components, responses);
   }
   return {
     openapi: '3.1.0',
@@ -73,22 +72,17 @@ export function buildOpenapi(version: string): Part {
 }
 
 /** The path with the documents' names of its parameters. */
-function documentedPath(route: Route, { path = [] }: Operation): string {
-  let next = 0;
-  return route.path.replaceAll(/\{\w+\}/g, () => `{${path[next++]!.name}}`);
+function documentedPath({ path, parameters = {} }: Route): string {
+  const names = Object.keys(parameters).values();
+  return path.replaceAll(/\{\w+\}/g, () => `{${names.next().value}}`);
 }
 
-function describe(
-  route: Route,
-  operation: Operation,
-  components: Components,
-  responses: Responses,
-): Part {
-  const { id, tag, summary, text, extension: added } = operation;
-  const limit = limitOf(route, operation);
-  const lines = [text, added && 'Beyond the interface.', signingOf(route, operation), limit?.text];
-  const parameters = parametersOf(route, operation, components);
-  const requestBody = requestBodyOf(route, components);
+function describe(route: Route, components: Components, responses: Responses): Part {
+  const { id, tag, summary, text, extension: added } = route;
+  const limit = limitOf(route);
+  const lines = [text, added && 'Beyond the interface.', describeSigning(route), limit?.text];
+  const parameters = buildParameters(route, components);
+  const requestBody = buildRequestBody(route, components);
   return {
     operationId: id,
     tags: [tag],
@@ -96,16 +90,16 @@ function describe(
     ...(lines.some(Boolean) ? { description: lines.filter(Boolean).join('\n\n') } : {}),
     ...(added ? extension : {}),
     ...(limit ? { 'x-rate-limit': limit.figures } : {}),
-    security: securityOf(route, operation),
+    security: buildSecurity(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody ? { requestBody } : {}),
-    responses: responses.of(operation, reasonsOf(route, operation)),
+    responses: responses.of(route, reasonsOf(route)),
   };
 }
 
-function limitOf(route: Route, { reasons }: Operation) {
+function limitOf({ command, reasons }: Route) {
   const read = reasons.includes('QUOTA_USED') ? 'read' : null;
-  const name: keyof typeof perMinute | null = route.command ?? read;
+  const name: keyof typeof perMinute | null = command ?? read;
   if (name === null) return null;
   const counted_by = name === 'register' || name === 'read' ? 'address' : 'agent';
   const figures = { name, per_minute: perMinute[name], counted_by };
@@ -140,10 +134,10 @@ const ofWrites: Reason[] = [
   'STOPPING',
 ];
 
-/** The reasons of an operation, with those that its way of travelling adds. */
-function reasonsOf(route: Route, { reasons }: Operation): Reason[] {
-  if (!route.command) return [...anywhere, ...reasons];
-  return [...anywhere, ...ofWrites, ...keyed(route.command), ...reasons];
+/** The reasons of a route, with those that its way of travelling adds. */
+function reasonsOf({ command, reasons }: Route): Reason[] {
+  if (!command) return [...anywhere, ...reasons];
+  return [...anywhere, ...ofWrites, ...keyed(command), ...reasons];
 }
 
 /** A registration brings its key along. */

@@ -1,12 +1,25 @@
-/** The page at /docs. All that it needs comes from this server: it works without a network. */
-import { openapiDocument } from './documents.js';
+/**
+ * The page at /docs and the list of pages beside it. All that it needs comes from this server: it
+ * works without an internet connection.
+ */
+
+import type { DocumentName } from '../contract/server.js';
+import {
+  asyncapiDocument,
+  builtFiles,
+  type GeneratedFile,
+  generateFile,
+  openapiDocument,
+  type ServedFile,
+} from './documents.js';
 import { type Contents, masthead, mastheadStyle } from './masthead.js';
+import { socketPage } from './socket-page.js';
 
 /**
  * Scripts from here only. Styles may stand inline: the viewer's elements carry style attributes,
  * which cannot run anything.
  */
-export const contentPolicy = [
+const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'unsafe-inline'",
@@ -23,7 +36,7 @@ rapi-doc { height: calc(100vh - 53px); }
 @media (min-width: 768px) { .contents { display: none; } }
 `;
 
-export const referencePage = (): string => `<!doctype html>
+const referencePage = (): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -85,7 +98,7 @@ function contents(): Contents {
 }
 
 /** Follows the reader's choice of light or dark, also when it changes; a chosen place is shown. */
-export const themeScript = `const dark = matchMedia('(prefers-color-scheme: dark)');
+const themeScript = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const page = document.querySelector('rapi-doc');
 const paint = () => page?.setAttribute('theme', dark.matches ? 'dark' : 'light');
 dark.addEventListener('change', paint);
@@ -95,3 +108,26 @@ contents.addEventListener('click', ({ target }) => {
   if (target.closest('a')) contents.open = false;
 });
 `;
+
+const json = 'application/json; charset=utf-8';
+const script = 'text/javascript; charset=utf-8';
+const html = 'text/html; charset=utf-8';
+
+const makers: Record<DocumentName, () => ServedFile> = {
+  openapi: () => made({ type: json, body: JSON.stringify(openapiDocument()) }),
+  asyncapi: () => made({ type: json, body: JSON.stringify(asyncapiDocument()) }),
+  docs: () => made({ type: html, body: referencePage() }),
+  docs_socket: () => made({ type: html, body: socketPage() }),
+  docs_theme: () => made({ type: script, body: themeScript }),
+  docs_viewer: () => builtFiles('#viewer', contentPolicy).get('rapidoc-min.js')!,
+};
+
+const made = (file: GeneratedFile) => generateFile({ ...file, policy: contentPolicy });
+
+const known = new Map<DocumentName, ServedFile>();
+
+export function documentFile(name: DocumentName): ServedFile {
+  const file = known.get(name) ?? makers[name]();
+  known.set(name, file);
+  return file;
+}

@@ -1,6 +1,6 @@
 /** The page at /docs/socket: the AsyncAPI document to read, as markup that needs no script. */
 import { asyncapiDocument } from './documents.js';
-import { type Contents, escaped, masthead, mastheadStyle } from './masthead.js';
+import { type Contents, escapeHtml, masthead, mastheadStyle } from './masthead.js';
 
 interface Schema {
   $ref?: string;
@@ -77,15 +77,15 @@ export function socketPage(): string {
 <body>
 ${masthead('/docs/socket', contents)}
 <main>
-<h1 id="connection">WebSocket <code>${escaped(live.address)}</code></h1>
-<p>${escaped(document.info.description)} For programs: <a href="/asyncapi.json">AsyncAPI</a>.</p>
+<h1 id="connection">WebSocket <code>${escapeHtml(live.address)}</code></h1>
+<p>${escapeHtml(document.info.description)} For programs: <a href="/asyncapi.json">AsyncAPI</a>.</p>
 ${prose(live.description)}
 <h2 id="topics">Topics</h2>
 ${table(
   ['topic', 'events'],
   live['x-topics'].map(({ name, events }) => [
     code(name),
-    events.map((event) => `<a href="#${escaped(event)}">${escaped(event)}</a>`).join(', '),
+    events.map((event) => `<a href="#${escapeHtml(event)}">${escapeHtml(event)}</a>`).join(', '),
   ]),
 )}
 ${groups.map((group) => shownGroup(group, document.components.schemas)).join('\n')}
@@ -95,7 +95,7 @@ ${groups.map((group) => shownGroup(group, document.components.schemas)).join('\n
 `;
 }
 
-const code = (text: string) => `<code>${escaped(text)}</code>`;
+const code = (text: string) => `<code>${escapeHtml(text)}</code>`;
 
 function shownGroup(
   { title, messages }: { title: string; messages: Message[] },
@@ -104,12 +104,12 @@ function shownGroup(
   const shown = messages.map(({ name, summary, payload, ...more }) => {
     const added = more['x-extension'] ? ' <span class="added">beyond the interface</span>' : '';
     const rows = rowsOf(payload, schemas, '', 0);
-    const at = escaped(name);
+    const at = escapeHtml(name);
     return `<section><h3 id="${at}"><a href="#${at}">${at}</a>${added}</h3>
 ${prose(summary)}
 ${table(['member', 'type', 'meaning'], rows)}</section>`;
   });
-  return `<h2>${escaped(title)}</h2>\n${shown.join('\n')}`;
+  return `<h2>${escapeHtml(title)}</h2>\n${shown.join('\n')}`;
 }
 
 function resolved(schema: Schema, schemas: Record<string, Schema>): Schema {
@@ -132,8 +132,8 @@ function rowsOf(
     const optional = required.includes(name) ? '' : ' <span class="faint">(optional)</span>';
     const row = [
       code(path) + optional,
-      escaped(typeOf(of, schemas)),
-      escaped(of.description ?? ''),
+      escapeHtml(typeOf(of, schemas)),
+      escapeHtml(of.description ?? ''),
     ];
     const below = depth < DEEPEST ? rowsOf(inner, schemas, `${path}.`, depth + 1) : [];
     return [row, ...below];
@@ -182,7 +182,7 @@ function prose(text: string): string {
     .join('\n');
 }
 
-const coded = (text: string) => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+const coded = (text: string) => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 
 const style = `
 html { scroll-padding-top: 64px; }

@@ -4,9 +4,9 @@
  */
 import { Socket as Channel } from 'node:net';
 import type { Listening } from '../transport/transport.js';
-import { uwsTransport } from '../transport/uws.js';
+import { uwsTransport } from '../transport/uws-transport.js';
+import { CHANNEL, Outgoing, receive } from './codec.js';
 import { FrontApplication, type FrontSettings } from './front-application.js';
-import { CHANNEL, Outgoing, receive } from './records.js';
 
 const USAGE_MS = 1_000;
 

@@ -1,30 +1,54 @@
 /**
- * Fronts: processes that read and write the connections of one port, while this one has the network
- * and every limit. To the application they are a transport like the others.
+ * Fronts: processes that read and write the connections of one port, while this process has the
+ * network and every limit. To the application they are a transport like the others; the carrier
+ * hands their requests to it.
  */
+
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ListenProblem, type Where } from '../transport/listen-problem.js';
-import type { Application, FrontsFigures, Listening, Transport } from '../transport/transport.js';
-import { Front } from './front-process.js';
+import { fileURLToPath } from 'node:url';
+import {
+  type Application,
+  type Body,
+  type FrontsFigures,
+  type HttpResponse,
+  type IncomingRequest,
+  type Listening,
+  ListenProblem,
+  type Transport,
+  type Where,
+} from '../transport/transport.js';
+import {
+  CHANNEL,
+  decodeHead,
+  encodeHeaders,
+  type FrontRecord,
+  Outgoing,
+  receive,
+  SharedBytes,
+} from './codec.js';
+import { type FrontSettings, FrontSocket } from './front-application.js';
 
 /** A front that ended is started again after so long. */
 const AGAIN_MS = 100;
 /** How much longer than for what is in flight a stop waits for a front. */
 const GRACE_MS = 3_000;
 
-export interface FrontsOptions {
+interface FrontsOptions {
   /** How many. */
   count: number;
   /** One ended that was not asked to; it is started again. */
   onEnded: (error: Error) => void;
 }
 
-export interface FrontsTransport extends Transport {
+interface FrontsTransport extends Transport {
   figures(): FrontsFigures;
 }
 
@@ -116,4 +140,214 @@ async function freePort({ host, port }: Where): Promise<number> {
   probe.close();
   await once(probe, 'close');
   return found;
+}
+
+const program = fileURLToPath(new URL('./front.js', import.meta.url));
+/** Young objects of many requests at a time, in MiB: docs/decisions/0019-young-objects.md. */
+const nodeFlags = ['--max-semi-space-size=32'];
+
+class Front {
+  /** Null once it listens, or why it does not. */
+  readonly listening: Promise<Error | null>;
+  /** How it ended, once it did and all of its connections are over. */
+  readonly ended: Promise<string>;
+  /** As it said last. */
+  usage = { cpuSeconds: 0, residentBytes: 0 };
+  readonly #child: ChildProcess;
+  readonly #out: Outgoing;
+  readonly #carrier: Carrier;
+  #listens: (problem: Error | null) => void = () => {};
+
+  /** `folder` is what the fronts of a port share. */
+  constructor(application: Application, { host, port }: Where, folder: string) {
+    this.#child = spawn(process.execPath, [...nodeFlags, program], {
+      stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+    });
+    passOn(this.#child.stderr!);
+    const channel = this.#child.stdio[CHANNEL] as Duplex;
+    // What is wrong with it ends it, and with it the front.
+    channel.on('error', () => {});
+    this.#out = new Outgoing(channel);
+    this.#carrier = new Carrier(application, this.#out);
+    this.listening = new Promise((resolve) => {
+      this.#listens = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      const end = (how: string) => {
+        this.#carrier.end();
+        this.#listens(new Error(`a front ended before it listened (${how})`));
+        resolve(how);
+      };
+      this.#child.on('error', (error) => end(error.message));
+      // After the last of what it said.
+      this.#child.on('close', (code, signal) => end(signal ?? `exit code ${code}`));
+    });
+    receive(channel, (record) => this.#take(record));
+    const { limits, verifiesFor, connectionPolicy } = application;
+    const settings: FrontSettings = { host, port, limits, connectionPolicy, folder, verifiesFor };
+    this.#out.send('settings', 0, { text: JSON.stringify(settings) });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** What is in flight is answered; whatever is left after so many milliseconds is cut. */
+  stop(afterMs: number): void {
+    this.#out.send('stop', 0);
+    const cut = setTimeout(() => this.#child.kill('SIGKILL'), afterMs);
+    void this.ended.then(() => clearTimeout(cut));
+  }
+
+  #take(record: FrontRecord): void {
+    if (record.kind === 'listening') this.#listens(null);
+    else if (record.kind === 'deaf') this.#deaf(record.text);
+    else if (record.kind === 'usage') this.usage = JSON.parse(record.text) as Front['usage'];
+    else this.#carrier.take(record);
+  }
+
+  #deaf(why: string): void {
+    this.#listens(new Error(`a front cannot listen: ${why}`));
+    this.#child.kill('SIGKILL');
+  }
+}
+
+/**
+ * The library warns of a handshake that is answered outside of a cork, which costs a write more. In
+ * a cork it may take the new WebSocket for a request that is answered, and end it.
+ */
+const KNOWN_WARNING = 'Warning: uWS.HttpResponse writes must be made from within a corked callback';
+
+/** Standard error of a front is that of this process, but for what is known. */
+function passOn(stream: Readable): void {
+  createInterface(stream).on('line', (line) => {
+    if (!line.startsWith(KNOWN_WARNING)) process.stderr.write(`${line}\n`);
+  });
+}
+
+/*
+ * What one front carries, in the engine's process: its requests and WebSockets are given to the
+ * application as a transport of this process would, and what the application says goes back.
+ */
+
+/** What a WebSocket ends with whose front ended. */
+const GONE = 1006;
+
+interface Carried {
+  request: IncomingRequest;
+  /** Whether no more of its body is wanted: it was answered so. */
+  refused: boolean;
+}
+
+class Carrier {
+  readonly #application: Application;
+  readonly #out: Outgoing;
+  readonly #shared: SharedBytes;
+  readonly #requests = new Map<number, Carried>();
+  readonly #sockets = new Map<number, FrontSocket>();
+
+  constructor(application: Application, out: Outgoing) {
+    this.#application = application;
+    this.#out = out;
+    this.#shared = new SharedBytes(out);
+  }
+
+  /** A record of the front that is about a connection. */
+  take(record: FrontRecord): void {
+    const { kind, id, value, text, bytes } = record;
+    if (kind === 'whole' || kind === 'held') this.#whole(record);
+    else if (kind === 'begin') this.#begin(id, value, text);
+    else if (kind === 'upgrade') this.#upgrade(id, text);
+    else if (kind === 'release') this.#release(id);
+    else if (kind === 'message') this.#sockets.get(id)?.handlers?.message(text);
+    else if (kind === 'binary') this.#sockets.get(id)?.handlers?.message(null);
+    else if (kind === 'pinged') this.#sockets.get(id)?.handlers?.pinged();
+    else if (kind === 'ponged') this.#sockets.get(id)?.handlers?.pong();
+    else if (kind === 'left') this.#sockets.get(id)?.left(value);
+    else if (kind === 'closed') this.#closed(id, value);
+    else {
+      const carried = this.#requests.get(id);
+      if (!carried) return;
+      if (kind === 'took') this.#took(id, carried, value);
+      else if (kind === 'late') this.#answer(id, carried, carried.request.timeOut());
+      else this.#body(id, carried, kind === 'unread' ? 'unread' : bytes);
+    }
+  }
+
+  /** The front is no more: so are its connections. What was asked may be done all the same. */
+  end(): void {
+    for (const id of [...this.#requests.keys()]) this.#release(id);
+    for (const id of [...this.#sockets.keys()]) this.#closed(id, GONE);
+  }
+
+  #whole({ kind, id, value, text, bytes }: FrontRecord): void {
+    const request = this.#application.begin(decodeHead(text), value < 0 ? null : value);
+    const taken = bytes.length === 0 || (request.readsBody && request.take(bytes.length));
+    const carried = { request, refused: false };
+    this.#requests.set(id, carried);
+    this.#answer(id, carried, request.answer(taken ? bytes : 'unread', kind === 'held'));
+  }
+
+  #begin(id: number, value: number, text: string): void {
+    const request = this.#application.begin(decodeHead(text), value < 0 ? null : value);
+    const carried = { request, refused: false };
+    this.#requests.set(id, carried);
+    if (!request.readsBody) this.#refuse(id, carried);
+  }
+
+  #took(id: number, carried: Carried, bytes: number): void {
+    if (!carried.refused && !carried.request.take(bytes)) this.#refuse(id, carried);
+  }
+
+  #body(id: number, carried: Carried, body: Body): void {
+    if (!carried.refused) this.#answer(id, carried, carried.request.answer(body));
+  }
+
+  /** At once, and whatever still arrives of it: the front ends the connection with the answer. */
+  #refuse(id: number, carried: Carried): void {
+    carried.refused = true;
+    this.#answer(id, carried, carried.request.answer('unread'));
+  }
+
+  #answer(id: number, carried: Carried, response: HttpResponse | Promise<HttpResponse>): void {
+    if (response instanceof Promise) {
+      void response.then((answer) => this.#send(id, carried, answer));
+    } else this.#send(id, carried, response);
+  }
+
+  /** Nobody waits for a second answer, nor for one whose client has gone. */
+  #send(id: number, carried: Carried, { status, headers, body }: HttpResponse): void {
+    if (this.#requests.get(id) !== carried) return;
+    this.#requests.delete(id);
+    carried.request.release();
+    this.#out.send('answer', id, { value: status, text: encodeHeaders(headers), bytes: body });
+  }
+
+  #release(id: number): void {
+    this.#requests.get(id)?.request.release();
+    this.#requests.delete(id);
+    this.#closed(id, GONE);
+  }
+
+  /** The session begins here and now, so that what an address may have open is exact. */
+  #upgrade(id: number, text: string): void {
+    const request = this.#application.begin(decodeHead(text), 0);
+    const opened = request.upgrade();
+    if (opened instanceof Promise) throw new Error('the application opens at once');
+    if ('answer' in opened) {
+      const carried = { request, refused: false };
+      this.#requests.set(id, carried);
+      return this.#answer(id, carried, opened.answer);
+    }
+    this.#out.send('upgraded', id);
+    const socket = new FrontSocket(id, opened.addressKey, this.#out, this.#shared);
+    this.#sockets.set(id, socket);
+    socket.handlers = this.#application.open(socket);
+  }
+
+  #closed(id: number, code: number): void {
+    const socket = this.#sockets.get(id);
+    this.#sockets.delete(id);
+    socket?.handleClose(code);
+  }
 }

@@ -1,36 +1,63 @@
-/** The application: what a transport asks of a server, and what its requests share. */
+/**
+ * The application that a transport calls: one request from its head to its answer, and the reasons
+ * to refuse the opening of a WebSocket.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { History, KeyPair, ServedNetwork } from '../../engine/internal.js';
-import { firstOfEach } from '../checks/damaged-archive.js';
-import { socketPath, watchLimits } from '../contract/channels.js';
-import type { ClusterShown } from '../contract/cluster.js';
+import type { KeyPair } from '../../engine/crypto/keys.js';
+import type { History } from '../../engine/history/history.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { firstOfEach, refuseDamagedArchive } from '../checks/damaged-archive.js';
+import { type UnknownName, unknownParameters } from '../checks/unknown-members.js';
+import { socketLimits, socketPath, watchLimits } from '../contract/channels.js';
 import type { Control } from '../contract/control.js';
-import { type Figures, figuresOf, type Profile } from '../contract/limit-table.js';
-import type { ProofShown } from '../contract/proof.js';
+import { type Figures, type Profile, resolveLimits } from '../contract/limit-table.js';
+import type { Match } from '../contract/routes.js';
 import type { KnownRun } from '../contract/run.js';
-import type { ScenarioShown } from '../contract/shown.js';
-import { blockShareOf } from '../limits/block-share.js';
-import { ChargedSignatures } from '../limits/charged-signatures.js';
-import { ownConnectionLimit } from '../limits/connection-limit.js';
-import { EarlyProposals } from '../limits/early-proposals.js';
+import type { ClusterShown, ProofShown } from '../contract/server.js';
+import type { ScenarioShown } from '../contract/views.js';
+import { createBlockShare, EarlyProposals } from '../limits/block-share.js';
+import { ownConnectionLimit } from '../limits/connections.js';
 import { Limits } from '../limits/limits.js';
-import { SignatureAttempts } from '../limits/signature-attempts.js';
-import { countSpent } from '../limits/spent-elsewhere.js';
+import { countRemoteUsage, refuseQuota } from '../limits/quota-refusals.js';
+import { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
 import { Connections } from '../socket/connections.js';
-import { Watchers } from '../socket/watch/watchers.js';
-import { type ExchangeLimits, exchangeLimits } from '../transport/exchange-limits.js';
-import type { Application, FrontsFigures } from '../transport/transport.js';
-import { ViewLog } from '../view/log/index.js';
-import type { Services } from './handler.js';
-import { Incoming, type Serving } from './incoming.js';
+import { Watchers } from '../socket/watch.js';
+import {
+  type Application,
+  type Body,
+  type ExchangeLimits,
+  exchangeLimits,
+  type FrontsFigures,
+  type HttpResponse,
+  type IncomingRequest,
+  type RequestHead,
+} from '../transport/transport.js';
+import { ViewLog } from '../view/log/view-log.js';
+import { type HandledRoute, HistoryReads, type Services } from './handler.js';
+import {
+  EntryChecks,
+  HeadChecks,
+  LargeBodies,
+  type Problem,
+  type RequestBudget,
+  requestId,
+} from './head-checks.js';
 import { Metrics } from './metrics.js';
-import type { Exchange } from './observe.js';
-import { Past } from './past.js';
-import { EntryChecks } from './request/entry-checks.js';
-import { HeadChecks } from './request/head-checks.js';
-import { LargeBodies } from './request/large-bodies.js';
+import {
+  type Answer,
+  addUnknownNames,
+  type Exchange,
+  quotaExceeded,
+  type RefusalResponse,
+  render,
+  toExchange,
+} from './response.js';
+import { methodNotAllowed, optionsAnswer, routeNotFound, signResponse } from './route-responses.js';
+import { match } from './routes.js';
+import { refuseByHead } from './write-handler.js';
 
-export interface ApplicationOptions {
+interface ApplicationOptions {
   network: ServedNetwork;
   profile: Profile;
   /** In place of the profile's own. */
@@ -56,7 +83,7 @@ export interface ApplicationOptions {
   cors?: readonly string[];
   /** Names it is served under, beside localhost, this machine's and all addresses. */
   hosts?: readonly string[];
-  /** Other than those of exchange-limits.ts. */
+  /** Other than those of transport.ts. */
   exchange?: Partial<ExchangeLimits>;
   /** Answers reads of earlier entries. */
   history?: History;
@@ -107,7 +134,7 @@ export function createApplication(options: ApplicationOptions): App {
     entryChecks: new EntryChecks(options.hosts ?? [], options.cors ?? []),
     exchangeLimits: { ...exchangeLimits, ...options.exchange },
     responseKeys: options.responseKeys ?? null,
-    isNews: firstOfEach(),
+    isFirstReport: firstOfEach(),
     onFault: options.onFault,
     onExchange: options.onExchange ?? null,
   };
@@ -138,13 +165,13 @@ export function createApplication(options: ApplicationOptions): App {
 
 function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Services {
   const { network, profile, version, ui, control, token, now, steady } = options;
-  const limits = new Limits(profile, figuresOf(profile, options.figures), steady);
+  const limits = new Limits(profile, resolveLimits(profile, options.figures), steady);
   const view = new ViewLog(network);
   const watchers = options.watch ? watchersOf(options, view) : null;
   const connections = new Connections({ network, watchers, now, steady });
   const charged = new ChargedSignatures(steady);
-  const blocks = blockShareOf(limits.figures, steady);
-  network.onSpent?.(countSpent({ limits, charged, blocks }));
+  const blocks = createBlockShare(limits.figures, steady);
+  network.onSpent?.(countRemoteUsage({ limits, charged, blocks }));
   return {
     network,
     limits,
@@ -155,7 +182,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     early: new EarlyProposals(network),
     connections,
     view,
-    past: options.history ? new Past(options.history) : null,
+    past: options.history ? new HistoryReads(options.history) : null,
     metrics: new Metrics(network, connections, options.fronts ?? null),
     version,
     ui,
@@ -174,4 +201,191 @@ function watchersOf({ network, control, profile, onFault }: ApplicationOptions, 
   const perAddress = profile === 'spec' ? watchLimits.perAddress : Number.POSITIVE_INFINITY;
   const fault = (error: unknown) => onFault(error, 'watch');
   return new Watchers({ network, view, control, perAddress, onFault: fault });
+}
+
+/** What the requests of one server share. */
+interface Serving {
+  readonly services: Services;
+  readonly entryChecks: EntryChecks;
+  readonly headChecks: HeadChecks;
+  readonly exchangeLimits: ExchangeLimits;
+  /** Sign every answer, where there are some. */
+  readonly responseKeys: KeyPair | null;
+  /** Whether an error is reported: a damaged segment only once. */
+  isFirstReport(error: unknown): boolean;
+  onFault(error: unknown, requestId: string): void;
+  /** Each request and its answer; null costs nothing. */
+  readonly onExchange: ((exchange: Exchange) => void) | null;
+}
+
+class Incoming implements IncomingRequest {
+  readonly #serving: Serving;
+  readonly #head: RequestHead;
+  readonly #id = requestId();
+  readonly #match: Match<HandledRoute> | null;
+  readonly #budget: RequestBudget;
+  readonly #address: string;
+  /** Why it is refused for the way it comes. */
+  readonly #unwelcome: Refusal | null;
+
+  constructor(serving: Serving, head: RequestHead, declared: number | null) {
+    this.#serving = serving;
+    this.#head = head;
+    this.#match = match(head.method, head.path);
+    this.#budget = serving.headChecks.budgetOf(head, declared, this.#route);
+    this.#unwelcome = serving.entryChecks.refuse(head);
+    // Whoever is told of it is told its address, which is asked for now or not at all.
+    this.#address = serving.onExchange ? head.address : '';
+    if (this.#unwelcome) this.#budget.refuse({ refusal: this.#unwelcome });
+  }
+
+  get #route(): HandledRoute | null {
+    return this.#match?.route ?? null;
+  }
+
+  get readsBody(): boolean {
+    return this.#budget.wanted;
+  }
+
+  take(bytes: number): boolean {
+    return this.#budget.take(bytes);
+  }
+
+  release(): void {
+    this.#budget.release();
+  }
+
+  answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
+    const started = this.#serving.onExchange ? performance.now() : 0;
+    try {
+      const answer = this.#handle(body, held);
+      if (answer instanceof Promise) return this.#finishLater(answer, body, started);
+      return this.#finish(answer, body, started);
+    } catch (error) {
+      return this.#finish({ refusal: this.#fault(error) }, body, started);
+    }
+  }
+
+  timeOut(): HttpResponse | Promise<HttpResponse> {
+    const { services, exchangeLimits } = this.#serving;
+    const most = `no answer within ${exchangeLimits.requestMs} ms`;
+    const message = `${most}; it may have been done: try again`;
+    const response = render({ refusal: refuse('DEADLINE', message) }, this.#id);
+    services.metrics.answered(this.#route, response.status);
+    return this.#sent(response, nothing);
+  }
+
+  upgrade(): { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string } {
+    const { services, entryChecks, headChecks } = this.#serving;
+    const addressKey = headChecks.keyOf(this.#head);
+    const { problem } = this.#budget;
+    const refused = socketRefusal({ head: this.#head, addressKey, problem }, services, entryChecks);
+    if (!refused) return { addressKey };
+    return { answer: this.#sent(render(refused, this.#id), nothing) };
+  }
+
+  /** Refused for the way it comes, for what is used up, or for its head; or its route answers. */
+  #handle(body: Body, held: boolean): Answer | Promise<Answer> {
+    const { problem } = this.#budget;
+    if (this.#unwelcome) {
+      // Nobody's secrets were tried: a foreign page must not use up what an address has.
+      this.#budget.markVerified();
+      return { refusal: this.#unwelcome };
+    }
+    if (problem && 'quota' in problem) return quotaExceeded(problem.quota);
+    if (!this.#match) return routeNotFound(this.#head);
+    const { route, params, allowed } = this.#match;
+    const { services, entryChecks } = this.#serving;
+    if (this.#head.method === 'OPTIONS') return optionsAnswer(this.#head, allowed, entryChecks);
+    if (!route) return methodNotAllowed(this.#head, allowed);
+    const call = { services, route, head: this.#head, params, body, held, budget: this.#budget };
+    if (!problem) return route.handle(call);
+    const { refusal } = problem;
+    return route.command ? refuseByHead(call, route.command, refusal) : { refusal };
+  }
+
+  /** What a throw is to the caller; whoever runs the server gets it with its stack. */
+  #fault(error: unknown): Refusal {
+    const damage = refuseDamagedArchive(error);
+    if (!damage || this.#serving.isFirstReport(error)) this.#serving.onFault(error, this.#id);
+    return damage ?? refuse('INTERNAL', 'a fault of the server, which was logged');
+  }
+
+  async #finishLater(answer: Promise<Answer>, body: Body, started: number): Promise<HttpResponse> {
+    try {
+      const sent = this.#finish(await answer, body, started);
+      return sent instanceof Promise ? await sent : sent;
+    } catch (error) {
+      return this.#finish({ refusal: this.#fault(error) }, body, started);
+    }
+  }
+
+  #finish(answer: Answer, body: Body, started: number): HttpResponse | Promise<HttpResponse> {
+    const { services, onExchange } = this.#serving;
+    const response = render(addUnknownNames(answer, this.#unknownParameters()), this.#id);
+    this.#budget.conclude(response.status);
+    this.#budget.release();
+    services.metrics.answered(this.#route, response.status);
+    const sent = this.#sent(response, body);
+    if (!onExchange) return sent;
+    const notify = () => {
+      const refusal = 'refusal' in answer ? answer.refusal : null;
+      const ms = performance.now() - started;
+      const { method, target } = this.#head;
+      const asked = { method, target, address: this.#address };
+      onExchange(toExchange(asked, response.status, this.#id, refusal, ms));
+    };
+    if (sent instanceof Promise) sent.then(notify, () => {});
+    else notify();
+    return sent;
+  }
+
+  /** Query parameters that the route does not read. */
+  #unknownParameters(): readonly UnknownName[] {
+    const { target, path } = this.#head;
+    const route = this.#route;
+    if (target.length === path.length || !route?.path.startsWith('/api/')) return [];
+    return unknownParameters(target, route.parameterNames);
+  }
+
+  /** With what every answer carries: what browsers may read, and the server's signature. */
+  #sent(response: HttpResponse, body: Body): HttpResponse | Promise<HttpResponse> {
+    const { entryChecks, responseKeys, services } = this.#serving;
+    entryChecks.origins.addHeaders(response.headers, this.#head.headers);
+    const cutOffMs = services.network.cutOffMs?.() ?? 0;
+    if (cutOffMs > 0) response.headers['Folkmoot-Stale'] = `${Math.ceil(cutOffMs / 1_000)}`;
+    if (!responseKeys) return response;
+    const request = { kind: this.#route?.command ?? null, head: this.#head, body };
+    return signResponse(responseKeys, services.now(), request, response);
+  }
+}
+
+const nothing = new Uint8Array();
+
+interface Opening {
+  head: RequestHead;
+  addressKey: string;
+  problem: Problem | null;
+}
+
+function socketRefusal(
+  { head, addressKey, problem }: Opening,
+  { limits, connections }: Services,
+  entryChecks: EntryChecks,
+): RefusalResponse | null {
+  const waiting = limits.profile === 'spec' ? connections.unauthenticated(addressKey) : 0;
+  const refusal =
+    entryChecks.refuseSocket(head) ??
+    (problem && 'quota' in problem ? refuseQuota(problem.quota) : null) ??
+    tooManyWaiting(waiting);
+  if (refusal?.reason !== 'SOCKET_VERSION') return refusal && { refusal };
+  return { refusal, headers: { 'Sec-WebSocket-Version': '13' } };
+}
+
+/** Whoever opens connections without saying who it is has so many of them. */
+function tooManyWaiting(open: number): Refusal | null {
+  const most = socketLimits.unauthenticatedPerAddress;
+  if (open < most) return null;
+  const message = `${most} connections of an address may wait for their auth`;
+  return refuse('QUOTA_USED', message, { details: { limit: 'strangers', quota: most } });
 }

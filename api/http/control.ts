@@ -3,17 +3,19 @@
  * who has the token that the command printed. Host and Origin were checked before.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { parseJson, type Refusal, refuse, validator } from '../../engine/internal.js';
+import { parseJson } from '../../engine/protocol/json.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { validator } from '../../engine/protocol/schema/validator.js';
 import {
   type ControlCommand,
   type ControlName,
   type ControlShown,
   controlCommands,
+  describeWorld,
   type KnownPart,
-  worldShown,
 } from '../contract/control.js';
 import type { Call, Services } from './handler.js';
-import { type Answer, success } from './response/envelope.js';
+import { type Answer, success } from './response.js';
 
 /** What both need of a request: who serves no network asks no more of it either. */
 export interface ControlCall extends Pick<Call, 'head' | 'body'> {
@@ -24,7 +26,10 @@ export interface ControlCall extends Pick<Call, 'head' | 'body'> {
 type Knowing = Pick<Services, 'past' | 'scenario' | 'run' | 'cluster'>;
 
 const problemOf = Object.fromEntries(
-  Object.entries(controlCommands).map(([name, schema]) => [name, validator(schema)]),
+  Object.entries(controlCommands).map(([name, schema]) => [
+    name,
+    validator(`control_${name}`, schema),
+  ]),
 ) as Record<ControlName, ReturnType<typeof validator>>;
 
 export const readControl = ({ services }: ControlCall): Answer =>
@@ -49,7 +54,7 @@ export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64u
 const TOKEN_BYTES = 24;
 
 const controlShown = (services: ControlCall['services']): ControlShown => ({
-  ...worldShown(services.control),
+  ...describeWorld(services.control),
   knows: knownTo(services),
 });
 

@@ -1,24 +1,25 @@
-/** What a route's handler is: what it is given of a request, and what all handlers share. */
-import type { ServedNetwork } from '../../engine/internal.js';
-import type { ClusterShown } from '../contract/cluster.js';
+/**
+ * The type of a route's handler, what a handler is given of a request, and how the state at an
+ * earlier entry is read.
+ */
+
+import type { History, Moment } from '../../engine/history/history.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { Control } from '../contract/control.js';
-import type { ProofShown } from '../contract/proof.js';
 import type { Route } from '../contract/routes.js';
 import type { KnownRun } from '../contract/run.js';
-import type { ScenarioShown } from '../contract/shown.js';
-import type { BlockShare } from '../limits/block-share.js';
-import type { ChargedSignatures } from '../limits/charged-signatures.js';
-import type { EarlyProposals } from '../limits/early-proposals.js';
+import type { ClusterShown, ProofShown } from '../contract/server.js';
+import type { ScenarioShown } from '../contract/views.js';
+import type { BlockShare, EarlyProposals } from '../limits/block-share.js';
 import type { Limits } from '../limits/limits.js';
-import type { SignatureAttempts } from '../limits/signature-attempts.js';
+import type { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
 import type { Connections } from '../socket/connections.js';
 import type { Body, RequestHead } from '../transport/transport.js';
-import type { ViewLog } from '../view/log/index.js';
+import type { ViewLog } from '../view/log/view-log.js';
+import type { LargeBodies, RequestBudget } from './head-checks.js';
 import type { Metrics } from './metrics.js';
-import type { Past } from './past.js';
-import type { LargeBodies } from './request/large-bodies.js';
-import type { RequestBudget } from './request/request-budget.js';
-import type { Answer } from './response/envelope.js';
+import type { Answer } from './response.js';
 
 /** What the handlers of one server share. */
 export interface Services {
@@ -43,7 +44,7 @@ export interface Services {
   /** What a page is shown, at any entry. */
   readonly view: ViewLog;
   /** The network at earlier entries; null where it is shown as it is only. */
-  readonly past: Past | null;
+  readonly past: HistoryReads | null;
   /** Of the network's agents, where it is known. */
   readonly scenario: ScenarioShown | null;
   /** The run whose network it is, where it is known. */
@@ -77,4 +78,70 @@ export type Handler = (call: Call) => Answer | Promise<Answer>;
 /** A route with what answers it: all that one request needs to know of its path. */
 export interface HandledRoute extends Route {
   readonly handle: Handler;
+  /** The query parameters that it reads. */
+  readonly parameterNames: readonly string[];
+}
+
+/** Looks that wait for others. */
+const MOST_WAITING = 16;
+
+/** How far something is that is made of the log. */
+export interface Progress {
+  entry: number;
+  to: number;
+}
+
+export class HistoryReads {
+  readonly #history: History;
+  readonly #closing = new AbortController();
+  /** Who asks about an entry asks several things about it. */
+  #last: { entry: number; moment: Promise<Moment> } | null = null;
+  #waiting = 0;
+  /** How far it has come with what is asked for; null while it looks at nothing. */
+  progress: Progress | null = null;
+
+  constructor(history: History) {
+    this.#history = history;
+  }
+
+  /**
+   * The network as it was after an entry, or a refusal where too many ask already.
+   *
+   * @throws {RangeError} when the log has no such entry.
+   * @throws {StoreError} when what is stored does not follow from the log.
+   */
+  async at(entry: number): Promise<Moment | Refusal> {
+    if (this.#last?.entry === entry) return this.#last.moment;
+    if (this.#waiting >= MOST_WAITING) {
+      return refuse('QUEUE_FULL', `${MOST_WAITING} looks at earlier entries wait already`);
+    }
+    const look = { entry, moment: this.#openMoment(entry) };
+    this.#last = look;
+    try {
+      return await look.moment;
+    } catch (error) {
+      if (this.#last === look) this.#last = null;
+      throw error;
+    }
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.#closing.abort(new Error('the server closes'));
+  }
+
+  async #openMoment(entry: number): Promise<Moment> {
+    this.#waiting += 1;
+    try {
+      return await this.#history.at(entry, {
+        signal: this.#closing.signal,
+        onProgress: (seq, to) => {
+          this.progress = { entry: seq, to };
+        },
+      });
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.progress = null;
+    }
+  }
 }

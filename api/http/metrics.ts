@@ -1,6 +1,6 @@
 /** /metrics: what an operator watches, in Prometheus' format. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { ServedNetwork } from '../../engine/internal.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
 import type { FrontsFigures } from '../transport/transport.js';

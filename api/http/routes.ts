@@ -1,126 +1,135 @@
-/** Each route with its handler: all that one request needs to know of its path, in one object. */
-import { type CommandKind, carriage } from '../../engine/internal.js';
-import type { ReadName } from '../contract/answers.js';
-import { createMatcher } from '../contract/match.js';
-import {
-  type DocumentName,
-  type PageName,
-  type RouteName,
-  routes,
-  type ShownName,
-  type SpecialName,
-} from '../contract/routes.js';
-import { operationOf } from '../documents/openapi/operations.js';
+/**
+ * Each route with its handler: all that one request needs to know of its path, in one object; and
+ * the handlers that show the server's own state.
+ */
+import { refuse } from '../../engine/protocol/schema/reason.js';
+import { socketPath } from '../contract/channels.js';
+import { commandRoutes } from '../contract/commands.js';
+import { describeLimits } from '../contract/limit-table.js';
+import { reads } from '../contract/reads.js';
+import { createMatcher, type RouteName, routes } from '../contract/routes.js';
+import { documentRoutes, operatorRoutes, pageRoutes, serverRoutes } from '../contract/server.js';
+import { shownReads } from '../contract/views.js';
 import { readControl, writeControl } from './control.js';
+import { debugSocket, debugVerify, liveness, metrics, readiness } from './diagnostics.js';
 import type { HandledRoute, Handler } from './handler.js';
-import { live, metrics, ready } from './operator.js';
-import { cluster } from './reads/cluster.js';
-import { counted } from './reads/counted.js';
-import { debugSocket } from './reads/debug-socket.js';
-import { debugVerify } from './reads/debug-verify.js';
-import { document, page, pageAsset } from './reads/documents.js';
-import { load } from './reads/load.js';
-import { memeContent } from './reads/meme-content.js';
-import { meta } from './reads/meta.js';
-import { proof } from './reads/proof.js';
-import * as reads from './reads/reads.js';
-import { root } from './reads/root.js';
-import { agentMemes, agentVotes, memes, roster } from './shown/agents.js';
-import { dated } from './shown/dated.js';
-import { agentDecisions } from './shown/decisions.js';
-import { entry, log } from './shown/entries.js';
-import { columns, overview, picture, progress } from './shown/pictures.js';
-import { agentNeighbours, scenario } from './shown/scenario.js';
-import { shown } from './shown/shown.js';
-import { write } from './writes/write.js';
+import { asking, document, page, pageAsset, rateLimited } from './reads.js';
+import { success } from './response.js';
+import { historicalRead, shownRead } from './view-reads.js';
+import { write } from './write-handler.js';
 
-const commands = Object.fromEntries(
-  (Object.keys(carriage) as CommandKind[]).map((kind) => [kind, write(kind)]),
-) as Record<CommandKind, Handler>;
-
-const reading: Record<ReadName, Handler> = {
-  state: dated(reads.state),
-  agents: dated(reads.agents),
-  reputation: dated(reads.reputation),
-  agent: dated(reads.agent),
-  blocks: dated(reads.blocks),
-  block: dated(reads.block),
-  votes: dated(reads.votes),
-  transactions: dated(reads.transactions),
-  stateValue: dated(reads.stateValue),
-  alliances: dated(reads.alliances),
-  events: dated(reads.events),
+const paths = {
+  docs: documentRoutes.docs.path,
+  openapi: documentRoutes.openapi.path,
+  asyncapi: documentRoutes.asyncapi.path,
+  meta: serverRoutes.meta.path,
+  state: reads.state.path,
+  events: socketPath,
+  health: operatorRoutes.live.path,
+  metrics: operatorRoutes.metrics.path,
 };
 
-const showing: Record<ShownName, Handler> = {
-  view: shown(picture),
-  view_progress: shown(progress, { cost: 1 }),
-  columns: shown(columns),
-  overview: shown(overview),
-  roster: shown(roster),
-  agent_votes: shown(agentVotes),
-  agent_memes: shown(agentMemes),
-  agent_decisions: shown(agentDecisions),
-  agent_neighbours: shown(agentNeighbours),
-  memes: shown(memes),
-  log: shown(log),
-  entry: shown(entry),
-  scenario: shown(scenario),
+const withPage = { page: pageRoutes.page.path, ...paths };
+
+/**
+ * JSON for who asks for it; browsers are sent to the page, all others to what there is to read.
+ * Without following the way it is the same JSON.
+ */
+const root: Handler = ({ head: { headers }, services: { ui } }) => {
+  const response = success(200, ui ? withPage : paths);
+  response.headers.Vary = 'Accept';
+  const accept = headers.get('accept') ?? '';
+  if (/\bapplication\/json\b/i.test(accept)) return response;
+  const Location = ui && /\btext\/html\b/i.test(accept) ? withPage.page : paths.docs;
+  return { ...response, status: 302, headers: { ...response.headers, Location } };
 };
 
-const documents: Record<DocumentName, Handler> = {
-  openapi: document('openapi'),
-  asyncapi: document('asyncapi'),
-  docs: document('docs'),
-  docs_socket: document('docs_socket'),
-  docs_theme: document('docs_theme'),
-  docs_viewer: document('docs_viewer'),
+const cluster: Handler = async ({ services: { cluster: current } }) => {
+  if (current) return success(200, await current());
+  const how = 'folkmoot serve --cluster makes a process a node of several';
+  return { refusal: refuse('UNKNOWN_ROUTE', `one process keeps this network; ${how}`) };
 };
 
-const pages: Record<PageName, Handler> = {
-  page,
-  page_bare: page,
-  page_view: page,
-  page_item: page,
+const proof: Handler = ({ services: { proof: current } }) => {
+  if (current) return success(200, current());
+  const how = 'folkmoot replay DIR --watch serves what does';
+  return { refusal: refuse('UNKNOWN_ROUTE', `nothing is recomputed here; ${how}`) };
+};
+
+const load = asking(serverRoutes.load, () => {
+  const how = 'folkmoot load --watch serves what does';
+  return { refusal: refuse('UNKNOWN_ROUTE', `no load run is shown here; ${how}`) };
+});
+
+const meta: Handler = ({ services: { network, limits, version } }) => {
+  const { schema_version, epoch, seq, event_seq, digest, log_digest } = network.read.position;
+  const { profile, figures } = limits;
+  return success(200, {
+    version,
+    ...network.genesis,
+    epoch,
+    schema_version,
+    seq,
+    event_seq,
+    digest,
+    log_digest,
+    durable: network.durableOnDisk,
+    limits: { profile, ...describeLimits(figures) },
+  });
+};
+
+const memeContent = asking(serverRoutes.meme_content, ({ services }, { meme_id: id }) => {
+  const content = services.network.read.memeContent(id);
+  if (!content) return { refusal: refuse('UNKNOWN_MEME', `no meme has the id ${id}`) };
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': content.mediaType,
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    },
+    body: content.bytes,
+  };
+});
+
+const handlersOfServer: Record<keyof typeof serverRoutes, Handler> = {
+  ...{ root, meta, meme_content: memeContent, proof, cluster, load },
+  ...{ debug_ws: debugSocket, debug_verify: debugVerify },
+  ...{ control: readControl, control_write: writeControl },
+};
+
+const pages: Record<keyof typeof pageRoutes, Handler> = {
+  ...{ page, page_bare: page, page_view: page, page_item: page },
   page_asset: pageAsset,
 };
 
-const specials: Record<Exclude<SpecialName, DocumentName | PageName>, Handler> = {
-  root: counted(root),
-  meta: counted(meta),
-  meme_content: counted(memeContent),
-  debug_ws: counted(debugSocket),
-  debug_verify: counted(debugVerify),
-  control: counted(readControl),
-  control_write: counted(writeControl),
-  proof: counted(proof),
-  cluster: counted(cluster),
-  load: counted(load),
-  live,
-  ready,
-  metrics,
-};
+/** A handler for each route of a group, by its name. */
+function each<N extends string>(
+  group: Readonly<Record<N, unknown>>,
+  handlerOf: (name: N) => Handler,
+): Record<N, Handler> {
+  const names = Object.keys(group) as N[];
+  return Object.fromEntries(names.map((name) => [name, handlerOf(name)])) as Record<N, Handler>;
+}
 
 const handlers: Record<RouteName, Handler> = {
-  ...commands,
-  ...reading,
-  ...showing,
-  ...documents,
+  ...each(commandRoutes, write),
+  ...each(reads, historicalRead),
+  ...each(shownReads, shownRead),
+  ...each(serverRoutes, (name) => rateLimited(handlersOfServer[name])),
+  ...each(documentRoutes, document),
+  ...{ live: liveness, ready: readiness, metrics },
   ...pages,
-  ...specials,
 };
 
-const handled: HandledRoute[] = routes.map((route) => ({
-  ...route,
-  handle: handlers[route.name],
-}));
-
-const parameters = new Map(
-  routes.map((route) => [route.name, (operationOf(route).query ?? []).map(({ name }) => name)]),
-);
-
-/** The query parameters that a route reads. */
-export const parametersOf = ({ name }: HandledRoute): readonly string[] => parameters.get(name)!;
-
 /** The route of a request, with its handler. */
-export const match = createMatcher(handled);
+export const match = createMatcher(
+  routes.map(
+    (route): HandledRoute => ({
+      ...route,
+      handle: handlers[route.name],
+      parameterNames: Object.keys(route.query ?? {}),
+    }),
+  ),
+);

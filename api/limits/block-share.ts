@@ -1,12 +1,13 @@
 /**
- * How many blocks the network opens, and who may: no more than a validator has votes for, shared
- * fairly among the producers that ask. Pure but for its clock, so that a simulation has it too.
+ * How many blocks the network opens, and which producers may open them: no more than a validator
+ * has votes for, shared fairly among the producers that ask. Pure but for its clock, so that a
+ * simulation uses it too.
  */
-import { type Figures, perMinute } from '../contract/limit-table.js';
+
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { type Figures, serverBounds } from '../contract/limit-table.js';
 import { SlidingWindow } from './sliding-window.js';
 
-/** A validator votes on each block once. */
-export const BLOCKS_A_MINUTE = perMinute.vote;
 /** The pace: half of them in any half minute, so that who comes late waits half as long. */
 const PACE_MS = 30_000;
 /**
@@ -30,7 +31,7 @@ interface Waiting {
 }
 
 /** As many as the figures in force allow votes; null: no limit. */
-export function blockShareOf(figures: Figures | null, now: () => number): BlockShare | null {
+export function createBlockShare(figures: Figures | null, now: () => number): BlockShare | null {
   return figures && new BlockShare(figures.vote, now);
 }
 
@@ -83,10 +84,10 @@ export class BlockShare {
   }
 
   /** The block was not opened after all. */
-  giveBack(producer: string): void {
-    this.#opened.giveBack();
-    this.#openedBy.get(producer)?.giveBack();
-    this.#hadBy.get(producer)?.giveBack();
+  refund(producer: string): void {
+    this.#opened.refund();
+    this.#openedBy.get(producer)?.refund();
+    this.#hadBy.get(producer)?.refund();
   }
 
   /** Who comes first for its long wait, if anybody does now. */
@@ -166,3 +167,66 @@ class Windows extends Map<string, SlidingWindow> {
 }
 
 const total = (windows: Windows, { producer }: Waiting) => windows.get(producer)?.total ?? 0;
+
+/*
+ * Proposals that come early: on a block that is still in voting. Its author may send the next block
+ * before it knows how this one ends; the signatures in it are verified meanwhile, and it is looked
+ * at again when the block has left voting.
+ */
+
+interface WaitingProposal {
+  producer: string;
+  parent: string;
+  go(): void;
+}
+
+export class EarlyProposals {
+  readonly #network: Pick<ServedNetwork, 'votesUntilClose' | 'onEvents'>;
+  readonly #waiting = new Set<WaitingProposal>();
+  #unlisten: (() => void) | null = null;
+  #closed = false;
+
+  constructor(network: Pick<ServedNetwork, 'votesUntilClose' | 'onEvents'>) {
+    this.#network = network;
+  }
+
+  /**
+   * Resolves when the block `parent` (hex) has left voting, after a while, or at a stop; null where
+   * it is not in voting, or no more proposals may wait, of this producer (a public key) or in all.
+   */
+  until(parent: string, producer: string): Promise<void> | null {
+    if (this.#closed || !this.#isOpen(parent)) return null;
+    const { most, most_of_one, ms } = serverBounds.earlyProposals;
+    if (this.#waiting.size >= most) return null;
+    const own = [...this.#waiting].filter((one) => one.producer === producer);
+    if (own.length >= most_of_one) return null;
+    this.#unlisten ??= this.#network.onEvents(() => this.#look());
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => waiting.go(), ms);
+      const waiting: WaitingProposal = {
+        producer,
+        parent,
+        go: () => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiting);
+          resolve();
+        },
+      };
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** Nobody waits any longer: what is asked of a server that stops is answered. */
+  close(): void {
+    this.#closed = true;
+    this.#unlisten?.();
+    for (const waiting of this.#waiting) waiting.go();
+  }
+
+  #isOpen = (block: string) => this.#network.votesUntilClose(block) > 0;
+
+  /** At each commit: a block that left voting did so in the log. */
+  #look(): void {
+    for (const waiting of this.#waiting) if (!this.#isOpen(waiting.parent)) waiting.go();
+  }
+}

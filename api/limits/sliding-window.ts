@@ -52,7 +52,7 @@ export class SlidingWindow {
   }
 
   /** Takes back what was counted at `at`, by default the last, if it is not forgotten by now. */
-  giveBack(at = this.#times.at(-1) ?? 0, amount = 1): void {
+  refund(at = this.#times.at(-1) ?? 0, amount = 1): void {
     // From the end, because what is given back was used lately.
     let index = this.#times.length - 1;
     while (index >= this.#first && this.#times[index]! > at) index -= 1;

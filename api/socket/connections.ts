@@ -1,13 +1,13 @@
 /** All WebSocket connections: who has how many, heartbeats, and what the debug endpoint shows. */
 import { randomBytes } from 'node:crypto';
-import { formatInstant, type ServedNetwork } from '../../engine/internal.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { socketLimits } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
-import type { ConnectionRecord, SessionHost } from './connection-record.js';
-import { Feed } from './feed/feed.js';
+import { type ConnectionRecord, type SessionHost, UsedAuths } from './connection-record.js';
+import { Feed } from './feed.js';
 import { Session } from './session.js';
-import { UsedAuths } from './used-auths.js';
-import type { Watchers } from './watch/watchers.js';
+import type { Watchers } from './watch.js';
 
 export interface ConnectionsOptions {
   network: ServedNetwork;

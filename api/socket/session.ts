@@ -1,21 +1,39 @@
-/** One WebSocket connection: authentication, subscriptions, limits, and how it is closed. */
-import { type ErrorCode, formatInstant, type Reason } from '../../engine/internal.js';
-import { agentId } from '../../engine/protocol/signing.js';
-import { closeCodes, socketLimits, topicProblem } from '../contract/channels.js';
-import type { Socket, SocketHandlers } from '../transport/transport.js';
-import { authenticate } from './authenticate.js';
-import { type AnyClientMessage, type ClientMessage, readClientMessage } from './client-message.js';
-import type { ConnectionRecord, OpenSession, SessionHost } from './connection-record.js';
+/**
+ * One WebSocket connection: authentication, client messages and their rate, subscriptions, limits,
+ * and how it is closed.
+ */
+
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { parseJson } from '../../engine/protocol/json.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import {
-  figuresOf,
-  newSubscriber,
+  type ErrorCode,
+  type Reason,
+  type Refusal,
+  refuse,
+} from '../../engine/protocol/schema/reason.js';
+import { validator } from '../../engine/protocol/schema/validator.js';
+import { agentId, authInput } from '../../engine/protocol/signing.js';
+import { parseInstant } from '../../engine/protocol/time.js';
+import { findSignatureProblem, verifySignature } from '../checks/request-checks.js';
+import { unknownPointers } from '../checks/unknown-members.js';
+import {
+  type ClientMessage,
+  clientMessages,
+  closeCodes,
+  socketLimits,
+  topicProblem,
+} from '../contract/channels.js';
+import type { Socket, SocketHandlers } from '../transport/transport.js';
+import type { ConnectionRecord, OpenSession, SessionHost, UsedAuths } from './connection-record.js';
+import {
+  createSubscriber,
+  getSessionFigures,
   type SessionFigures,
   type Subscriber,
-} from './feed/subscriber.js';
-import { MessageRate } from './message-rate.js';
-import { counted, type Traffic } from './traffic.js';
-import { authenticatedAlready, beginWatching, watchesOnly } from './watch/begin.js';
-import type { Watcher } from './watch/watchers.js';
+} from './feed.js';
+import { countTraffic, type Traffic } from './traffic.js';
+import { authenticatedAlready, beginWatching, type Watcher, watchesOnly } from './watch.js';
 
 export class Session implements SocketHandlers, OpenSession {
   readonly #host: SessionHost;
@@ -42,15 +60,15 @@ export class Session implements SocketHandlers, OpenSession {
     this.#host = host;
     this.#record = record;
     // Never a hole: who misses one message gets no more.
-    this.#socket = counted(socket, this.#traffic, () => this.end('slow'));
-    this.#subscriber = newSubscriber(this.#socket, this.#traffic, (why) => this.end(why));
+    this.#socket = countTraffic(socket, this.#traffic, () => this.end('slow'));
+    this.#subscriber = createSubscriber(this.#socket, this.#traffic, (why) => this.end(why));
     this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
     this.#authTimer.unref();
   }
 
   figures(): SessionFigures {
     this.#host.feed.settle(this.#subscriber);
-    return figuresOf(this.#subscriber, this.#closed);
+    return getSessionFigures(this.#subscriber, this.#closed);
   }
 
   message(text: string | null): void {
@@ -301,3 +319,77 @@ export class Session implements SocketHandlers, OpenSession {
 }
 
 const shown = (unknown: readonly string[] = []) => (unknown.length === 0 ? {} : { unknown });
+
+/** @throws where the network is too busy to verify, or closes. */
+async function authenticate(
+  { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
+  { public_key, timestamp, signature }: ClientMessage['auth'],
+): Promise<{ publicKey: string } | { refusal: Refusal }> {
+  if (network.readOnly !== undefined) return { refusal: refuse('READ_ONLY', network.readOnly) };
+  const publicKey = public_key.toLowerCase();
+  const signed = { publicKey, timestamp, signature };
+  // What another node has told it, its registration and events, may not be applied here yet.
+  const late = network.barrier ? await network.barrier() : null;
+  if (late) throw new Error(late.message);
+  const refusal = findSignatureProblem(signed, network.knows, now());
+  if (refusal) return { refusal };
+  const input = authInput(public_key, timestamp);
+  if (usedAuths.has(publicKey, input)) return { refusal: replayed() };
+  const valid = await verifySignature(network, signed, input);
+  await network.durable; // The key may be known by a registration that is not durable yet.
+  if (!valid) {
+    const message = 'the signature does not fit auth:public_key:timestamp';
+    return { refusal: refuse('MISMATCH', message) };
+  }
+  const first = usedAuths.use(publicKey, input, parseInstant(timestamp)!);
+  return first ? { publicKey } : { refusal: replayed() };
+}
+
+const replayed = () =>
+  refuse('REPLAYED', 'this auth was used before: sign another, with a later timestamp');
+
+export type { ClientMessage };
+
+type MessageType = keyof ClientMessage;
+type AnyClientMessage = ClientMessage[MessageType];
+
+const problemOf = Object.fromEntries(
+  Object.entries(clientMessages).map(([type, schema]) => [
+    type,
+    validator(`socket_${type}`, schema),
+  ]),
+) as Record<MessageType, ReturnType<typeof validator>>;
+
+/** `unknown`: pointers to members that the message should not have, and that are ignored. */
+type Read =
+  | { message: AnyClientMessage; unknown: readonly string[] }
+  | { problem: string; pointer?: string; unknown?: readonly string[] };
+
+function readClientMessage(text: string): Read {
+  const parsed = parseJson(Buffer.from(text));
+  if ('message' in parsed) return { problem: `a malformed message: ${parsed.message}` };
+  const type = (parsed.value as { type?: unknown } | null)?.type;
+  if (typeof type !== 'string' || !Object.hasOwn(clientMessages, type)) {
+    const known = Object.keys(clientMessages).join(', ');
+    return { problem: `an unknown message: type is one of ${known}` };
+  }
+  const problem = problemOf[type as MessageType](parsed.value);
+  const unknown = unknownPointers(clientMessages[type as MessageType], parsed.value);
+  if (!problem) return { message: parsed.value as AnyClientMessage, unknown };
+  const { pointer, message } = problem;
+  return { problem: `a malformed ${type}: ${pointer} ${message}`, pointer, unknown };
+}
+
+/** How many of something there were in the last minute. */
+const WINDOW_MS = 60_000;
+
+class MessageRate {
+  #times: number[] = [];
+
+  /** Counts one more; how many there are with it. */
+  count(now: number): number {
+    this.#times = this.#times.filter((at) => at > now - WINDOW_MS);
+    this.#times.push(now);
+    return this.#times.length;
+  }
+}

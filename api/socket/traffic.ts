@@ -8,7 +8,7 @@ export interface Traffic {
 }
 
 /** The socket, counting what leaves; `onFull` where it had no room for a message. */
-export function counted(socket: Socket, traffic: Traffic, onFull: () => void): Socket {
+export function countTraffic(socket: Socket, traffic: Traffic, onFull: () => void): Socket {
   const note = (length: number, taken: boolean) => {
     traffic.messagesOut += 1;
     traffic.bytesOut += length;

@@ -1,6 +1,9 @@
-/** What both transports check of a request's head before anything else. */
-import { type Refusal, refuse } from '../../engine/internal.js';
-import type { Body, HttpResponse, IncomingRequest } from './transport.js';
+/**
+ * Checks of a request's head that both transports share, and the exchanges that are in flight, with
+ * their deadlines.
+ */
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import type { Body, ExchangeLimits, HttpResponse, IncomingRequest } from './transport.js';
 
 /** Headers as they came, in order; all of them are added before anything is asked. */
 export class Head {
@@ -64,7 +67,7 @@ const single = new Set(['content-length', 'host']);
 
 const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
-type Taking = Pick<IncomingRequest, 'wanted' | 'take'>;
+type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
 
 /** Collects a body for as long as the application takes it; beyond that it keeps nothing. */
 export class BodyCollector {
@@ -75,7 +78,7 @@ export class BodyCollector {
 
   constructor(request: Taking) {
     this.#request = request;
-    this.refused = !request.wanted;
+    this.refused = !request.readsBody;
   }
 
   /** `chunk` is copied when it is the transport's memory. */
@@ -101,3 +104,65 @@ export const safeValue = (value: string): string =>
 
 export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
   Object.entries(headers).map(([name, value]) => [name, safeValue(value)]);
+
+/*
+ * Exchanges in flight: those that wait for something, each with its deadline. One timer sweeps all
+ * of them: a timer for each would cost every vote.
+ */
+
+/** An exchange that is not over. */
+export interface Expiring {
+  /** Its time is up: it answers so, and closes its connection. */
+  expire(): void;
+}
+
+/** Deadlines are kept to within this part of their length. */
+const SWEEPS = 20;
+
+export class InFlight {
+  readonly #limits: ExchangeLimits;
+  /** In the order in which they began, which is that of their deadlines. */
+  readonly #exchanges = new Map<Expiring, number>();
+  readonly #sweep: NodeJS.Timeout;
+  #drained: (() => void) | null = null;
+
+  constructor(limits: ExchangeLimits) {
+    this.#limits = limits;
+    const everyMs = Math.max(10, limits.requestMs / SWEEPS);
+    this.#sweep = setInterval(() => this.#expire(), everyMs);
+    this.#sweep.unref();
+  }
+
+  begin(exchange: Expiring): void {
+    this.#exchanges.set(exchange, performance.now());
+  }
+
+  end(exchange: Expiring): void {
+    if (!this.#exchanges.delete(exchange)) return;
+    if (this.#exchanges.size === 0) this.#drained?.();
+  }
+
+  /** Resolves when nothing is in flight, or when a stop has waited for long enough. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const grace = setTimeout(() => done(), this.#limits.stopMs);
+      const done = () => {
+        clearTimeout(grace);
+        clearInterval(this.#sweep);
+        resolve();
+      };
+      this.#drained = done;
+      if (this.#exchanges.size === 0) done();
+    });
+  }
+
+  #expire(): void {
+    const before = performance.now() - this.#limits.requestMs;
+    for (const [exchange, at] of this.#exchanges) {
+      if (at > before) return;
+      this.#exchanges.delete(exchange);
+      exchange.expire();
+    }
+    if (this.#exchanges.size === 0) this.#drained?.();
+  }
+}

@@ -1,10 +1,12 @@
 /**
- * What a transport is: it carries requests to an application and answers back, over one listening
- * port. Neither side knows the other's library; both transports pass the same conformance tests.
+ * The interface of a transport: it carries requests to an application and answers back, over one
+ * listening port. Neither side knows the other's library; both transports pass the same conformance
+ * tests. Also the limits of an exchange and the errors of listening.
  */
-import type { Refusal } from '../../engine/internal.js';
-import type { ConnectionPolicy } from '../limits/connection-limit.js';
-import type { ExchangeLimits } from './exchange-limits.js';
+
+import { createServer } from 'node:net';
+import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import type { ConnectionPolicy } from '../limits/connections.js';
 
 /** A request before its body is read. Names of headers are lower case. */
 export interface RequestHead {
@@ -26,7 +28,7 @@ export type Body = Uint8Array | 'unread';
 /** One request, from its head to its answer. */
 export interface IncomingRequest {
   /** Whether its body is to be read. If not, the connection is closed with the answer. */
-  readonly wanted: boolean;
+  readonly readsBody: boolean;
   /** Takes note of bytes that arrived; false when no more are to be read. */
   take(bytes: number): boolean;
   /**
@@ -35,9 +37,9 @@ export interface IncomingRequest {
    */
   answer(body: Body, held?: boolean): HttpResponse | Promise<HttpResponse>;
   /** The answer where no WebSocket is opened for it; else whom the connection is counted for. */
-  upgrade(): Opened | Promise<Opened>;
+  upgrade(): UpgradeResult | Promise<UpgradeResult>;
   /** The answer when its time is up; the connection is closed. */
-  late(): HttpResponse | Promise<HttpResponse>;
+  timeOut(): HttpResponse | Promise<HttpResponse>;
   /** Calls back where no more of its body is wanted after all; never where `take` says so. */
   unwanted?(listener: () => void): void;
   /** It is over, answered or gone: what it held is free. Nothing happens twice. */
@@ -45,7 +47,9 @@ export interface IncomingRequest {
 }
 
 /** No WebSocket but an answer; or for whom one is opened. */
-export type Opened = { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string };
+export type UpgradeResult =
+  | { answer: HttpResponse | Promise<HttpResponse> }
+  | { addressKey: string };
 
 export interface HttpResponse {
   status: number;
@@ -54,7 +58,7 @@ export interface HttpResponse {
 }
 
 /** What a socket is sent together with others of its application, by topics. */
-export interface Together {
+interface Together {
   join(topic: string): void;
   /** What was published before still comes. */
   leave(topic: string): void;
@@ -138,4 +142,55 @@ export interface FrontsFigures {
   cpuSeconds: number;
   /** Of those that run. */
   residentBytes: number;
+}
+
+/** How long one request may take, in milliseconds. */
+export interface ExchangeLimits {
+  /** From a request's head to the last byte of its answer. */
+  requestMs: number;
+  /** From a connection's first byte to the end of a head. */
+  headMs: number;
+  /** How long a stop waits for what is in flight. */
+  stopMs: number;
+}
+
+export const exchangeLimits: Readonly<ExchangeLimits> = {
+  requestMs: 30_000,
+  headMs: 10_000,
+  stopMs: 10_000,
+};
+
+const causes: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there already; stop it, or take another --port',
+  EADDRNOTAVAIL: 'this machine has no such address; expected one of its own, or 0.0.0.0 or ::',
+  EACCES: 'this user may not listen there; ports below 1024 need a right of their own',
+  ENOTFOUND: 'no address is known under this name',
+  EAI_AGAIN: 'the name cannot be looked up now',
+  EAFNOSUPPORT: 'this machine does not speak that kind of address',
+};
+
+export interface Where {
+  host: string;
+  port: number;
+}
+
+export class ListenProblem extends Error {
+  override name = 'ListenProblem';
+  constructor({ host, port }: Where, cause: unknown) {
+    const code = (cause as NodeJS.ErrnoException | null)?.code;
+    const why = code === undefined ? 'the reason is not known' : (causes[code] ?? code);
+    const shown = host.includes(':') ? `[${host}]` : host;
+    super(`${shown}:${port} cannot be listened on: ${why}`, { cause });
+  }
+}
+
+/** Asks the platform why: uWebSockets.js only says that it did not work. */
+export function listenProblem(where: Where): Promise<ListenProblem> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', (error) => resolve(new ListenProblem(where, error)));
+    probe.listen({ ...where, exclusive: true }, () => {
+      probe.close(() => resolve(new ListenProblem(where, null)));
+    });
+  });
 }

@@ -1,31 +1,46 @@
 /**
- * What a page that looks at a network is given: a picture of one entry, and spans of rows by which
- * a picture goes on. Shapes only, safe in a browser.
+ * What a page that looks at a network is given: a snapshot of one entry, and spans of rows by which
+ * a snapshot goes on. Shapes only, safe in a browser.
  */
+import {
+  type EventType,
+  eventRows,
+  eventTypes,
+  type rowLists,
+  type saidKinds,
+  type ViewRow,
+} from '../../engine/protocol/event-types.js';
 
-/** Kinds of rows: one for each event, and one for what no event tells. The index is the code. */
-export const rowKinds = [
-  'registered',
-  'block_proposal',
-  'block_validation',
-  'consensus_discussion',
-  'alliance_update',
-  'agent_status',
-  'network_metrics',
-  'meme_posted',
-  'reputation_update',
-  'block_status',
-  'dormancy',
-] as const;
-export type RowKind = (typeof rowKinds)[number];
+/** Facts that no event tells. */
+const untold = {
+  registered: { code: 0, introduces: 'agents', changes: ['agent'], text: '{agent} registered' },
+  dormancy: {
+    code: 10,
+    value: { of: 'dormant', words: ['woke', 'fell dormant'] },
+    changes: ['agent'],
+    text: '{agent} {value}',
+  },
+} as const satisfies Record<string, ViewRow>;
 
-/** What the column `value` is an index into, by kind. */
-export const statuses = ['active', 'inactive', 'maintenance'] as const;
-export const sentiments = ['positive', 'negative', 'neutral'] as const;
-export const blockStatuses = ['voting', 'finalized', 'rejected', 'expired', 'orphaned'] as const;
-export const allianceStatuses = ['proposed', 'active', 'lapsed', 'dissolved', 'expired'] as const;
+export type RowKind = EventType | keyof typeof untold;
 
-/** How much a picture holds, and a span. */
+/** Kinds of rows: one for each event, and one for each fact that no event tells. */
+export const viewRows: Readonly<Record<RowKind, ViewRow>> = {
+  ...untold,
+  ...(Object.fromEntries(eventTypes.map((type) => [type, eventRows[type].row])) as Record<
+    EventType,
+    ViewRow
+  >),
+};
+/** The index is the code. */
+export const rowKinds = (Object.keys(viewRows) as RowKind[]).sort(
+  (one, other) => viewRows[one].code - viewRows[other].code,
+);
+export const rowCode = Object.fromEntries(
+  rowKinds.map((kind) => [kind, viewRows[kind].code]),
+) as Record<RowKind, number>;
+
+/** How much a snapshot holds, and a span. */
 export const viewLimits = {
   /** Blocks that are not in voting any more, and of all these the ballots. */
   blocksShown: 200,
@@ -45,7 +60,7 @@ export const viewLimits = {
  * stand together, in the order of their events. Agents, blocks, memes and alliances go by numbers,
  * from 0 in the order in which they came; spans that introduce them carry what they are called.
  */
-export interface Span {
+export interface RowBatch {
   from: number;
   to: number;
   /** The last event of the span; that of the entry before it, where it has none. */
@@ -56,9 +71,9 @@ export interface Span {
   digest: string;
   log_digest: string;
   rows: Rows;
-  introduced: Introduced;
+  introduced: Introductions;
   /** What was said in it, the last of it at the most; `omitted` more were said. */
-  said: Said[];
+  said: Message[];
   omitted: number;
 }
 
@@ -75,97 +90,103 @@ export interface Rows {
   /** Number of the block, meme or alliance; 0 where there is none. */
   what: Uint32Array;
   /**
-   * By kind. block_validation: weight * 2, plus 1 for reject. consensus_discussion: index into
-   * `sentiments`. alliance_update: into `allianceStatuses`. agent_status: into `statuses`.
-   * reputation_update: the new score, of 1,000,000. block_status: index into `blockStatuses`.
-   * network_metrics: thousandths of a transaction a second. dormancy: 1 for an agent that fell
-   * dormant, 0 for one that woke. Others: 0.
+   * By kind, as `viewRows` has it: an index of a word, for a vote plus its weight * 2; a score, of
+   * 1,000,000; thousandths of a transaction a second; 0 for rows without a value.
    */
   value: Uint32Array;
 }
 
-/** One for each row that brings one, in the same order. */
-export interface Introduced {
+/** What a member of an item may be; `counts` is a list. Counts are whole numbers from 0. */
+interface Members {
+  count: number;
+  text: string;
+  flag: boolean;
+  counts: number[];
+}
+export type MemberKind = keyof Members;
+type Item<S extends Record<string, MemberKind>> = { -readonly [M in keyof S]: Members[S[M]] };
+
+/** Members of what rows introduce: the types, and what a span is checked by. */
+export const introducedShapes = {
   /** Of rows `registered`. */
-  agents: AgentRow[];
+  agents: {
+    number: 'count',
+    id: 'text',
+    public_key: 'text',
+    name: 'text',
+    personality: 'text',
+    validator: 'flag',
+    producer: 'flag',
+  },
   /** Of `block_proposal`. */
-  blocks: BlockRow[];
+  blocks: {
+    number: 'count',
+    hash: 'text',
+    parent: 'text',
+    height: 'count',
+    producer: 'count',
+    transactions: 'count',
+    /** Weight of the whole electorate, and how many may vote. */
+    total: 'count',
+    electors: 'count',
+    /** Weight that finalizes it, as it stood at its proposal. */
+    needed: 'count',
+    proposed_at: 'count',
+    deadline: 'count',
+    entry: 'count',
+  },
   /** Of `meme_posted`. */
-  memes: MemeRow[];
+  memes: {
+    number: 'count',
+    id: 'text',
+    creator: 'count',
+    type: 'text',
+    caption: 'text',
+    entry: 'count',
+  },
   /** Of `alliance_update`: what the alliance is after it. */
-  alliances: AllianceRow[];
-}
+  alliances: {
+    number: 'count',
+    id: 'text',
+    purpose: 'text',
+    /** ISO 8601. */
+    duration: 'text',
+    status: 'text',
+    founder: 'count',
+    /** In order of acceptance, the founder first; of one that is over, as it last had them. */
+    members: 'counts',
+    /** Who has not answered yet. */
+    invited: 'counts',
+    proposed_at: 'count',
+    /** Of this change. */
+    at: 'count',
+    entry: 'count',
+  },
+} as const satisfies Record<(typeof rowLists)[number], Record<string, MemberKind>>;
 
-export interface AgentRow {
-  number: number;
-  id: string;
-  public_key: string;
-  name: string;
-  personality: string;
-  validator: boolean;
-  producer: boolean;
-}
-
-export interface BlockRow {
-  number: number;
-  hash: string;
-  parent: string;
-  height: number;
-  producer: number;
-  transactions: number;
-  /** Weight of the whole electorate, and how many may vote. */
-  total: number;
-  electors: number;
-  /** Weight that finalizes it, as it stood at its proposal. */
-  needed: number;
-  proposed_at: number;
-  deadline: number;
-  entry: number;
-}
-
-export interface MemeRow {
-  number: number;
-  id: string;
-  creator: number;
-  type: string;
-  caption: string;
-  entry: number;
-}
-
-export interface AllianceRow {
-  number: number;
-  id: string;
-  purpose: string;
-  /** ISO 8601. */
-  duration: string;
-  status: string;
-  founder: number;
-  /** In order of acceptance, the founder first; of one that is over, as it last had them. */
-  members: number[];
-  /** Who has not answered yet. */
-  invited: number[];
-  proposed_at: number;
-  /** Of this change. */
-  at: number;
-  entry: number;
-}
+type Shapes = typeof introducedShapes;
+/** One for each row that introduces one, in the same order. */
+export type Introductions = { [L in keyof Shapes]: Item<Shapes[L]>[] };
+export type AgentRow = Item<Shapes['agents']>;
+export type BlockRow = Item<Shapes['blocks']>;
+export type MemeRow = Item<Shapes['memes']>;
+export type AllianceRow = Item<Shapes['alliances']>;
 
 /** A remark, the reason of a vote that has one, or a caption. Texts of others: never markup. */
-export interface Said {
+export interface Message {
   entry: number;
   at: number;
   who: number;
-  kind: SaidKind;
+  kind: MessageKind;
   /** Of a remark or a reason: its block. Of a meme: its number. */
   what: number;
   text: string;
 }
 
-export const saidKinds = ['remark', 'reason', 'meme'] as const;
-export type SaidKind = (typeof saidKinds)[number];
+export type MessageKind = (typeof saidKinds)[number];
 
 /** A network after an entry: all that the views draw. */
-export interface Picture {
+export interface Snapshot {
   network_id: string;
   epoch: string;
   /** `consensus` of genesis. */
@@ -179,19 +200,19 @@ export interface Picture {
   digest: string;
   log_digest: string;
   height: number;
-  agents: AgentPicture[];
+  agents: AgentSnapshot[];
   /** Those in voting and the last `viewLimits.blocksShown` others, ascending by number. */
-  blocks: BlockPicture[];
+  blocks: BlockSnapshot[];
   /** Those that are open and the last `viewLimits.alliancesShown` others, ascending by number. */
   alliances: AllianceRow[];
   /** The last `viewLimits.memesShown`, ascending. */
   memes: MemeRow[];
   /** The last `viewLimits.saidShown`, ascending by entry. */
-  said: Said[];
+  said: Message[];
   totals: Totals;
 }
 
-export interface AgentPicture extends AgentRow {
+export interface AgentSnapshot extends AgentRow {
   status: string;
   /** Left out of electorates for missed votes. */
   dormant: boolean;
@@ -202,7 +223,7 @@ export interface AgentPicture extends AgentRow {
   blocks_produced: number;
 }
 
-export interface BlockPicture extends BlockRow {
+export interface BlockSnapshot extends BlockRow {
   status: string;
   approve: number;
   reject: number;

@@ -16,7 +16,7 @@ export interface PostsOrder {
 
 /** From the parent: post these rounds, `to` left out. The answer: how long all took, and each. */
 export type Posting = { from: number; to: number };
-export type Posted = { milliseconds: number; each: number[] };
+export type PostTimes = { milliseconds: number; each: number[] };
 
 const { ports, connections, rounds } = workerData as PostsOrder;
 const SUCCESS = '"success":true';
@@ -36,7 +36,7 @@ parentPort?.on('message', async ({ from, to }: Posting) => {
   const begin = performance.now();
   each = [];
   for (const round of rounds.slice(from, to)) await post(round);
-  parentPort?.postMessage({ milliseconds: performance.now() - begin, each } satisfies Posted);
+  parentPort?.postMessage({ milliseconds: performance.now() - begin, each } satisfies PostTimes);
 });
 
 for (let opened = 0; opened < connections; opened += 1) open(ports[opened % ports.length]!);

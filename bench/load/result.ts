@@ -1,9 +1,9 @@
 /**
- * What a load run found: this one schema gives the type, the JSON Schema in `docs` and the check of
- * files that are compared. Names end in their unit; latencies are milliseconds with microseconds as
- * decimals; rates are a second.
+ * The result of a load run. This one schema gives the type, the JSON Schema and the dictionary in
+ * `docs`, and the check of files that are compared. Names end in their unit; latencies are
+ * milliseconds with microseconds as decimals; rates are a second.
  */
-import { type Static, Type } from '../../engine/internal.js';
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 
 const strictly = { additionalProperties: false } as const;
 const about = (description: string) => ({ description });
@@ -91,7 +91,7 @@ export const Second = Type.Object(
 );
 export type Second = Static<typeof Second>;
 
-export const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID'] as const;
+const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID'] as const;
 /** Verdicts of runs whose figures describe the server. */
 export const usableVerdicts: readonly (typeof verdicts)[number][] = ['VALID', 'UNSTABLE'];
 
@@ -305,3 +305,39 @@ export const LoadResult = Type.Object(
   { ...strictly, $id: 'folkmoot-load-1', title: 'What folkmoot load measured' },
 );
 export type LoadResult = Static<typeof LoadResult>;
+
+type SchemaTree = Record<string, unknown>;
+
+const resultSchema = LoadResult as unknown as SchemaTree;
+
+export function loadResultJsonSchema(): SchemaTree {
+  const { $id: _, ...schema } = resultSchema;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: 'urn:folkmoot:load-result',
+    ...schema,
+  };
+}
+
+interface Meaning {
+  /** As in `operations[].response`. */
+  path: string;
+  meaning: string;
+}
+
+/** What every figure means, in the order of the file. What is there twice is explained once. */
+export function meanings(): Meaning[] {
+  const explained = new Set<unknown>();
+  const visit = (path: string, schema: SchemaTree): Meaning[] => {
+    const inner = schema.anyOf ? (schema.anyOf as SchemaTree[])[0]! : schema;
+    const text = schema.description ?? inner.description;
+    const own = path !== '' && text !== undefined ? [{ path, meaning: String(text) }] : [];
+    if (inner.items) return [...own, ...visit(`${path}[]`, inner.items as SchemaTree)];
+    if (!inner.properties || explained.has(inner.properties)) return own;
+    explained.add(inner.properties);
+    const members = Object.entries(inner.properties as Record<string, SchemaTree>);
+    const prefix = path === '' ? '' : `${path}.`;
+    return [...own, ...members.flatMap(([name, one]) => visit(`${prefix}${name}`, one))];
+  };
+  return visit('', resultSchema);
+}

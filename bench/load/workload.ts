@@ -69,7 +69,7 @@ export interface RunContext {
 
 export interface Workload {
   /** Registers agents, signs ahead, connects; tells what takes long. All before the warm-up. */
-  prepare(context: RunContext, progress: (line: string) => void): Promise<Prepared>;
+  prepare(context: RunContext, progress: (line: string) => void): Promise<PreparedRun>;
   /**
    * The call of the next arrival, or null when it has to wait: `wake` is called when it need not
    * any more. What it returns is sent at once.
@@ -90,7 +90,7 @@ export interface Workload {
   signed(): { keys: number; messages: number; preparedAhead: number };
 }
 
-export interface Prepared {
+export interface PreparedRun {
   /** Subscribers connected. */
   subscribers: number;
 }

@@ -1,12 +1,18 @@
-/** R: what one core's libsodium verifies in a plain loop. All other figures are ratios to it. */
+/**
+ * R: the rate at which one core's libsodium verifies in a plain loop. All other figures are ratios
+ * to it. Here is also how rates are measured: benchmark.js repeats the work, each time on an item
+ * it never had.
+ */
 import { Worker } from 'node:worker_threads';
-import { type VerifyJob, verifyWithLibsodium } from '../../engine/internal.js';
-import { jobSource } from './jobs.js';
-import { rateOf } from './measure.js';
+import Benchmark from 'benchmark';
+import { verifyOne as verifyWithLibsodium } from '../../engine/crypto/inline.js';
+import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
+import type { VerifyJob } from '../../engine/crypto/verifier.js';
+import { sha256Hex } from '../../engine/protocol/signing.js';
 
 /** Verifications a second of 250-byte messages, on this thread; each message once. */
 export function rawVerifications(seed = 'raw', seconds = 0.5): number {
-  return rateOf(jobSource(seed), verifyOrThrow(), seconds).perSecond;
+  return measureRate(jobSource(seed), verifyOrThrow(), seconds).perSecond;
 }
 
 /** R as far as it is known: null where libsodium does not load. */
@@ -22,7 +28,7 @@ export function verifyOrThrow(): (job: VerifyJob) => void {
 }
 
 /** The same on so many threads at once, in all: the limit of whatever verifies in a pool. */
-export async function rawVerificationsOf(threads: number, seed: string): Promise<number> {
+export async function measureRawThreads(threads: number, seed: string): Promise<number> {
   const url = new URL('./raw-thread.js', import.meta.url);
   const rates = Array.from({ length: threads }, (_, ordinal) => {
     const worker = new Worker(url, { workerData: `${seed} ${ordinal}` });
@@ -32,4 +38,103 @@ export async function rawVerificationsOf(threads: number, seed: string): Promise
     });
   });
   return (await Promise.all(rates)).reduce((sum, rate) => sum + rate, 0);
+}
+
+// It would compile our functions from their text, far from what they refer to.
+Benchmark.support.decompilation = false;
+
+export interface Rate {
+  /** By the clock, on one thread. */
+  perSecond: number;
+  /** CPU time of each, microseconds: hardly moved by other programs. */
+  cpuUs: number;
+}
+
+/**
+ * How often a second `work` is done, and what it costs.
+ * @param prepare makes the items of one sample, outside of the measured time: nothing is worked on
+ * twice, so no result comes out of a cache.
+ */
+export function measureRate<T>(
+  prepare: (count: number) => readonly T[],
+  work: (item: T) => unknown,
+  seconds = 0.3,
+): Rate {
+  let items: readonly T[] = [];
+  let next = 0;
+  let done = 0;
+  let cpu = 0;
+  let before = process.cpuUsage();
+  const measured = new Benchmark({
+    maxTime: seconds,
+    setup(this: Benchmark) {
+      items = prepare(this.count);
+      next = 0;
+      before = process.cpuUsage();
+    },
+    fn() {
+      work(items[next++]!);
+    },
+    teardown() {
+      cpu += cpuSeconds(process.cpuUsage(before));
+      done += next;
+    },
+  });
+  measured.run();
+  // benchmark.js keeps what was thrown for itself.
+  if (measured.error) throw measured.error;
+  return { perSecond: measured.hz, cpuUs: (1e6 * cpu) / done };
+}
+
+/** The same on a few items in turn, again and again: for work that remembers nothing. */
+export function rateOver<T>(
+  items: readonly T[],
+  work: (item: T) => unknown,
+  seconds: number,
+): Rate {
+  const around = (count: number) =>
+    Array.from({ length: count }, (_, at) => items[at % items.length]!);
+  return measureRate(around, work, seconds);
+}
+
+/** How long work that waits takes, with the CPU time of all threads; both in seconds. */
+export async function measureTime(
+  work: () => Promise<void>,
+): Promise<{ wall: number; cpu: number }> {
+  const cpuBefore = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const wall = (performance.now() - start) / 1000;
+  return { wall, cpu: cpuSeconds(process.cpuUsage(cpuBefore)) };
+}
+
+const cpuSeconds = ({ user, system }: { user: number; system: number }): number =>
+  (user + system) / 1e6;
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  if (sorted.length % 2 === 1) return sorted[middle]!;
+  return (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+const KEYS = 1_000;
+/** About what a vote's signing input takes. */
+const MESSAGE_BYTES = 250;
+
+/** Gives as many further jobs as asked for; no message comes twice. */
+export function jobSource(seed: string): (count: number) => VerifyJob[] {
+  const keys = Array.from({ length: KEYS }, (_, ordinal) => keyOf(seed, ordinal));
+  let made = 0;
+  return (count) => Array.from({ length: count }, () => jobOf(keys[made % KEYS]!, made++));
+}
+
+function keyOf(seed: string, ordinal: number): KeyPair {
+  return keyPairFromSeed(Buffer.from(sha256Hex(`folkmoot-bench-key\n${seed}\n${ordinal}`), 'hex'));
+}
+
+function jobOf(key: KeyPair, ordinal: number): VerifyJob {
+  const message = Buffer.alloc(MESSAGE_BYTES, 'benchmark ');
+  message.writeUInt32BE(ordinal, 0);
+  return { publicKey: key.publicKey, message, signature: sign(message, key) };
 }

@@ -1,15 +1,10 @@
 /** The load tester against a server of folkmoot, with what the server paid meanwhile. */
-import {
-  type LoadOptions,
-  type LoadResult,
-  loadDefaults,
-  runLoad,
-  workloadDefaults,
-} from '../load/index.js';
-import type { FolkmootServer } from './folkmoot.js';
-import { type ByThread, spentBetween, threadSeconds } from './threads.js';
+import { type LoadOptions, loadDefaults, workloadDefaults } from '../load/options.js';
+import type { LoadResult } from '../load/result.js';
+import { runLoad } from '../load/run.js';
+import { type ByThread, type FolkmootServer, spentBetween, threadSeconds } from './processes.js';
 
-export interface Loaded {
+export interface LoadMeasurement {
   result: LoadResult;
   /** CPU time of the server, microseconds, for each entry of its log. */
   cpuUs: number;
@@ -37,7 +32,7 @@ export async function load(
   server: FolkmootServer,
   wanted: Wanted,
   poolThreads = POOL_THREADS,
-): Promise<Loaded> {
+): Promise<LoadMeasurement> {
   const { agents, batch } = workloadDefaults[wanted.workload];
   const samples: Promise<Sample>[] = [];
   const options: LoadOptions = {

@@ -1,29 +1,30 @@
 /** `folkmoot agent`: acts as an agent of a live network, and follows its events. */
 import { Argument, Command, Option } from 'commander';
 import type { AgentClient, Proposal, Registration, VoteFields } from '../../api/client/index.js';
+import { sentiments, statuses } from '../../engine/protocol/event-types.js';
 import {
   answer,
-  bytesOf,
-  given,
+  collect,
   howToRegister,
   type KeyFlags,
-  keysOf,
   list,
-  repeated,
+  omitAbsent,
+  readBytes,
+  readKeys,
   warnUnknown,
   withKey,
 } from '../options/client.js';
 import {
-  agentAt,
   agentSyntax,
-  allianceAt,
   allianceSyntax,
-  blockAt,
   blockSyntax,
+  findAgent,
+  findAlliance,
+  findBlock,
 } from '../options/ids.js';
 import { integer } from '../options/options.js';
 import { RefusedError, UsageError } from '../output/exit.js';
-import { printed } from '../output/output.js';
+import { writeStdoutAsync } from '../output/output.js';
 
 const most = Number.MAX_SAFE_INTEGER;
 const hash = '5f'.repeat(32);
@@ -64,7 +65,7 @@ const examplesOf = (examples: readonly string[]) =>
 /** What is done with a client, after the key was read; what it gives is printed. */
 async function act({ url, key }: KeyFlags, action: (client: AgentClient) => Promise<unknown>) {
   const { AgentClient } = await import('../../api/client/index.js');
-  const keys = await keysOf(key);
+  const keys = await readKeys(key);
   await answer(action(new AgentClient({ url, keys, onUnknown: warnUnknown })));
 }
 
@@ -77,13 +78,12 @@ function addSelf(add: Add): void {
     .action(({ url, key, ...fields }: KeyFlags & Registration) =>
       act({ url, key }, (client) => client.register(fields)),
     );
-  const statuses = ['active', 'inactive', 'maintenance'];
   add('status', 'say whether the agent is available', 'status maintenance --expected-duration PT2H')
     .addArgument(new Argument('<status>').choices(statuses))
     .option('--reason <text>', 'why')
     .option('--expected-duration <duration>', 'for how long, ISO 8601')
     .action((status, { expectedDuration: expected_duration, reason, ...flags }) =>
-      act(flags, (client) => client.setStatus(status, given({ reason, expected_duration }))),
+      act(flags, (client) => client.setStatus(status, omitAbsent({ reason, expected_duration }))),
     );
 }
 
@@ -95,8 +95,12 @@ function addConsensus(add: Add): void {
     .option('--memes <list>', 'ids of memes that moved you', list)
     .action((block, decision, { reason, memes: meme_references, ...flags }) =>
       act(flags, async (client) => {
-        const block_hash = await blockAt(client, block);
-        const fields: VoteFields = { block_hash, decision, ...given({ reason, meme_references }) };
+        const block_hash = await findBlock(client, block);
+        const fields: VoteFields = {
+          block_hash,
+          decision,
+          ...omitAbsent({ reason, meme_references }),
+        };
         return client.vote(fields);
       }),
     );
@@ -106,12 +110,12 @@ function addConsensus(add: Add): void {
     'propose --tx hello --tx world',
     'propose --set greeting=\'"hello"\' --delete farewell',
   )
-    .option('--tx <data>', 'a transaction, signed by this agent; repeatable', repeated, [])
-    .option('--set <key=json>', 'what becomes state if finalized; repeatable', repeated, [])
-    .option('--delete <key>', 'what state loses if finalized; repeatable', repeated, [])
+    .option('--tx <data>', 'a transaction, signed by this agent; repeatable', collect, [])
+    .option('--set <key=json>', 'what becomes state if finalized; repeatable', collect, [])
+    .option('--delete <key>', 'what state loses if finalized; repeatable', collect, [])
     .option('--parent <hash>', 'build on this block; default: the head')
     .action(({ tx, set, delete: removed, parent, ...flags }) => {
-      const proposal = { ...proposalOf(tx, set, removed), ...given({ parent_hash: parent }) };
+      const proposal = { ...proposalOf(tx, set, removed), ...omitAbsent({ parent_hash: parent }) };
       return act(flags, (client) => client.propose(proposal));
     });
 }
@@ -139,10 +143,9 @@ function addSocial(add: Add): void {
     .option('--caption <text>', 'its caption')
     .option('--tags <list>', 'its tags', list)
     .action(async (file, { caption, tags, ...flags }) => {
-      const post = { file: bytesOf(file), ...given({ caption, tags }) };
+      const post = { file: readBytes(file), ...omitAbsent({ caption, tags }) };
       await act(flags, (client) => client.postMeme(post));
     });
-  const sentiments = ['positive', 'negative', 'neutral'];
   add('discuss', 'speak on a block in voting', `discuss ${hash} "too large" --sentiment negative`)
     .argument('<block>', blockSyntax)
     .argument('<message>', 'what to say')
@@ -150,8 +153,8 @@ function addSocial(add: Add): void {
     .option('--memes <list>', 'ids of memes to refer to', list)
     .action((block, message, { sentiment, memes: meme_references, ...flags }) =>
       act(flags, async (client) => {
-        const block_hash = await blockAt(client, block);
-        const fields = { block_hash, message, sentiment, ...given({ meme_references }) };
+        const block_hash = await findBlock(client, block);
+        const fields = { block_hash, message, sentiment, ...omitAbsent({ meme_references }) };
         return client.discuss(fields);
       }),
     );
@@ -159,7 +162,7 @@ function addSocial(add: Add): void {
     .argument('[agent]', `${agentSyntax}; default: this agent`)
     .action((named, flags) =>
       act(flags, async (client) =>
-        client.reputation(named === undefined ? undefined : await agentAt(client, named)),
+        client.reputation(named === undefined ? undefined : await findAgent(client, named)),
       ),
     );
 }
@@ -187,8 +190,8 @@ function allyCommand(): Command {
     .action((agents: string[], { purpose, duration, ...flags }) =>
       act(flags, async (client) => {
         const target_ids: string[] = [];
-        for (const named of agents) target_ids.push(await agentAt(client, named));
-        return client.proposeAlliance({ target_ids, purpose, ...given({ duration }) });
+        for (const named of agents) target_ids.push(await findAgent(client, named));
+        return client.proposeAlliance({ target_ids, purpose, ...omitAbsent({ duration }) });
       }),
     );
   add('respond', 'answer an invitation', `respond ${example} accept`)
@@ -196,13 +199,13 @@ function allyCommand(): Command {
     .addArgument(new Argument('<answer>').choices(['accept', 'decline']))
     .action((named, said, flags) =>
       act(flags, async (client) =>
-        client.respondAlliance(await allianceAt(client, named), said === 'accept'),
+        client.respondAlliance(await findAlliance(client, named), said === 'accept'),
       ),
     );
   add('leave', 'leave an alliance', `leave ${example}`)
     .argument('<alliance>', allianceSyntax)
     .action((named, flags) =>
-      act(flags, async (client) => client.leaveAlliance(await allianceAt(client, named))),
+      act(flags, async (client) => client.leaveAlliance(await findAlliance(client, named))),
     );
   return ally;
 }
@@ -236,8 +239,8 @@ async function watch(client: AgentClient, flags: WatchFlags) {
   process.once('SIGTERM', () => interrupted.abort());
   const { signal } = interrupted;
   let seen = 0;
-  for await (const event of client.events(topics, { signal, ...given({ since }) })) {
-    await printed(JSON.stringify(event));
+  for await (const event of client.events(topics, { signal, ...omitAbsent({ since }) })) {
+    await writeStdoutAsync(JSON.stringify(event));
     seen += 1;
     if (seen === count) break;
   }

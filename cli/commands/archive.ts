@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import type { Segment, Store } from '../../engine/internal.js';
+import type { Segment, Store } from '../../engine/store/store.js';
 import { integer } from '../options/options.js';
-import { canRedraw, print, printJson, redraw, say } from '../output/output.js';
+import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 
 interface Flags {
   before: number;
@@ -82,14 +82,14 @@ async function run(folder: string, flags: Flags): Promise<void> {
     compacted,
   };
   if (flags.json) printJson(archived);
-  else print(...readable(archived));
+  else writeStdout(...readable(archived));
 }
 
 /** @throws {StoreError} `LOCKED`, saying what to do. */
 async function openAlone(path: string): Promise<Store> {
-  const { openLmdbStore, SCHEMA_VERSION, StoreError, tables } = await import(
-    '../../engine/internal.js'
-  );
+  const { openLmdbStore } = await import('../../engine/store/lmdb.js');
+  const { SCHEMA_VERSION, tables } = await import('../../engine/protocol/schema/record.js');
+  const { StoreError } = await import('../../engine/store/store.js');
   const options = { path, tables, schemaVersion: SCHEMA_VERSION, create: false };
   try {
     return openLmdbStore({ ...options, freeSpaceBytes: ROOM_BYTES });
@@ -104,9 +104,10 @@ async function openAlone(path: string): Promise<Store> {
 const ROOM_BYTES = 64 * 1024 * 1024;
 
 async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
-  const { firstKept, StoreError } = await import('../../engine/internal.js');
+  const { findFirstKept } = await import('../../engine/node/archiver.js');
+  const { StoreError } = await import('../../engine/store/store.js');
   const archive = store.archive!;
-  const before = Math.min(wanted, firstKept(store));
+  const before = Math.min(wanted, findFirstKept(store));
   noteKept(wanted, before);
   const moved: Segment[] = [];
   for (;;) {
@@ -128,7 +129,7 @@ async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
 function noteKept(wanted: number, before: number): void {
   if (before >= wanted) return;
   const why = 'the last one, and all from the oldest block in voting on, stay';
-  say(`folkmoot: entries from ${before} on are not moved: ${why}`);
+  writeStderr(`folkmoot: entries from ${before} on are not moved: ${why}`);
 }
 
 /** Whether the data was rewritten without free pages; then the store is closed too. */
@@ -138,24 +139,24 @@ async function compact(store: Store): Promise<boolean> {
     return true;
   } catch (error) {
     const text = 'the past is archived, but data.mdb could not be rewritten and keeps its size';
-    say(`folkmoot: ${text}: ${(error as Error).message}`);
+    writeStderr(`folkmoot: ${text}: ${(error as Error).message}`);
     return false;
   }
 }
 
 async function foretell(folder: string, { before: wanted, json }: Flags): Promise<void> {
-  const { firstKept } = await import('../../engine/internal.js');
+  const { findFirstKept } = await import('../../engine/node/archiver.js');
   const { openForReading } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {
-    const before = Math.min(wanted, firstKept(store));
+    const before = Math.min(wanted, findFirstKept(store));
     noteKept(wanted, before);
     const first = store.archive!.end.entry + 1;
     const any = first < before;
     const archived = { first: any ? first : null, last: any ? before - 1 : null };
     const text = any ? `would move entries ${first} to ${before - 1}` : 'nothing to move';
     if (json) printJson(archived);
-    else print(text);
+    else writeStdout(text);
   } finally {
     await store.close();
   }

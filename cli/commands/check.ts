@@ -1,10 +1,12 @@
 /** `folkmoot check`: whether a folder is whole, said in a line, whatever is wrong with it. */
+
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import type { ReplayResult } from '../../engine/internal.js';
-import { damageText } from '../output/damage.js';
+import type { ReplayResult } from '../../engine/replay/replay.js';
 import { exitCodes } from '../output/exit.js';
-import { print, printJson, say } from '../output/output.js';
+import { setExitCode } from '../output/io.js';
+import { damageText, printJson, writeStderr, writeStdout } from '../output/output.js';
 
 interface Flags {
   pages?: boolean;
@@ -52,15 +54,16 @@ async function run(folder: string, flags: Flags): Promise<void> {
   if (flags.json) printJson(checked);
   else if (whole) {
     const replayed = entries === null ? '' : `, ${entries} entries replay to digest`;
-    print(`whole: ${pages} pages${replayed} ${checked.digest ?? ''}`);
+    writeStdout(`whole: ${pages} pages${replayed} ${checked.digest ?? ''}`);
   }
   if (whole) return;
-  process.exitCode = exitCodes.crash;
-  if (!flags.json) say(`folkmoot: ${problem}`);
+  setExitCode(exitCodes.crash);
+  if (!flags.json) writeStderr(`folkmoot: ${problem}`);
 }
 
 async function check(folder: string, flags: Flags): Promise<Checked> {
-  const { checkStorePages, StoreError } = await import('../../engine/internal.js');
+  const { checkStorePages } = await import('../../engine/store/lmdb-guards.js');
+  const { StoreError } = await import('../../engine/store/store.js');
   const { storeFolder } = await import('../options/folder.js');
   const found: Checked = { whole: false, pages: 0, entries: null, digest: null, problem: null };
   try {
@@ -75,7 +78,8 @@ async function check(folder: string, flags: Flags): Promise<Checked> {
 
 /** Replays in a process of its own: it may be the end of it. */
 function replayApart(folder: string): Partial<Checked> {
-  const replay = [process.argv[1]!, 'replay', folder, '--json'];
+  const program = fileURLToPath(new URL('../main.js', import.meta.url));
+  const replay = [program, 'replay', folder, '--json'];
   const ended = spawnSync(process.execPath, [...process.execArgv, ...replay], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

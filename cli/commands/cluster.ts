@@ -1,9 +1,12 @@
 /** `folkmoot cluster`: the nodes that keep one network, as etcd knows them. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import type { Card, EtcdOrder } from '../../cluster/index.js';
-import { addClusterOptions, type ClusterFlags, orderOf } from '../options/cluster.js';
+import type { EtcdOrder } from '../../cluster/order/etcd.js';
+import type { Card } from '../../cluster/order/order.js';
+import { addClusterOptions, type ClusterFlags, openOrder } from '../options/etcd.js';
 import { exitCodes, RefusedError, UsageError } from '../output/exit.js';
+import { setExitCode } from '../output/io.js';
 import { printJson } from '../output/output.js';
 
 interface Flags extends ClusterFlags {
@@ -54,9 +57,9 @@ async function over(flags: Flags, work: (order: EtcdOrder) => Promise<number>): 
   const { cluster, networkId } = flags;
   if (cluster === undefined) throw new UsageError('--cluster says where etcd is: etcd://host:port');
   if (networkId === undefined) throw new UsageError('--network-id names the network');
-  const order = await orderOf(flags, networkId);
+  const order = await openOrder(flags, networkId);
   try {
-    process.exitCode = await work(order);
+    setExitCode(await work(order));
   } finally {
     order.close();
   }

@@ -1,9 +1,11 @@
 /** `folkmoot conformance`: a suite for other implementations, and a look at their results. */
+
 import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { Comparison } from '../../sim/index.js';
 import { exitCodes, UsageError } from '../output/exit.js';
-import { print, printJson } from '../output/output.js';
+import { io, setExitCode } from '../output/io.js';
+import { printJson, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
 
 interface Flags {
@@ -52,7 +54,7 @@ async function run(flags: Flags): Promise<void> {
   if (flags.list) {
     const { caseNames } = await import('../../sim/index.js');
     if (flags.json) printJson(caseNames());
-    else print(...caseNames());
+    else writeStdout(...caseNames());
   } else if (flags.out !== undefined) await write(flags.out, flags);
   else await check(flags.check!, flags.against!, flags);
 }
@@ -75,17 +77,17 @@ async function write(out: string, { only, json }: Flags): Promise<void> {
     return `${name.padEnd(18)} ${String(lines).padStart(6)} lines  ${digest}`;
   });
   if (json) printJson(suite);
-  else print(...rows, `${out}/README.md says how to use it`);
+  else writeStdout(...rows, `${out}/README.md says how to use it`);
 }
 
 async function check(file: string, suite: string, { partial = false, json }: Flags) {
   const { checkResults } = await import('../../sim/index.js');
   if (file !== '-' && !existsSync(file)) throw new UsageError(`--check: ${file} does not exist`);
-  const bytes = file === '-' ? process.stdin : createReadStream(file);
+  const bytes = file === '-' ? io().stdin : createReadStream(file);
   const comparison = await checkResults(suite, bytes, { partial });
   if (json) printJson(comparison);
-  else print(...readable(comparison));
-  process.exitCode = comparison.match ? exitCodes.done : exitCodes.differs;
+  else writeStdout(...readable(comparison));
+  setExitCode(comparison.match ? exitCodes.done : exitCodes.differs);
 }
 
 function readable({ lines, cases, difference }: Comparison): string[] {

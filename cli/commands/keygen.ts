@@ -1,8 +1,8 @@
 /** `folkmoot keygen`: makes an Ed25519 key pair and says which agent it would be. */
 import { Command } from 'commander';
-import { writeSecret } from '../options/key-file.js';
+import { writeSecret } from '../options/client.js';
 import { UsageError } from '../output/exit.js';
-import { print, printJson } from '../output/output.js';
+import { printJson, writeStdout } from '../output/output.js';
 
 interface Flags {
   out?: string;
@@ -34,7 +34,7 @@ async function run({ seedHex, out, json }: Flags): Promise<void> {
     throw new UsageError('--seed-hex is not 64 hex characters');
   }
   const { randomBytes } = await import('node:crypto');
-  const { keyPairFromSeed } = await import('../../engine/internal.js');
+  const { keyPairFromSeed } = await import('../../engine/crypto/keys.js');
   const { agentId } = await import('../../engine/protocol/signing.js');
   const seed = seedHex === undefined ? randomBytes(32) : Buffer.from(seedHex, 'hex');
   const { publicKeyHex } = keyPairFromSeed(seed);
@@ -47,5 +47,5 @@ async function run({ seedHex, out, json }: Flags): Promise<void> {
   const { private_key: _, ...known } = key;
   const shown = out === undefined ? key : { ...known, file: out };
   if (json) printJson(shown);
-  else print(...Object.entries(shown).map(([name, value]) => `${name.padEnd(12)} ${value}`));
+  else writeStdout(...Object.entries(shown).map(([name, value]) => `${name.padEnd(12)} ${value}`));
 }

@@ -1,7 +1,7 @@
 /** `folkmoot log`: prints the log, one JSON object a line. */
 import { Command } from 'commander';
 import { integer } from '../options/options.js';
-import { printed, say } from '../output/output.js';
+import { writeStderr, writeStdoutAsync } from '../output/output.js';
 
 const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
@@ -28,17 +28,18 @@ async function printLog(
   folder: string,
   { from, to }: { from: number; to?: number },
 ): Promise<void> {
-  const { printLine, storedLines } = await import('../../engine/internal.js');
+  const { printLine } = await import('../../engine/replay/recompute.js');
+  const { storedLines } = await import('../../engine/replay/lines.js');
   const { openForReading } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {
     const end = store.meta()?.seq ?? -1;
     const last = Math.min(to ?? end, end);
     if (from > end || (to ?? 0) > end) {
-      say(`folkmoot: the log ends at entry ${end}`);
+      writeStderr(`folkmoot: the log ends at entry ${end}`);
     }
     for (const line of storedLines(store, from, last)) {
-      await printed(JSON.stringify(printLine(line)));
+      await writeStdoutAsync(JSON.stringify(printLine(line)));
     }
   } finally {
     await store.close();

@@ -1,9 +1,13 @@
-/** `folkmoot scenario`: checks scenario files and shows them, their schema and the shipped ones. */
+/**
+ * `folkmoot scenario`: checks scenario files and shows them, their schema and the shipped ones.
+ */
+
 import { Command } from 'commander';
 import type { Change } from '../../sim/index.js';
 import { scenarioOptions } from '../options/scenario.js';
 import { exitCodes } from '../output/exit.js';
-import { print, printJson, say } from '../output/output.js';
+import { setExitCode } from '../output/io.js';
+import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
 
 export function scenarioCommand(): Command {
   const scenario = new Command('scenario')
@@ -62,40 +66,40 @@ Example:
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
   const { loadScenario, ScenarioError } = await import('../../sim/index.js');
-  const { checkScripts } = await import('../../sim/agents/script/check/check.js');
-  const { scriptModules } = await import('../../sim/scenario/files/modules.js');
-  const { planLoaded } = await import('../../sim/sweep/index.js');
+  const { checkScripts } = await import('../../sim/agents/script/scripts.js');
+  const { scriptModules } = await import('../../sim/scenario/population.js');
+  const { planScenario } = await import('../../sim/sweep/plan.js');
   for (const file of files) {
     try {
       const loaded = loadScenario(file);
       const { scenario, folder } = loaded;
-      const cells = scenario.sweep ? planLoaded(loaded) : null;
+      const cells = scenario.sweep ? planScenario(loaded) : null;
       const programs = [...new Set([...scriptModules(scenario), ...(cells?.scripts ?? [])])];
       const did = scripts ? 'runs' : 'not checked:';
       // Before it is done: it may be the last thing that is.
-      if (programs.length > 0) say(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
+      if (programs.length > 0) writeStderr(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
       const problems = scripts ? await typeProblems(file, programs, folder) : [];
       if (scripts) await checkScripts(programs, folder);
       if (problems.length > 0) throw new ScenarioError(problems.join('\n'));
-      print(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
+      writeStdout(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
     } catch (error) {
       if (!(error instanceof ScenarioError)) throw error;
       const { message } = error;
       for (const line of message.split('\n')) {
-        print(`bad ${line.startsWith(file) ? '' : `${file}: `}${line}`);
+        writeStdout(`bad ${line.startsWith(file) ? '' : `${file}: `}${line}`);
       }
-      process.exitCode = exitCodes.usage;
+      setExitCode(exitCodes.usage);
     }
   }
 }
 
 /** What the TypeScript that is installed says of the scripts, a line each. */
 async function typeProblems(file: string, scripts: readonly string[], folder: string) {
-  const { checkTypes } = await import('../../sim/agents/script/check/types.js');
+  const { checkTypes } = await import('../../sim/agents/script/type-check.js');
   const checked = checkTypes(scripts, folder);
   if (checked?.typescript === null) {
     const advice = 'npm install --save-dev typescript';
-    say(`${file}: types are not checked: no TypeScript is installed there (${advice})`);
+    writeStderr(`${file}: types are not checked: no TypeScript is installed there (${advice})`);
   }
   return checked?.problems ?? [];
 }
@@ -104,13 +108,12 @@ async function showOne(file: string, { set, json }: { set?: Change[]; json?: boo
   const { loadScenario } = await import('../../sim/index.js');
   const { scenario } = loadScenario(file, set);
   if (json) return printJson(scenario);
-  const { yamlLines } = await import('../output/yaml-text.js');
-  print(...(await yamlLines(scenario)));
+  writeStdout(...(await yamlLines(scenario)));
 }
 
 async function printSchema(): Promise<void> {
   const { scenarioJsonSchema } = await import('../../sim/index.js');
-  print(...JSON.stringify(scenarioJsonSchema(), null, 2).split('\n'));
+  writeStdout(...JSON.stringify(scenarioJsonSchema(), null, 2).split('\n'));
 }
 
 async function list({ json }: { json?: boolean }): Promise<void> {
@@ -121,6 +124,22 @@ async function list({ json }: { json?: boolean }): Promise<void> {
   });
   if (json) return printJson(all);
   for (const { name, title, question, path } of all) {
-    print(`${name}: ${title}`, `  ${question}`, `  ${path}`);
+    writeStdout(`${name}: ${title}`, `  ${question}`, `  ${path}`);
   }
+}
+
+/** Lines, without a last empty one. */
+async function yamlLines(value: unknown): Promise<string[]> {
+  const { Document, Scalar, visit } = await import('yaml');
+  const document = new Document(value);
+  visit(document, {
+    Scalar(_, node) {
+      const { value: text } = node;
+      if (typeof text !== 'string') return;
+      // Line feeds are YAML's own, in a block.
+      const plain = text.replaceAll('\n', '');
+      if (escapeControls(plain) !== plain) node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document.toString().trimEnd().split('\n');
 }

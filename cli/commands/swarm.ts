@@ -1,14 +1,15 @@
 /** `folkmoot swarm`: draws scenarios by chance until one shows a bug, and makes that one small. */
+
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import type { SwarmFailure, SwarmResult } from '../../sim/swarm/index.js';
+import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
+import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { integer } from '../options/options.js';
-import { type QueueFlags, queueOptions, spreadOver } from '../options/queue.js';
-import { exitCodes } from '../output/exit.js';
-import { escaped, print, printJson, say } from '../output/output.js';
-import { simCommandLine } from '../output/reproduce.js';
-import { interruption } from '../output/signals.js';
+import { exitCodes, interruption } from '../output/exit.js';
+import { setExitCode } from '../output/io.js';
+import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
+import { simCommandLine } from '../output/provenance.js';
 
 interface Flags extends QueueFlags {
   seeds: number;
@@ -53,10 +54,10 @@ Examples:
 
 async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
-  const { swarm } = await import('../../sim/swarm/index.js');
+  const { swarm } = await import('../../sim/swarm/swarm.js');
   const { showCount } = await import('../output/progress.js');
   const how = flags.queue === undefined ? `${jobs} at a time` : `by workers of ${flags.queue}`;
-  say(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${how}`);
+  writeStderr(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${how}`);
   const queue = await spreadOver(flags, { title: 'swarm' });
   const interrupt = interruption();
   const progress = showCount(seeds, 'scenarios');
@@ -72,7 +73,7 @@ async function run(flags: Flags): Promise<void> {
       goesOn: () => performance.now() < until,
       onProgress: progress.update,
       onShrink: (tried, agents) => {
-        say(`shrinking: ${agents} agents after ${tried} tries`);
+        writeStderr(`shrinking: ${agents} agents after ${tried} tries`);
       },
     });
   } finally {
@@ -81,7 +82,7 @@ async function run(flags: Flags): Promise<void> {
   }
   const kept = result.failure && (await keep(result.failure, flags));
   if (flags.json) printJson(shown(result, kept));
-  else print(...readable(result, seeds));
+  else writeStdout(...readable(result, seeds));
   if (result.failure) printFailure(result.failure, kept!);
   else if (interrupt.signal.aborted) interrupt.end();
 }
@@ -94,7 +95,7 @@ interface Kept {
 /** Writes the smallest scenario, and the one that was drawn beside it. */
 async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const { stringify } = await import('yaml');
-  const { makeFolder } = await import('../../engine/internal.js');
+  const { makeFolder } = await import('../../engine/store/folder.js');
   const { writeFile } = await import('node:fs/promises');
   const { number, kind, message, smallest, drawn, tries } = failure;
   const out = flags.out ?? `swarm-failure-${number}`;
@@ -106,7 +107,7 @@ async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
     message,
     command,
   ];
-  const comment = about.map((line) => `# ${escaped(line)}\n`).join('');
+  const comment = about.map((line) => `# ${escapeControls(line)}\n`).join('');
   makeFolder(out);
   await writeFile(file, `${comment}${stringify(smallest)}`);
   await writeFile(join(out, 'drawn.yaml'), stringify(drawn));
@@ -141,9 +142,9 @@ const codes = {
 } as const;
 
 function printFailure({ number, kind, message }: SwarmFailure, { file, command }: Kept): void {
-  say(
+  writeStderr(
     `folkmoot: scenario ${number} failed, ${kind}: ${message}`,
     `made small in ${file}; to run it: ${command}`,
   );
-  process.exitCode = codes[kind];
+  setExitCode(codes[kind]);
 }

@@ -1,7 +1,9 @@
 /** `folkmoot verify`: checks signatures, one JSON object a line in, one verdict a line out. */
+
 import { Command, Option } from 'commander';
-import type { Verifier, VerifyJob } from '../../engine/internal.js';
-import { printed } from '../output/output.js';
+import type { Verifier, VerifyJob } from '../../engine/crypto/verifier.js';
+import { io } from '../output/io.js';
+import { writeStdoutAsync } from '../output/output.js';
 
 /** Lines that are read ahead and checked together. */
 const CHUNK = 4_096;
@@ -28,11 +30,12 @@ Example:
 }
 
 async function run({ verifier: kind }: { verifier: 'pool' | 'inline' | 'reference' }) {
-  const { createVerifier, splitLines } = await import('../../engine/internal.js');
+  const { createVerifier } = await import('../../engine/crypto/create-verifier.js');
+  const { splitLines } = await import('../../engine/replay/lines.js');
   const verifier = createVerifier(kind);
   try {
     let chunk: string[] = [];
-    for await (const line of splitLines(process.stdin)) {
+    for await (const line of splitLines(io().stdin)) {
       chunk.push(line);
       if (chunk.length < CHUNK) continue;
       await answer(verifier, chunk);
@@ -54,7 +57,7 @@ async function answer(verifier: Verifier, lines: string[]): Promise<void> {
     next += 1;
     return { valid: verdicts[next - 1] };
   });
-  await printed(...results.map((result) => JSON.stringify(result)));
+  await writeStdoutAsync(...results.map((result) => JSON.stringify(result)));
 }
 
 /** A job, or what is wrong with the line. */

@@ -1,10 +1,14 @@
-/** What the commands against a live server share: where it is, who asks, and how they end. */
-import { readFileSync } from 'node:fs';
+/**
+ * Options of the commands that ask a live server: its address, the key that signs, and how such
+ * commands end. Files with a secret are written for their owner alone, and read with a warning.
+ */
+
+import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AgentKeys } from '../../api/client/index.js';
 import { exitCodes, UsageError } from '../output/exit.js';
-import { printJson, say } from '../output/output.js';
-import { readSecret } from './key-file.js';
+import { setExitCode } from '../output/io.js';
+import { printJson, writeStderr } from '../output/output.js';
 
 export interface UrlFlags {
   url: string;
@@ -65,16 +69,18 @@ function httpUrls(text: string): string[] {
 export const list = (text: string) => text.split(',').filter((one) => one !== '');
 
 /** Collects an option that may stand more than once. */
-export const repeated = (text: string, before: string[] = []) => [...before, text];
+export const collect = (text: string, before: string[] = []) => [...before, text];
 
 /** Members that are there: what is absent must not be sent as such. */
-export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+export function omitAbsent<T extends object>(
+  members: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const present = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 /** The keys of a file; what is wrong with it is said without what is in it. */
-export async function keysOf(file: string, option = '--key'): Promise<AgentKeys> {
+export async function readKeys(file: string, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../../api/client/index.js');
   const text = readSecret(file, option);
   try {
@@ -85,7 +91,7 @@ export async function keysOf(file: string, option = '--key'): Promise<AgentKeys>
 }
 
 /** A file's bytes. */
-export function bytesOf(file: string): Buffer {
+export function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -101,7 +107,7 @@ export function warnUnknown(names: readonly string[]): void {
   for (const name of names) {
     const ignored = `unknown name in the request: ${name}; the server ignored it`;
     const kept = 'the personality is not a built-in one; the server took it as it is';
-    say(`folkmoot: ${name === '/personality' ? kept : ignored}`);
+    writeStderr(`folkmoot: ${name === '/personality' ? kept : ignored}`);
   }
 }
 
@@ -123,11 +129,67 @@ export async function answer(call: Promise<unknown>): Promise<void> {
 }
 
 /** Nothing is printed for what answers nothing. */
-export function print(value: unknown): void {
+function print(value: unknown): void {
   if (value !== undefined) printJson(value);
 }
 
 function refused(what: string, why: string): void {
-  say(`folkmoot: ${what}: ${why}`);
-  process.exitCode = exitCodes.refused;
+  writeStderr(`folkmoot: ${what}: ${why}`);
+  setExitCode(exitCodes.refused);
+}
+
+/** Nobody but the owner, whatever the umask says. */
+const OWNER_MODE = 0o600;
+const OTHERS_MODE = 0o077;
+
+/** Writes a new file. @throws {UsageError} where something is, or nothing can be written. */
+export function writeSecret(file: string, text: string): void {
+  let fd: number;
+  try {
+    // A link that stands there is not followed.
+    fd = openSync(file, 'wx', OWNER_MODE);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const taken = `${file} exists already, and a key is not overwritten; expected another name`;
+    throw new UsageError(code === 'EEXIST' ? taken : `${file} cannot be written: ${code}`);
+  }
+  try {
+    writeFileSync(fd, text);
+  } catch (error) {
+    unlinkSync(file);
+    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A key file is some hundred bytes; what is larger is something else. */
+const LARGEST_KEY_FILE = 65_536;
+
+/**
+ * The text of a key file. Whoever else can read it is the agent too: that is warned of.
+ * @throws {UsageError} when it cannot be read.
+ */
+export function readSecret(file: string, option: string): string {
+  try {
+    const fd = openSync(file, 'r');
+    try {
+      const { mode, size } = fstatSync(fd);
+      if (size > LARGEST_KEY_FILE)
+        throw new UsageError(`${option} ${file}: ${size} bytes are no key`);
+      // Windows keeps other permissions, which the mode does not show.
+      if (process.platform !== 'win32' && (mode & OTHERS_MODE) !== 0) {
+        writeStderr(
+          `folkmoot: warning: others can read the key in ${file}; expected: chmod 600 ${file}`,
+        );
+      }
+      return readFileSync(fd, 'utf8');
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${option} ${file} cannot be read: ${code}`);
+  }
 }

@@ -1,13 +1,9 @@
 /** Opens what a user names: a kept run, a data folder, or a printed log. Readers take no lock. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  openLmdbStore,
-  SCHEMA_VERSION,
-  type Store,
-  StoreError,
-  tables,
-} from '../../engine/internal.js';
+import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
+import { openLmdbStore } from '../../engine/store/lmdb.js';
+import { type Store, StoreError } from '../../engine/store/store.js';
 
 /** The folder of the store in DIR (a server's data folder) or DIR/network (a kept run). */
 export function storeFolder(folder: string): string {

@@ -5,7 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import type { AgentClient, NetworkClient } from '../../api/client/index.js';
-import type { Store } from '../../engine/internal.js';
+import type { Store } from '../../engine/store/store.js';
 import { UsageError } from '../output/exit.js';
 
 /** As help texts say it. */
@@ -76,7 +76,7 @@ function onlyOne(what: string, found: readonly string[]): string {
 }
 
 /** The block that a text names in a folder's store. */
-export async function blockIn(store: Store, text: string): Promise<string> {
+export async function findStoredBlock(store: Store, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
   const final = 'height' in name ? store.get('heights', name.height) : undefined;
@@ -103,7 +103,8 @@ export async function blockInFile(file: string, text: string): Promise<string> {
   if (!statSync(file).isFile()) {
     throw new UsageError(`${file} can be read only once; expected the whole hash of the block`);
   }
-  const { fileLines, replay } = await import('../../engine/internal.js');
+  const { fileLines } = await import('../../engine/replay/lines.js');
+  const { replay } = await import('../../engine/replay/replay.js');
   const blocks = new Map<string, Listed>();
   await replay({
     lines: fileLines(file),
@@ -137,7 +138,7 @@ async function* rowsOf<Row, Page extends { next_cursor: string | null }>(
 }
 
 /** The block that a text names on a live network; of its newest 20,000. */
-export async function blockAt(client: NetworkClient, text: string): Promise<string> {
+export async function findBlock(client: NetworkClient, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
   const blocks = rowsOf(
@@ -148,7 +149,7 @@ export async function blockAt(client: NetworkClient, text: string): Promise<stri
 }
 
 /** The id of the agent that a text names on a live network. */
-export async function agentAt(client: AgentClient, text: string): Promise<string> {
+export async function findAgent(client: AgentClient, text: string): Promise<string> {
   if (isId(text, 'agent')) return text;
   const prefix = prefixOf(text, 'agent');
   const found: string[] = [];
@@ -163,7 +164,7 @@ export async function agentAt(client: AgentClient, text: string): Promise<string
 }
 
 /** The id of the alliance that a text names on a live network. */
-export async function allianceAt(client: AgentClient, text: string): Promise<string> {
+export async function findAlliance(client: AgentClient, text: string): Promise<string> {
   if (isId(text, 'ally')) return text;
   const prefix = prefixOf(text, 'ally');
   if (prefix === null) {

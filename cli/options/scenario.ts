@@ -1,4 +1,7 @@
-/** Options of the commands that run a scenario: which one, and what is changed in it. */
+/**
+ * Options of the commands that run a scenario: which one, what is changed in it, and which external
+ * deciders take part.
+ */
 import { Option } from 'commander';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
@@ -68,16 +71,49 @@ export async function wantedScenario(
   ];
   if (file !== undefined) {
     if (agents !== undefined) changes.unshift(['population', agents]);
-    const { loadScenario } = await import('../../sim/scenario/read/load.js');
+    const { loadScenario } = await import('../../sim/scenario/load.js');
     return loadScenario(file, changes);
   }
-  const { completeScenario } = await import('../../sim/scenario/read/complete.js');
-  const { defaultRaw, defaultSize } = await import('../../sim/scenario/default.js');
-  const { withValues } = await import('../../sim/scenario/read/paths.js');
+  const { completeScenario, defaultRaw, defaultSize } = await import(
+    '../../sim/scenario/complete.js'
+  );
+  const { withValues } = await import('../../sim/scenario/problem.js');
   const raw = defaultRaw(agents ?? defaultSize.agents);
   return { scenario: completeScenario(withValues(raw, changes)) };
 }
 
 function wish(path: string, value: unknown): Change[] {
   return value === undefined ? [] : [[path, value]];
+}
+
+export interface DeciderFlags {
+  record?: boolean;
+  cassette?: string;
+  mostCalls?: number;
+}
+
+export function deciderOptions(): Option[] {
+  return [
+    new Option('--record', 'ask external deciders, and keep what they answer'),
+    new Option('--cassette <dir>', 'take their answers from this run, or this cassette'),
+    mostCallsOption(),
+  ];
+}
+
+export const mostCallsOption = (): Option =>
+  new Option(
+    '--most-calls <n>',
+    'with --record: stop each run after n calls; repeat to continue',
+  ).argParser(integer({ least: 0, most: 1_000_000_000 }));
+
+/** @throws {UsageError} for a budget of nothing. */
+export function readDeciderFlags({ record, cassette, mostCalls }: DeciderFlags) {
+  if (mostCalls !== undefined && !record) {
+    throw new UsageError('--most-calls is for --record: without it nobody is asked');
+  }
+  return {
+    ...(record === undefined ? {} : { record }),
+    ...(cassette === undefined ? {} : { cassette }),
+    ...(mostCalls === undefined ? {} : { mostCalls }),
+  };
 }

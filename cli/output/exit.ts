@@ -1,12 +1,13 @@
 /**
- * How the command line ends: codes, and one line for what went wrong. The same mistake has the same
- * code in every command: what was named wrongly, an option as a file, is usage; what is as it was
- * named, and damaged, held by another or not to be written, is a crash.
+ * How the command line ends: codes, one line for what went wrong, and signals that stop it. The
+ * same mistake has the same code in every command: what was named wrongly, an option as a file, is
+ * usage; what is as it was named, and damaged, held by another or not to be written, is a crash.
  */
-import { exitProcess } from '../../engine/store/exit.js';
-import { say } from './output.js';
 
-export { exitProcess };
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { exitProcess } from '../../engine/store/process-end.js';
+import { onFinished } from './io.js';
+import { writeStderr } from './output.js';
 
 export const exitCodes = {
   done: 0,
@@ -103,10 +104,100 @@ function codeOf(error: unknown): number {
   return isUsage(error) ? exitCodes.usage : exitCodes.crash;
 }
 
-/** Ends the process: one line for what a user can mend, a stack for what is our fault. */
-export function fail(error: unknown): void {
+/**
+ * Says what went wrong: one line for what a user can mend, a stack for what is our fault.
+ * @returns the exit code.
+ */
+export function report(error: unknown): number {
   const known = [isUsage, isRemote, isStore, isUnanswered, isUnmeasured].some((is) => is(error));
-  if (known || named(error, 'OutputError')) say(`folkmoot: ${(error as Error).message}`);
-  else say(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
-  exitProcess(codeOf(error));
+  if (known || named(error, 'OutputError')) writeStderr(`folkmoot: ${(error as Error).message}`);
+  else writeStderr(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
+  return codeOf(error);
+}
+
+/** How often the parent is looked at. */
+const PARENT_LOOK_MS = 250;
+
+/**
+ * npx and npm run a command through a shell, to which they pass a signal on; that shell may die of
+ * it silently. So under npm, and only there, a parent that is gone is a SIGTERM.
+ */
+function onParentGone(call: () => void): void {
+  if (process.env.npm_execpath === undefined || process.platform === 'win32') return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    call();
+  }, PARENT_LOOK_MS);
+  timer.unref();
+  onFinished(() => clearInterval(timer));
+}
+
+/** `signal` aborts at the first signal; `end` then dies by it. */
+export function interruption(): { signal: AbortSignal; end: () => void } {
+  const controller = new AbortController();
+  let by: NodeJS.Signals = 'SIGINT';
+  const ignore = () => {
+    for (const name of signals) process.off(name, handle);
+  };
+  const handle = (signal: NodeJS.Signals) => {
+    by = signal;
+    ignore();
+    controller.abort();
+  };
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const name of signals) process.once(name, handle);
+  onFinished(ignore);
+  onParentGone(() => handle('SIGTERM'));
+  return { signal: controller.signal, end: () => process.kill(process.pid, by) };
+}
+
+/*
+ * Stopping a server by SIGTERM or SIGINT, or when the npx that started it is gone, at any time: the
+ * first asks for it, and what was opened is closed in good order; a second signal ends at once.
+ */
+
+type Close = () => Promise<unknown>;
+
+export class StopSignal {
+  readonly #closers: Close[] = [];
+  #by: NodeJS.Signals | null = null;
+  #resolve!: (by: NodeJS.Signals) => void;
+  readonly #aborting = new AbortController();
+  /** Aborted at the first signal. */
+  readonly signal: AbortSignal = this.#aborting.signal;
+  /** Resolves then. */
+  readonly requested = new Promise<NodeJS.Signals>((resolve) => {
+    this.#resolve = resolve;
+  });
+
+  /** Signals are handled from here on: before anything is opened, or printed. */
+  constructor() {
+    const handle = (signal: NodeJS.Signals) => {
+      if (this.#by !== null) return exitProcess(exitCodes.refused);
+      this.#by = signal;
+      this.#aborting.abort();
+      this.#resolve(signal);
+    };
+    process.on('SIGTERM', handle);
+    process.on('SIGINT', handle);
+    // After a signal it is no second one.
+    onParentGone(() => this.#by ?? handle('SIGTERM'));
+  }
+
+  /** Whether to start nothing more. What keeps the thread busy keeps signals waiting for a turn. */
+  async isAsked(): Promise<boolean> {
+    await nextTurn();
+    return this.#by !== null;
+  }
+
+  /** Notes how something is closed; what was opened last is closed first. */
+  opened(close: Close): void {
+    this.#closers.unshift(close);
+  }
+
+  async closeAll(): Promise<void> {
+    for (const close of this.#closers) await close();
+  }
 }

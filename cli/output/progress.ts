@@ -1,7 +1,9 @@
 /** How far something is, on standard error: a bar on a terminal, a line each tenth elsewhere. */
+
 import { createRequire } from 'node:module';
 import type { Progress } from '../../sim/index.js';
-import { canRedraw, say } from './output.js';
+import { io } from './io.js';
+import { canRedraw, writeStderr } from './output.js';
 
 export interface ProgressDisplay<T> {
   update(at: T): void;
@@ -106,7 +108,7 @@ const BAR = 24;
 function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDisplay<T> {
   const { Presets, SingleBar } = load();
   const drawn = new SingleBar(
-    { format: ` {bar} ${beside}`, stream: process.stderr, etaBuffer: 50, barsize: BAR },
+    { format: ` {bar} ${beside}`, stream: io().stderr, etaBuffer: 50, barsize: BAR },
     Presets.shades_classic,
   );
   let started = false;
@@ -127,7 +129,7 @@ function lines<T>({ total, done, line }: Shown<T>): ProgressDisplay<T> {
       if (reached === tenths) return;
       tenths = reached;
       const text = line(at, reached);
-      if (text !== null) say(text);
+      if (text !== null) writeStderr(text);
     },
     stop() {},
   };

@@ -4,30 +4,27 @@
  * or does not matter. A write that may have been done is never sent twice: that is told by an error
  * with the outcome `unknown`, and who asked finds out, or asks in a way that can be repeated.
  */
-import type { EtcdTls } from './address.js';
-import { EtcdError } from './error.js';
-import { keepAt } from './lease.js';
-import { Member } from './member.js';
-import { type MemberStatus, statusOf } from './status.js';
-import { Turns } from './turns.js';
+
+import type { ServiceError } from './bundled/grpc.js';
+import { fetchStatus, Member, type MemberStatus } from './member.js';
 import {
-  foundIn,
   type Keys,
   type KeyValue,
   type Range,
   type RangeOptions,
-  rangeOf,
-  resultOf,
   type Transaction,
   type TransactionResult,
+  toOperationResult,
+  toRange,
+  toRangeResult,
   wireCondition,
   wireOperation,
 } from './values.js';
 import { type WatchBatch, type WatchOptions, watchAt } from './watch.js';
-import type { Answers, MethodName } from './wire.js';
+import { type Answers, EtcdError, type EtcdTls, type MethodName, toEtcdError } from './wire.js';
 
 export interface EtcdOptions {
-  /** As `endpointsOf` gives them. */
+  /** As `parseEndpoints` gives them. */
   endpoints: readonly string[];
   tls?: EtcdTls;
   /** How long one member may take to be connected; default: 2,000. */
@@ -39,13 +36,13 @@ export interface EtcdOptions {
 export class EtcdClient {
   readonly #members: readonly Member[];
   readonly #limits: { connectMs: number; callMs: number };
-  readonly #turns: Turns;
+  readonly #picker: MemberPicker;
 
   /** Connects when it is first asked something. */
   constructor({ endpoints, tls, connectMs = 2_000, callMs = 5_000 }: EtcdOptions) {
     this.#members = endpoints.map((endpoint) => new Member(endpoint, tls));
     this.#limits = { connectMs, callMs };
-    this.#turns = new Turns(endpoints.length);
+    this.#picker = new MemberPicker(endpoints.length);
   }
 
   /**
@@ -55,8 +52,8 @@ export class EtcdClient {
   async range(keys: Keys, options: RangeOptions = {}): Promise<Range> {
     const { revision = 0, limit = 0, after, keysOnly = false, serializable = false } = options;
     const how = { revision, limit, keys_only: keysOnly, serializable };
-    const found = await this.#ask('KV/Range', { ...rangeOf(keys, after), ...how }, true);
-    return foundIn(found, Number(found.header.revision));
+    const found = await this.#ask('KV/Range', { ...toRange(keys, after), ...how }, true);
+    return toRangeResult(found, Number(found.header.revision));
   }
 
   async get(key: string): Promise<KeyValue | null> {
@@ -71,7 +68,7 @@ export class EtcdClient {
 
   /** @returns how many keys were there. */
   async delete(keys: Keys): Promise<number> {
-    return Number((await this.#ask('KV/DeleteRange', rangeOf(keys), false)).deleted);
+    return Number((await this.#ask('KV/DeleteRange', toRange(keys), false)).deleted);
   }
 
   /** All at once, or nothing: at most 128 operations, no key put twice. */
@@ -85,7 +82,11 @@ export class EtcdClient {
     const reads = [...operations, ...otherwise].every((operation) => 'get' in operation);
     const { header, succeeded, responses } = await this.#ask('KV/Txn', request, reads);
     const revision = Number(header.revision);
-    return { succeeded, revision, results: responses.map((one) => resultOf(one, revision)) };
+    return {
+      succeeded,
+      revision,
+      results: responses.map((one) => toOperationResult(one, revision)),
+    };
   }
 
   /** Takes away what was before `revision`, which itself stays; again it is `compacted`. */
@@ -106,11 +107,11 @@ export class EtcdClient {
     keys: Keys,
     options: WatchOptions = {},
   ): AsyncGenerator<WatchBatch, void, undefined> {
-    const at = this.#turns.watch();
+    const at = this.#picker.watch();
     try {
       yield* watchAt(this.#members[at]!, keys, options, this.#limits.connectMs);
     } catch (error) {
-      if (error instanceof EtcdError && error.member === 'silent') this.#turns.failed(at, true);
+      if (error instanceof EtcdError && error.member === 'silent') this.#picker.failed(at, true);
       throw error;
     }
   }
@@ -144,7 +145,7 @@ export class EtcdClient {
 
   /** Asks every member; none throws. */
   status(): Promise<MemberStatus[]> {
-    return Promise.all(this.#members.map((member) => statusOf(member, this.#limits)));
+    return Promise.all(this.#members.map((member) => fetchStatus(member, this.#limits)));
   }
 
   /** What etcd has raised: `NOSPACE` stops all writes until `disarm`. */
@@ -175,20 +176,92 @@ export class EtcdClient {
 
   async #tryEach<T>(ask: (member: Member) => Promise<T>, repeatable: boolean): Promise<T> {
     let last: EtcdError | null = null;
-    for (const { at, leftOut } of this.#turns.now()) {
+    for (const { at, leftOut } of this.#picker.now()) {
       // Who answers is believed: asking one that was silent would take long.
       if (last?.member === 'answers' && leftOut) break;
       try {
         const answer = await ask(this.#members[at]!);
-        this.#turns.answered(at);
+        this.#picker.answered(at);
         return answer;
       } catch (error) {
         if (!(error instanceof EtcdError) || error.kind !== 'unavailable') throw error;
-        this.#turns.failed(at, error.member === 'silent');
+        this.#picker.failed(at, error.member === 'silent');
         last = error;
         if (error.outcome === 'unknown' && !repeatable) break;
       }
     }
     throw last!;
   }
+}
+
+/*
+ * Which member of an etcd is asked, and which after it. One that gave no sign of life is left out
+ * for a while, as long as another answers: that one says at once what it cannot do.
+ */
+
+/** How long one is left out that fell silent. */
+const SILENT_MS = 3_000;
+
+export class MemberPicker {
+  readonly #leftOutUntil: number[];
+  /** The member that is asked first: the one that answered last. */
+  #first = 0;
+  #watches = 0;
+
+  constructor(members: number) {
+    this.#leftOutUntil = Array<number>(members).fill(Number.NEGATIVE_INFINITY);
+  }
+
+  /** Whom to ask now, one after the other; who was silent, and is left out, comes last. */
+  now(): { at: number; leftOut: boolean }[] {
+    return this.#from(this.#first);
+  }
+
+  /** Where the next watch is to be: each time at another member. */
+  watch(): number {
+    const { at } = this.#from(this.#first + this.#watches)[0]!;
+    this.#watches += 1;
+    return at;
+  }
+
+  answered(member: number): void {
+    this.#leftOutUntil[member] = Number.NEGATIVE_INFINITY;
+  }
+
+  /** It cannot help; others may have moved on meanwhile. */
+  failed(member: number, silent: boolean): void {
+    if (silent) this.#leftOutUntil[member] = performance.now() + SILENT_MS;
+    if (this.#first === member) this.#first = this.#from(member + 1)[0]!.at;
+  }
+
+  #from(first: number): { at: number; leftOut: boolean }[] {
+    const now = performance.now();
+    const all = this.#leftOutUntil.map((_, step, { length }) => {
+      const at = (first + step) % length;
+      return { at, leftOut: this.#leftOutUntil[at]! > now };
+    });
+    return [...all.filter(({ leftOut }) => !leftOut), ...all.filter(({ leftOut }) => leftOut)];
+  }
+}
+
+/**
+ * @returns the seconds that the lease has from now on; 0 when it has ended.
+ * @throws {EtcdError}
+ */
+async function keepAt(
+  member: Member,
+  id: string,
+  limits: { connectMs: number; callMs: number },
+): Promise<number> {
+  const stream = await member.stream('Lease/LeaseKeepAlive', limits);
+  stream.end({ ID: id });
+  try {
+    for await (const { TTL } of stream) return Number(TTL);
+  } catch (error) {
+    throw toEtcdError(error as ServiceError, member.endpoint);
+  } finally {
+    stream.cancel();
+  }
+  const ended = `etcd at ${member.endpoint} ended a call`;
+  throw new EtcdError('unavailable', ended, { outcome: 'unknown' });
 }

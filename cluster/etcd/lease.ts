@@ -1,26 +1,61 @@
-/** Keeping a lease alive: one question on a stream of its own, so that it can go to any member. */
-import type { ServiceError } from './bundled/grpc.js';
-import { EtcdError, errorOf } from './error.js';
-import type { Member } from './member.js';
-
 /**
- * @returns the seconds that the lease has from now on; 0 when it has ended.
- * @throws {EtcdError}
+ * A lease that is kept alive until it is released or lost. That it is held is a belief: what rests
+ * on it must be written under conditions that etcd checks, such as the `createRevision` of a key.
  */
-export async function keepAt(
-  member: Member,
-  id: string,
-  limits: { connectMs: number; callMs: number },
-): Promise<number> {
-  const stream = await member.stream('Lease/LeaseKeepAlive', limits);
-  stream.end({ ID: id });
-  try {
-    for await (const { TTL } of stream) return Number(TTL);
-  } catch (error) {
-    throw errorOf(error as ServiceError, member.endpoint);
-  } finally {
-    stream.cancel();
+import type { EtcdClient } from './client.js';
+import { EtcdError } from './wire.js';
+
+/** Renewed so many times in the time that it has. */
+const RENEWALS = 3;
+
+export class Lease {
+  readonly id: string;
+  /** Aborted when etcd has let go of it, or may have: nobody could ask in time. */
+  readonly lost: AbortSignal;
+  readonly #client: EtcdClient;
+  readonly #lose = new AbortController();
+  readonly #heldMs: number;
+  #timer: NodeJS.Timeout;
+  #until: number;
+
+  /** @throws {EtcdError} */
+  static async grant(client: EtcdClient, seconds: number): Promise<Lease> {
+    const asked = performance.now();
+    const granted = await client.grantLease(seconds);
+    return new Lease(client, granted.id, granted.seconds, asked);
   }
-  const ended = `etcd at ${member.endpoint} ended a call`;
-  throw new EtcdError('unavailable', ended, { outcome: 'unknown' });
+
+  private constructor(client: EtcdClient, id: string, seconds: number, since: number) {
+    this.#client = client;
+    this.id = id;
+    this.#heldMs = seconds * 1_000;
+    this.lost = this.#lose.signal;
+    this.#until = since + this.#heldMs;
+    this.#timer = this.#later();
+  }
+
+  /** Its keys are deleted, or will be when its time is over and etcd cannot be asked. */
+  async release(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#lose.abort();
+    await this.#client.revokeLease(this.id).catch((error) => {
+      if (!(error instanceof EtcdError)) throw error;
+    });
+  }
+
+  #later(): NodeJS.Timeout {
+    return setTimeout(() => void this.#renew(), this.#heldMs / RENEWALS);
+  }
+
+  async #renew(): Promise<void> {
+    const asked = performance.now();
+    const kept = await this.#client.keepLease(this.id).then(
+      (seconds) => seconds,
+      (error: unknown) => (error instanceof EtcdError && error.kind !== 'no_lease' ? null : 0),
+    );
+    if (this.lost.aborted) return;
+    if (kept !== null) this.#until = asked + kept * 1_000;
+    if (kept === 0 || performance.now() >= this.#until) this.#lose.abort();
+    else this.#timer = this.#later();
+  }
 }

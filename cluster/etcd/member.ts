@@ -1,10 +1,18 @@
-/** One member of an etcd: a connection to it, calls with a limit of time, and streams. */
+/**
+ * One member of an etcd cluster: its connection, calls with a time limit, streams, and the gRPC
+ * status codes that its answers carry.
+ */
 import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
-import type { EtcdTls } from './address.js';
 import type { Client, ClientDuplexStream, Metadata } from './bundled/grpc.js';
-import { EtcdError, errorOf } from './error.js';
-import { type Answers, loadGrpc, type MethodName } from './wire.js';
+import {
+  type Answers,
+  EtcdError,
+  type EtcdTls,
+  loadGrpc,
+  type MethodName,
+  toEtcdError,
+} from './wire.js';
 
 /** What a member may answer at once: a range that is larger is asked for in parts. */
 const LARGEST_BYTES = 64 * 1_048_576;
@@ -63,7 +71,7 @@ export class Member {
         this.#metadataOf(name, request),
         options,
         (error, answer) => {
-          if (error) reject(errorOf(error, this.endpoint));
+          if (error) reject(toEtcdError(error, this.endpoint));
           else resolve(answer!);
         },
       );
@@ -145,4 +153,46 @@ function credentialsOf(
   return credentials.createSsl(ca, key, cert, {
     checkServerIdentity: (_, certificate) => checkServerIdentity(address, certificate),
   });
+}
+
+/** What one member says of itself; of one that does not answer, why. */
+export type MemberStatus = { endpoint: string } & (
+  | { problem: string }
+  | {
+      problem: null;
+      version: string;
+      clusterId: string;
+      memberId: string;
+      /** The `memberId` of the leader that it knows; `0` without one. */
+      leader: string;
+      revision: number;
+      raftTerm: number;
+      databaseBytes: number;
+    }
+);
+
+/** Throws for a bug only. */
+export async function fetchStatus(
+  member: Member,
+  limits: { connectMs: number; callMs: number },
+): Promise<MemberStatus> {
+  const { endpoint } = member;
+  try {
+    const found = await member.call('Maintenance/Status', {}, limits);
+    const { header, version, leader, dbSize, raftTerm } = found;
+    return {
+      endpoint,
+      problem: null,
+      version,
+      clusterId: header.cluster_id,
+      memberId: header.member_id,
+      leader,
+      revision: Number(header.revision),
+      raftTerm: Number(raftTerm),
+      databaseBytes: Number(dbSize),
+    };
+  } catch (error) {
+    if (error instanceof EtcdError) return { endpoint, problem: error.message };
+    throw error;
+  }
 }

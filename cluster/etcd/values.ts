@@ -76,7 +76,7 @@ const bytes = (value: string | Uint8Array): Uint8Array =>
   typeof value === 'string' ? Buffer.from(value) : value;
 
 /** Etcd's way to say which keys: from one to before another. */
-export function rangeOf(keys: Keys, after?: string): { key: Uint8Array; range_end?: Uint8Array } {
+export function toRange(keys: Keys, after?: string): { key: Uint8Array; range_end?: Uint8Array } {
   if (typeof keys === 'string') return { key: bytes(keys) };
   const least = after === undefined ? bytes(keys.prefix) : bytes(`${after}\0`);
   // A key may not be empty; and a single zero as the end stands for none.
@@ -114,12 +114,12 @@ export function wireOperation(operation: Operation): object {
     const { put, value, lease = '0' } = operation;
     return { request_put: { key: bytes(put), value: bytes(value), lease } };
   }
-  if ('delete' in operation) return { request_delete_range: rangeOf(operation.delete) };
+  if ('delete' in operation) return { request_delete_range: toRange(operation.delete) };
   const { get, limit = 0, keysOnly = false } = operation;
-  return { request_range: { ...rangeOf(get), limit, keys_only: keysOnly } };
+  return { request_range: { ...toRange(get), limit, keys_only: keysOnly } };
 }
 
-export function keyValueOf(wire: WireKeyValue): KeyValue {
+export function toKeyValue(wire: WireKeyValue): KeyValue {
   return {
     key: wire.key.toString('utf8'),
     value: wire.value,
@@ -131,13 +131,13 @@ export function keyValueOf(wire: WireKeyValue): KeyValue {
 }
 
 /** @param revision of the answer as a whole: inside of a transaction etcd leaves some out. */
-export function foundIn({ kvs, more, count }: RangeResponse, revision: number): Range {
-  return { revision, values: kvs.map(keyValueOf), more, count: Number(count) };
+export function toRangeResult({ kvs, more, count }: RangeResponse, revision: number): Range {
+  return { revision, values: kvs.map(toKeyValue), more, count: Number(count) };
 }
 
-export const deletedIn = ({ deleted }: DeleteRangeResponse) => ({ deleted: Number(deleted) });
+const deletedIn = ({ deleted }: DeleteRangeResponse) => ({ deleted: Number(deleted) });
 
-export function resultOf(answer: ResponseOp, revision: number): OperationResult {
-  if (answer.response_range) return foundIn(answer.response_range, revision);
+export function toOperationResult(answer: ResponseOp, revision: number): OperationResult {
+  if (answer.response_range) return toRangeResult(answer.response_range, revision);
   return answer.response_delete_range ? deletedIn(answer.response_delete_range) : null;
 }

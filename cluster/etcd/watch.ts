@@ -5,10 +5,9 @@
  * go on.
  */
 import type { ClientDuplexStream, ServiceError } from './bundled/grpc.js';
-import { EtcdError, errorOf } from './error.js';
 import type { Member } from './member.js';
-import { type Keys, type KeyValue, keyValueOf, rangeOf } from './values.js';
-import type { WatchResponse } from './wire.js';
+import { type Keys, type KeyValue, toKeyValue, toRange } from './values.js';
+import { EtcdError, toEtcdError, type WatchResponse } from './wire.js';
 
 export interface WatchOptions {
   /** The first revision whose events are wanted; left out, those from now on. */
@@ -50,7 +49,7 @@ export async function* watchAt(
   const cancel = () => stream.cancel();
   signal?.addEventListener('abort', cancel);
   const signs = new Signs(stream, member.endpoint);
-  const create = { ...rangeOf(keys), start_revision: from, fragment: true };
+  const create = { ...toRange(keys), start_revision: from, fragment: true };
   stream.write({ create_request: create });
   try {
     const incoming = stream[Symbol.asyncIterator]() as AsyncIterator<WatchResponse>;
@@ -63,7 +62,7 @@ export async function* watchAt(
     }
   } catch (error) {
     if (signal?.aborted) return;
-    throw error instanceof EtcdError ? error : errorOf(error as ServiceError, member.endpoint);
+    throw error instanceof EtcdError ? error : toEtcdError(error as ServiceError, member.endpoint);
   } finally {
     signs.end();
     signal?.removeEventListener('abort', cancel);
@@ -121,6 +120,6 @@ const batchOf = ({ header, events }: WatchResponse, endpoint: string): WatchBatc
   revision: Number(header.revision),
   events: events.map(({ type, kv }) => ({
     type: type === 'PUT' ? 'put' : 'delete',
-    ...keyValueOf(kv),
+    ...toKeyValue(kv),
   })),
 });

@@ -5,28 +5,36 @@
  * have one, which goes along with requests, or in an empty batch now and then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Applied, type Refusal, refuse, type Verified } from '../../engine/internal.js';
-import { bytesOf, encodeBatch } from '../order/encode.js';
-import { type Batch, type Input, type Order, OrderError } from '../order/order.js';
+import type { Verified } from '../../engine/admit/verify.js';
+import type { Applied } from '../../engine/node/open-store.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import {
+  type Batch,
+  countBytes,
+  encodeBatch,
+  type Input,
+  type Order,
+  OrderError,
+} from '../order/order.js';
 import { bounds } from './bounds.js';
 
 /** What became of it: what applying it gave, null of a barrier; or why nobody knows. */
-export type Settled = { applied: Applied | null } | { refusal: Refusal };
+export type AppendResult = { applied: Applied | null } | { refusal: Refusal };
 
 /** A request, and the address that it came from as limits count it. */
-export interface Wanted {
+export interface AppendRequest {
   verified: Verified;
   spender: string;
 }
 
 interface Asked {
   /** Null asks for a barrier. */
-  wanted: Wanted | null;
+  wanted: AppendRequest | null;
   bytes: number;
   at: number;
   /** Nobody waits for it any more. */
   givenUp: boolean;
-  settle(settled: Settled): void;
+  settle(settled: AppendResult): void;
 }
 
 /** A batch that was made, until it is applied here. */
@@ -57,7 +65,7 @@ export class Appender {
   #waiting: Asked[] = [];
   #waitingBytes = 0;
   /** For all who ask for one before the next batch is made. */
-  #barrier: { asked: Asked; settled: Promise<Settled> } | null = null;
+  #barrier: { asked: Asked; settled: Promise<AppendResult> } | null = null;
   /** When a batch without requests was made last. */
   #emptyAt = Number.NEGATIVE_INFINITY;
   #emptyTimer: NodeJS.Timeout | undefined;
@@ -93,15 +101,15 @@ export class Appender {
   }
 
   /** Asks for a request's place in the order, or, of null, for a barrier. */
-  ask(wanted: Wanted | null): Promise<Settled> {
+  ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = this.unable();
     if (refusal) return Promise.resolve({ refusal });
     if (!wanted && this.#barrier) return this.#barrier.settled;
-    let settle: (settled: Settled) => void = () => {};
-    const settled = new Promise<Settled>((resolve) => {
+    let settle: (settled: AppendResult) => void = () => {};
+    const settled = new Promise<AppendResult>((resolve) => {
       settle = resolve;
     });
-    const bytes = wanted ? bytesOf(wanted.verified) : 0;
+    const bytes = wanted ? countBytes(wanted.verified) : 0;
     const asked = { wanted, bytes, at: performance.now(), givenUp: false, settle };
     if (wanted) this.#waiting.push(asked);
     else this.#barrier = { asked, settled };
@@ -241,7 +249,7 @@ export class Appender {
   }
 }
 
-function inputOf({ verified: { request, command }, spender }: Wanted): Input {
+function inputOf({ verified: { request, command }, spender }: AppendRequest): Input {
   const failed = command.kind === 'propose' ? command.failed_transaction : undefined;
   return { request, spender, ...(failed === undefined ? {} : { failedTransaction: failed }) };
 }

@@ -1,28 +1,31 @@
 /**
- * This process's part of a network that several keep: it takes batches out of the order, applies
- * each in one turn to a network of its own, and appends what is asked for here.
+ * This process's part of a network that several nodes keep: it takes batches out of the order,
+ * applies each to its own network in one turn, and appends what clients request here. It also tells
+ * the limits what agents have spent at other nodes.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { admit } from '../../engine/admit/admit.js';
+import type { Verified } from '../../engine/admit/verify.js';
+import type { Spent } from '../../engine/node/kept-network.js';
+import type { Network } from '../../engine/node/network.js';
+import type { Applied } from '../../engine/node/open-store.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { type OrderMark, StoreError } from '../../engine/store/store.js';
 import {
-  type Network,
-  type OrderMark,
-  type Refusal,
-  refuse,
-  StoreError,
-} from '../../engine/internal.js';
-import { bytesOf } from '../order/encode.js';
-import type { Batch, Card, Order, OrderedBatch } from '../order/order.js';
-import { Appender, type Settled, type Wanted } from './appender.js';
+  type Batch,
+  type Card,
+  countBytes,
+  type Input,
+  type Order,
+  OrderError,
+  type OrderedBatch,
+} from '../order/order.js';
+import { Appender, type AppendRequest, type AppendResult } from './appender.js';
 import { bounds } from './bounds.js';
-import { ClockOffsets, NodeTime } from './clocks.js';
-import { Contact } from './contact.js';
 import { Follower } from './follower.js';
-import { Members } from './members.js';
-import { type ReadRequest, readRequests } from './read-requests.js';
-import { Spendings } from './spendings.js';
-import { Ticker } from './ticker.js';
-import { Trimmer } from './trimmer.js';
+import { ClockOffsets, FailureDetector, Members, NodeTime } from './members.js';
+import { Ticker, Trimmer } from './ticker.js';
 
 export interface NodeOptions {
   order: Order;
@@ -41,7 +44,7 @@ export interface NodeOptions {
 }
 
 /** The clock of a network whose time comes by an order. */
-export interface OrderClock {
+interface OrderClock {
   time: number;
 }
 
@@ -50,7 +53,7 @@ export class ClusterNode {
   /** Where clients find this node, for its card; empty where nobody said. */
   url = '';
   /** What agents spend of their quotas at other nodes. */
-  readonly spendings: Spendings;
+  readonly spendings: RemoteUsage;
   /** Where its peers find it; empty where it gives them nothing. */
   peer = '';
   readonly #options: NodeOptions;
@@ -61,7 +64,7 @@ export class ClusterNode {
   readonly #time: NodeTime;
   readonly #began: number;
   readonly #offsets: ClockOffsets;
-  readonly #contact = new Contact();
+  readonly #contact = new FailureDetector();
   readonly #members: Members;
   readonly #appender: Appender;
   readonly #ticker: Ticker;
@@ -86,7 +89,7 @@ export class ClusterNode {
     this.#mark = inner.read.position.order!;
     this.#time = new NodeTime(wall, this.#mark.time);
     this.#offsets = new ClockOffsets(wall);
-    this.spendings = new Spendings(() => this.#time.now());
+    this.spendings = new RemoteUsage(() => this.#time.now());
     const failed = (error: Error) => this.#fail(error);
     this.#members = new Members({
       order,
@@ -170,7 +173,7 @@ export class ClusterNode {
   }
 
   /** Asks for a request's place in the order, or, of null, for a barrier. */
-  async ask(wanted: Wanted | null): Promise<Settled> {
+  async ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = wanted ? this.unable() : null;
     return refusal ? { refusal } : this.#appender.ask(wanted);
   }
@@ -240,7 +243,7 @@ export class ClusterNode {
       this.spendings.came({ verified: request, spender }, applied[index]!, time);
     }
     this.#ticker.set();
-    const bytes = batch.inputs.reduce((sum, input) => sum + bytesOf(input), 0);
+    const bytes = batch.inputs.reduce((sum, input) => sum + countBytes(input), 0);
     this.#trimmer.came(batch.position, bytes);
   }
 
@@ -268,15 +271,15 @@ export class ClusterNode {
 
   /** What was applied when the order was asked for its end: more may have come meanwhile. */
   #compare(head: number, applied: number): void {
-    if (head < applied) return this.#fail(this.#ahead(head));
+    if (head < applied) return this.#fail(this.#isAhead(head));
     if (this.#contact.compared(head, this.#mark.version)) this.#follower?.restart();
   }
 
   #assertNotAhead(head: number): void {
-    if (head < this.#mark.version) throw this.#ahead(head);
+    if (head < this.#mark.version) throw this.#isAhead(head);
   }
 
-  #ahead(head: number): StoreError {
+  #isAhead(head: number): StoreError {
     const what = `the order ends at batch ${head}, and this node has applied ${this.#mark.version}`;
     const why = 'it was emptied, or restored as it was before';
     return new StoreError('OTHER_NETWORK', `${what}: ${why}; nothing is written`);
@@ -298,5 +301,89 @@ export class ClusterNode {
     if (this.#closed) return;
     this.close();
     this.#options.onFatal(error);
+  }
+}
+
+/** A request of a batch, and what the batch says of it. */
+interface ReadRequest {
+  input: Input;
+  verified: Verified;
+}
+
+/**
+ * They are taken as verified, since the node that let them in has done that; or verified again. A
+ * request that no node lets in is skipped: all nodes have the same bytes, and so all skip it.
+ *
+ * @param skip reports one.
+ * @throws {OrderError} `FOREIGN` for a signature that does not hold, which other nodes have not
+ *   verified.
+ */
+async function readRequests(
+  { node, position, inputs }: OrderedBatch,
+  network: Pick<Network, 'genesis' | 'verification'>,
+  { verifyAll, skip }: { verifyAll: boolean; skip: (why: string) => void },
+): Promise<ReadRequest[]> {
+  const { genesis, verification } = network;
+  const read = inputs.map(async (input, index): Promise<ReadRequest | null> => {
+    const told = ({ reason, message }: Refusal) =>
+      `request ${index} of batch ${position.version}, by node ${node}: ${reason}, ${message}`;
+    const { request, failedTransaction } = input;
+    const admitted = admit(request, genesis.network_id);
+    if ('refusal' in admitted) {
+      skip(`${told(admitted.refusal)}; every node skips it`);
+      return null;
+    }
+    if (!verifyAll) {
+      return { input, verified: verification.elsewhere(admitted, failedTransaction) };
+    }
+    const verified = await verification.all(admitted);
+    if (!('refusal' in verified)) return { input, verified };
+    const expected = 'expected: the same version, and signatures that hold';
+    throw new OrderError('FOREIGN', `${told(verified.refusal)}; ${expected}`);
+  });
+  return (await Promise.all(read)).filter((one) => one !== null);
+}
+
+/*
+ * What agents spend at other nodes of what each may do in a time: told to whoever counts it here.
+ * It decides at the door what is asked of the order, and never what is applied.
+ */
+
+/** When it was done, by the network's time. */
+type Dated = Omit<Spent, 'ageMs'> & { at: number };
+
+class RemoteUsage {
+  readonly #now: () => number;
+  readonly #listeners = new Set<(spent: Spent) => void>();
+  /** Until somebody listens: the latest of what is read when a node begins. */
+  #unheard: Dated[] | null = [];
+
+  /** `now`: the network's time, milliseconds since 1970. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The first listener is told what came before it. */
+  listen(listener: (spent: Spent) => void): void {
+    this.#listeners.add(listener);
+    for (const dated of this.#unheard ?? []) this.#tell(dated);
+    this.#unheard = null;
+  }
+
+  /** A request of a batch was applied at `at`; who let it in counts it as well. */
+  came({ verified, spender }: AppendRequest, { outcome }: Applied, at: number): void {
+    const { request, command, signature } = verified;
+    const { kind, public_key: publicKey } = command;
+    const bytes = request.body.length + (request.file?.length ?? 0);
+    const dated = { kind, publicKey, signature, bytes, spender, outcome, at };
+    if (!this.#unheard) return this.#tell(dated);
+    this.#unheard.push(dated);
+    const { unheardSpendings } = bounds;
+    if (this.#unheard.length > 2 * unheardSpendings) this.#unheard.splice(0, unheardSpendings);
+  }
+
+  #tell({ at, ...spent }: Dated): void {
+    const ageMs = Math.max(0, this.#now() - at);
+    for (const listener of this.#listeners) listener({ ...spent, ageMs });
   }
 }

@@ -1,35 +1,38 @@
 /**
- * An order in etcd: one key, whose value is the last batch. Etcd counts its versions without gaps,
- * so a version is the number of a batch and its revision the place to go on from. A batch is put
- * only where the node's own key says that the one before it was that node's last: once, however
- * often it is tried, and by one process of a name.
+ * An order in etcd: one key, whose value is the last batch. etcd counts the key's versions without
+ * gaps, so a version is the number of a batch and its revision the place to continue from. A node
+ * puts a batch only if its own key says that the batch before it was its last, so a batch is
+ * appended once, however often it is tried, and by one process of a name. A batch that is larger
+ * than a value of etcd may be is put in parts.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Static, type TSchema, validator } from '../../engine/internal.js';
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { validator } from '../../engine/protocol/schema/validator.js';
+import { sha256Hex } from '../../engine/protocol/signing.js';
+import { EtcdClient } from '../etcd/client.js';
+import type { Condition, KeyValue, Operation, OperationResult } from '../etcd/values.js';
+import type { WatchEvent } from '../etcd/watch.js';
+import { EtcdError, type EtcdTls } from '../etcd/wire.js';
 import {
-  EtcdClient,
-  EtcdError,
-  type EtcdTls,
-  type KeyValue,
-  type OperationResult,
-  type WatchEvent,
-} from '../etcd/index.js';
-import { Appended } from './appended.js';
-import { decodeBatch, encodeBatch, jsonIn, OtherProtocol, UnreadableBatch } from './encode.js';
-import {
+  AppendedParts,
   type BadCard,
   type Batch,
+  type BatchId,
   Card,
+  decodeBatch,
+  encodeBatch,
   Founding,
-  type Named,
   type Order,
   OrderError,
   type OrderErrorCode,
   type OrderedBatch,
   type OrderHealth,
+  OtherProtocol,
   type Position,
+  parseJsonOrUndefined,
+  UnreadableBatch,
 } from './order.js';
-import { Parts } from './parts.js';
 
 /** How long one member may take, in milliseconds, before the next one is asked. */
 const PATIENCE = { connectMs: 1_000, callMs: 2_000 } as const;
@@ -39,7 +42,7 @@ const FOUNDING = { looks: 4, everyMs: 1_000 } as const;
 const MOST_REPORTED = 1_000;
 
 interface EtcdOrderOptions {
-  /** As `endpointsOf` gives them. */
+  /** As `parseEndpoints` gives them. */
   endpoints: readonly string[];
   tls?: EtcdTls;
   networkId: string;
@@ -54,7 +57,7 @@ export class EtcdOrder implements Order {
   readonly client: EtcdClient;
   readonly #prefix: string;
   readonly #parts: Parts;
-  readonly #appended = new Appended();
+  readonly #appended = new AppendedParts();
   readonly #tell: (line: string) => void;
   /** The value that the network was begun with, once that is known. */
   #founding: string | null = null;
@@ -85,7 +88,7 @@ export class EtcdOrder implements Order {
         });
         return succeeded ? value : valueIn(results[0]).toString();
       });
-      const read = readAs(Founding, stored);
+      const read = readAs<Founding>(foundingProblem, stored);
       if (!('problem' in read)) {
         this.#founding = stored;
         return read.value;
@@ -143,7 +146,7 @@ export class EtcdOrder implements Order {
     });
   }
 
-  async isAppended({ node, incarnation, k, position }: Named): Promise<boolean> {
+  async isAppended({ node, incarnation, k, position }: BatchId): Promise<boolean> {
     const { revision } = position;
     try {
       const { values } = await this.client.range(this.#key(`node/${node}`), { revision });
@@ -241,7 +244,7 @@ export class EtcdOrder implements Order {
   /** A bad card is skipped, and reported once. */
   #cardIn(stored: KeyValue): Card | BadCard {
     const node = stored.key.slice(this.#key('card/').length);
-    const read = readAs(Card, stored.value.toString());
+    const read = readAs<Card>(cardProblem, stored.value.toString());
     if ('value' in read && read.value.node === node) return read.value;
     const problem = 'value' in read ? `it is the card of ${read.value.node}` : read.problem;
     const advice = '`folkmoot cluster forget` deletes it';
@@ -272,7 +275,7 @@ export class EtcdOrder implements Order {
     if (!found || this.#founding === null) return;
     const { key, value, modRevision } = found;
     if (value.toString() === this.#founding) return;
-    const read = readAs(Founding, value.toString());
+    const read = readAs<Founding>(foundingProblem, value.toString());
     if (!('problem' in read)) return;
     this.#report(found, `it is not what a network is begun with: ${read.problem}; it is restored`);
     const holds = [{ key, is: '=', modRevision } as const];
@@ -321,15 +324,18 @@ const NOTHING: Omit<OrderedBatch, 'position'> = {
 };
 
 /** A value of etcd as its schema has it, or what is wrong with it. */
-function readAs<T extends TSchema>(schema: T, text: string): Read<T> {
-  const value = jsonIn(text);
+function readAs<T>(check: ReturnType<typeof validator>, text: string): Read<T> {
+  const value = parseJsonOrUndefined(text);
   if (value === undefined) return { problem: 'it is not JSON' };
-  const problem = validator(schema)(value);
+  const problem = check(value);
   if (problem) return { problem: `${problem.pointer} ${problem.message}`.trim() };
-  return { value: value as Static<T> };
+  return { value: value as T };
 }
 
-type Read<T extends TSchema> = { value: Static<T> } | { problem: string };
+type Read<T> = { value: T } | { problem: string };
+
+const cardProblem = validator('cluster_card', Card);
+const foundingProblem = validator('cluster_founding', Founding);
 
 function unreadableFounding(key: string, problem: string): OrderError {
   const what = `the founding of the network in etcd, ${key}, is unreadable: ${problem}`;
@@ -360,3 +366,109 @@ const valueIn = (result: OperationResult | undefined): Buffer =>
 /** Where the order ends, by its key. */
 const positionIn = (found: KeyValue | null): Position =>
   found ? { version: found.version, revision: found.modRevision } : { version: 0, revision: 0 };
+
+/*
+ * Batches that are larger than etcd takes at a time: they are put aside in parts, and the batch in
+ * the order refers to these. A key beside them is written with the batch, and so has its revision.
+ */
+
+/** Etcd refuses more than 1.5 MiB. */
+const PART_BYTES = 1024 * 1024;
+/** In place of the length of a batch's head: what follows says where its parts are. */
+const IN_PARTS = Buffer.from('ffffffff', 'hex');
+
+/** Where the parts of a batch are; the largest batch has a few. */
+const Reference = Type.Object({
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  parts: Type.Integer({ minimum: 1, maximum: 64 }),
+});
+const referenceProblem = validator('order_parts', Reference);
+
+/** A value for the order, and what must hold, and be written, where it is put. */
+interface PutAside {
+  value: Buffer;
+  holds: Condition[];
+  refer: Operation[];
+}
+
+class Parts {
+  readonly #client: EtcdClient;
+  readonly #prefix: string;
+
+  constructor(client: EtcdClient, prefix: string) {
+    this.#client = client;
+    this.#prefix = prefix;
+  }
+
+  /** Parts go first; the same again is the same. */
+  async putAside(bytes: Buffer): Promise<PutAside> {
+    if (bytes.length <= PART_BYTES) return { value: bytes, holds: [], refer: [] };
+    const sha256 = sha256Hex(bytes);
+    const holds: Condition[] = [];
+    for (let from = 0; from < bytes.length; from += PART_BYTES) {
+      const key = this.#partKey(sha256, holds.length);
+      const modRevision = await this.#client.put(key, bytes.subarray(from, from + PART_BYTES));
+      // Where the batch is put, its parts are as they were put: all nodes read them as of then.
+      holds.push({ key, is: '=', modRevision });
+    }
+    const reference = Buffer.from(JSON.stringify({ sha256, parts: holds.length }));
+    return {
+      value: Buffer.concat([IN_PARTS, reference]),
+      holds,
+      refer: [{ put: this.#refKey(sha256), value: '' }],
+    };
+  }
+
+  /**
+   * The bytes of the batch that a value of the order is or refers to, as of its revision: they are
+   * the same at every node, whatever is written to the keys of its parts later.
+   *
+   * @throws {UnreadableBatch}
+   * @throws {EtcdError} `compacted` where that revision is not kept any more.
+   */
+  async together(value: Buffer, revision: number): Promise<Buffer> {
+    if (!IN_PARTS.equals(value.subarray(0, IN_PARTS.length))) return value;
+    const reference = parseJsonOrUndefined(value.toString('utf8', IN_PARTS.length));
+    if (referenceProblem(reference)) {
+      throw new UnreadableBatch('it does not say where its parts are');
+    }
+    const { sha256, parts } = reference as Static<typeof Reference>;
+    const found: Buffer[] = [];
+    for (let part = 0; part < parts; part += 1) {
+      const [stored] = (await this.#client.range(this.#partKey(sha256, part), { revision })).values;
+      if (!stored) throw new UnreadableBatch(`its part ${part} was not there when it was written`);
+      found.push(stored.value);
+    }
+    const bytes = Buffer.concat(found);
+    if (sha256Hex(bytes) === sha256) return bytes;
+    throw new UnreadableBatch('its parts are not those that were put aside');
+  }
+
+  /** Deletes the parts of batches up to a revision, and those that no batch came to refer to. */
+  async clear(revision: number): Promise<void> {
+    const { values } = await this.#client.range(this.#partsOf(''), { keysOnly: true });
+    const hashes = new Set(values.map(({ key }) => key.split('/').at(-2)!));
+    for (const sha256 of hashes) {
+      const ref = this.#refKey(sha256);
+      const found = await this.#client.get(ref);
+      if (found && found.modRevision > revision) continue;
+      // A batch may come to refer to them meanwhile.
+      await this.#client.transact({
+        if: [{ key: ref, is: '=', modRevision: found?.modRevision ?? 0 }],
+        do: [{ delete: this.#partsOf(`${sha256}/`) }, { delete: ref }],
+      });
+    }
+  }
+
+  #partsOf(sha256: string): { prefix: string } {
+    return { prefix: `${this.#prefix}part/${sha256}` };
+  }
+
+  #partKey(sha256: string, part: number): string {
+    return `${this.#prefix}part/${sha256}/${part}`;
+  }
+
+  #refKey(sha256: string): string {
+    return `${this.#prefix}parted/${sha256}`;
+  }
+}

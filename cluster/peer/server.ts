@@ -1,22 +1,31 @@
 /**
- * A node's own port for the other nodes: whoever proves to have their secret is given a snapshot of
- * this node's folder, one at a time. Nothing else is answered there, and to nobody else.
+ * The port that a node opens for the other nodes. A peer that proves to know the secret receives a
+ * snapshot of the node's folder, one peer at a time; the server answers nothing else.
  */
 import { createReadStream, mkdirSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { copiedName, freeBytes, limits } from '../../engine/internal.js';
-import type { EtcdTls } from '../etcd/index.js';
-import { doneApart } from './apart.js';
-import { bounds, longestMs } from './bounds.js';
-import { describe, PROTOCOL } from './description.js';
-import { type Asking, headers, isSame, Proofs, proofOfAnswer, proofOfAsking } from './proof.js';
-import { Strangers } from './strangers.js';
+import { limits } from '../../engine/protocol/limits.js';
+import { copiedName, freeBytes } from '../../engine/store/folder.js';
+import type { EtcdTls } from '../etcd/wire.js';
+import {
+  bounds,
+  formatDescription,
+  headers,
+  isEqualProof,
+  longestMs,
+  type PeerRequest,
+  PROTOCOL,
+  Proofs,
+  proveRequest,
+  proveResponse,
+} from './proof.js';
+import { runInSubprocess } from './subprocess.js';
 
-export interface PeerServerOptions {
+interface PeerServerOptions {
   host: string;
   /** 0 picks a free one. */
   port: number;
@@ -124,11 +133,11 @@ export class PeerServer {
   }
 
   /** Nobody without the secret learns anything, not even what there is. @throws {Refused} */
-  #checked(request: IncomingMessage): Asking {
+  #checked(request: IncomingMessage): PeerRequest {
     const asking = askingIn(request.headers[headers.asking]);
     const { secret, network } = this.#options;
-    const proof = asking ? proofOfAsking(secret, asking) : '';
-    if (!asking || !isSame(proof, request.headers[headers.proof])) {
+    const proof = asking ? proveRequest(secret, asking) : '';
+    if (!asking || !isEqualProof(proof, request.headers[headers.proof])) {
       throw new Refused(401, 'SECRET', 'expected the proof of a node that has the secret');
     }
     if (asking.network !== network) {
@@ -152,7 +161,7 @@ export class PeerServer {
     return asking;
   }
 
-  async #giveTo(asking: Asking, response: ServerResponse): Promise<void> {
+  async #giveTo(asking: PeerRequest, response: ServerResponse): Promise<void> {
     const folder = this.#folder;
     if (folder === null) throw new Refused(503, 'STARTING', 'this node is behind itself');
     if (this.#giving >= bounds.givenAtOnce) {
@@ -179,7 +188,7 @@ export class PeerServer {
   async #copied(from: string, to: string, response: ServerResponse, signal: AbortSignal) {
     const awake = setInterval(() => response.writeProcessing(), bounds.wakeMs);
     try {
-      const copied = await doneApart({ do: 'copy', folder: from, to }, signal);
+      const copied = await runInSubprocess({ do: 'copy', folder: from, to }, signal);
       return { ...copied!, file: join(to, 'data.mdb') };
     } finally {
       clearInterval(awake);
@@ -191,18 +200,18 @@ export class PeerServer {
       bytes: number;
       sha256: string;
     },
-    { node, nonce }: Asking,
+    { node, nonce }: PeerRequest,
     response: ServerResponse,
   ): Promise<void> {
     const { file, ...rest } = copied;
     const { bytes, version } = rest;
-    const description = describe({ protocol: PROTOCOL, ...rest });
+    const description = formatDescription({ protocol: PROTOCOL, ...rest });
     this.#options.tell(`node ${node} is given a snapshot of batch ${version}, ${bytes} bytes`);
     response.writeHead(200, {
       'Content-Type': 'application/octet-stream',
       'Content-Length': bytes,
       [headers.snapshot]: description,
-      [headers.proof]: proofOfAnswer(this.#options.secret, nonce, description),
+      [headers.proof]: proveResponse(this.#options.secret, nonce, description),
     });
     const late = setTimeout(() => response.destroy(new Error('it is too slow')), longestMs(bytes));
     try {
@@ -221,9 +230,11 @@ function assertRoom(folder: string): void {
 }
 
 /** What a header says; null where it is none of ours. */
-function askingIn(header: string | string[] | undefined): Asking | null {
+function askingIn(header: string | string[] | undefined): PeerRequest | null {
   try {
-    const found = JSON.parse(Buffer.from(String(header), 'base64url').toString('utf8')) as Asking;
+    const found = JSON.parse(
+      Buffer.from(String(header), 'base64url').toString('utf8'),
+    ) as PeerRequest;
     const { network, to, node, at, nonce } = found;
     const texts = [network, to, node, nonce].every((text) => typeof text === 'string');
     return texts && Number.isSafeInteger(at) ? { network, to, node, at, nonce } : null;
@@ -239,3 +250,60 @@ function refuse(response: ServerResponse, error: unknown): void {
   response.writeHead(refused ? error.status : 500, { 'Content-Type': 'application/json' });
   response.end(JSON.stringify({ reason, message }));
 }
+
+/*
+ * Connections of a server whose clients have not proved yet that they know its secret. There are
+ * at most so many, each for a limited time. One more closes the oldest connection of the address
+ * that has most of them, so that strangers cannot keep out a client that knows the secret.
+ */
+
+interface Stranger {
+  socket: Socket;
+  address: string;
+  late: NodeJS.Timeout;
+}
+
+export class Strangers {
+  readonly #limits: { most: number; ms: number };
+  /** Oldest first. */
+  readonly #waiting = new Map<string, Stranger>();
+
+  constructor(server: NetServer, limits: { most: number; ms: number }) {
+    this.#limits = limits;
+    server.on('connection', (socket: Socket) => this.#came(socket));
+  }
+
+  /** The client of this connection has proved that it knows the secret. */
+  isKnown(socket: Socket): void {
+    this.#forget(nameOf(socket));
+  }
+
+  #came(socket: Socket): void {
+    if (this.#waiting.size >= this.#limits.most) this.#closeOne();
+    const name = nameOf(socket);
+    const late = setTimeout(() => socket.destroy(), this.#limits.ms);
+    this.#waiting.set(name, { socket, address: socket.remoteAddress ?? '', late });
+    socket.once('close', () => this.#forget(name));
+  }
+
+  #forget(name: string): void {
+    clearTimeout(this.#waiting.get(name)?.late);
+    this.#waiting.delete(name);
+  }
+
+  #closeOne(): void {
+    const counts = new Map<string, number>();
+    for (const { address } of this.#waiting.values()) {
+      counts.set(address, (counts.get(address) ?? 0) + 1);
+    }
+    const most = Math.max(...counts.values());
+    for (const [name, { socket, address }] of this.#waiting) {
+      if (counts.get(address) !== most) continue;
+      this.#forget(name);
+      return void socket.destroy();
+    }
+  }
+}
+
+/** The same for a connection and for the TLS connection in it. */
+const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

@@ -1,18 +1,14 @@
 /**
- * The side of a queue that does the tasks: claims one under a lease, and stores what came of it
- * only if the claim is still its own and nothing is there yet. Whatever it does may be done twice.
+ * The side of a queue that does the tasks: it claims a task under a lease and stores the result
+ * only if the claim is still its own and no result is there yet. A task may be done twice. Also the
+ * keys of a queue in etcd and how often a write is tried.
  */
-import type {
-  Condition,
-  EtcdClient,
-  HeldLease,
-  KeyValue,
-  Operation,
-  OperationResult,
-  Range,
-} from '../etcd/index.js';
-import { isTaskName, keysOf, type QueueKeys } from './keys.js';
-import { persist } from './persist.js';
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { EtcdClient } from '../etcd/client.js';
+import type { Lease } from '../etcd/lease.js';
+import type { Condition, KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
+import { EtcdError } from '../etcd/wire.js';
 
 /** More than a host offers at a time. */
 const MOST_TASKS = 10_000;
@@ -27,7 +23,7 @@ export interface Claim {
 }
 
 /** `late`: the claim was another's by then, who was told what came of it here. */
-export type Stored = 'stored' | 'late' | 'gone';
+export type StoreResult = 'stored' | 'late' | 'gone';
 
 export class QueueClaims {
   readonly #client: EtcdClient;
@@ -52,14 +48,14 @@ export class QueueClaims {
     signal: AbortSignal,
   ) {
     this.#client = client;
-    this.#keys = keysOf(id);
+    this.#keys = createQueueKeys(id);
     this.#worker = worker;
     this.#signal = signal;
     this.#head = { revision: createRevision, lease };
   }
 
   /** Says who is here, for as long as the lease lasts. */
-  async register(lease: HeldLease, about: string): Promise<void> {
+  async register(lease: Lease, about: string): Promise<void> {
     await this.#ask(() => this.#client.put(this.#keys.workers + this.#worker, about, lease.id));
   }
 
@@ -85,7 +81,7 @@ export class QueueClaims {
    * Claims some tasks, in one transaction.
    * @returns at most so many; none when nothing is free now.
    */
-  async claim(lease: HeldLease, most = 1): Promise<Claim[]> {
+  async claim(lease: Lease, most = 1): Promise<Claim[]> {
     // What was free a while ago others may have: of several each must be.
     const isFresh = performance.now() - this.#lookedAt < FRESH_MS;
     if (!isFresh && (most > 1 || this.#free.length === 0)) await this.#look();
@@ -101,7 +97,7 @@ export class QueueClaims {
   }
 
   /** Stores some results, in one transaction where each of them can be; and looks what is free. */
-  async storeAll(done: readonly { claim: Claim; text: string }[]): Promise<Stored[]> {
+  async storeAll(done: readonly { claim: Claim; text: string }[]): Promise<StoreResult[]> {
     if (done.length > 1) {
       const { succeeded, results } = await this.#ask(() =>
         this.#client.transact({
@@ -114,12 +110,12 @@ export class QueueClaims {
         return done.map(() => 'stored');
       }
     }
-    const each: Stored[] = [];
+    const each: StoreResult[] = [];
     for (const { claim, text } of done) each.push(await this.store(claim, text));
     return each;
   }
 
-  async store(claim: Claim, text: string): Promise<Stored> {
+  async store(claim: Claim, text: string): Promise<StoreResult> {
     const { task } = claim;
     const { results } = this.#keys;
     const { succeeded, results: found } = await this.#ask(() =>
@@ -143,7 +139,7 @@ export class QueueClaims {
     return Buffer.concat(pieces.values.map(({ value }) => value));
   }
 
-  async #tellAgain(task: string, text: string): Promise<Stored> {
+  async #tellAgain(task: string, text: string): Promise<StoreResult> {
     const put = {
       put: `${this.#keys.again}${task}/${this.#worker}`,
       value: text,
@@ -184,7 +180,7 @@ export class QueueClaims {
   }
 
   /** All of them, or those that this very call has claimed when it was asked for the first time. */
-  async #claim(names: readonly string[], lease: HeldLease): Promise<Claim[]> {
+  async #claim(names: readonly string[], lease: Lease): Promise<Claim[]> {
     const { tasks, claims, results } = this.#keys;
     const {
       succeeded,
@@ -237,5 +233,74 @@ export class QueueClaims {
 
   #ask<T>(ask: () => Promise<T>): Promise<T> {
     return persist(this.#signal, ask);
+  }
+}
+
+/*
+ * Where a queue lies in an etcd. All of it but claims and workers hangs on the lease of its host:
+ * when the host has gone, however it went, nothing is left.
+ */
+
+const ROOT = 'folkmoot/queue/';
+
+/** Of one value: etcd refuses requests of more than 1.5 MiB. */
+export const LARGEST_BYTES = 1_048_576;
+
+export const HEADS = `${ROOT}head/`;
+/** Every key of every queue. */
+export const ALL = ROOT;
+
+export interface QueueKeys {
+  head: string;
+  /** A task each, which a claim, a result and what was done again have the name of. */
+  tasks: string;
+  claims: string;
+  results: string;
+  /** Results of who had lost the claim, by task and worker. */
+  again: string;
+  workers: string;
+  /** In pieces, by sha256 and number. */
+  files: string;
+}
+
+export function createQueueKeys(id: string): QueueKeys {
+  const under = (what: string) => `${ROOT}${what}/${id}/`;
+  return {
+    head: `${HEADS}${id}`,
+    tasks: under('task'),
+    claims: under('claim'),
+    results: under('result'),
+    again: under('again'),
+    workers: under('worker'),
+    files: under('file'),
+  };
+}
+
+/** Names of tasks, in their order as text. */
+export const taskName = (number: number): string => String(number).padStart(9, '0');
+const isTaskName = (name: string): boolean => /^\d{9}$/.test(name);
+
+const PAUSE_MS = { first: 100, most: 2_000 } as const;
+
+/** Nobody wants it any more. */
+export class QueueEnded extends Error {
+  override name = 'QueueEnded';
+}
+
+/**
+ * @throws {QueueEnded} when `signal` aborts.
+ * @throws {EtcdError} of any kind but `unavailable`.
+ */
+export async function persist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  let pauseMs: number = PAUSE_MS.first;
+  for (;;) {
+    if (signal.aborted) throw new QueueEnded('it has ended');
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof EtcdError) || error.kind !== 'unavailable') throw error;
+    }
+    await pause(pauseMs, undefined, { signal }).catch(() => {});
+    pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
   }
 }

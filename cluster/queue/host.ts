@@ -4,17 +4,11 @@
  * does may be done twice.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  type EtcdClient,
-  EtcdError,
-  HeldLease,
-  type KeyValue,
-  type Operation,
-  type OperationResult,
-  type Range,
-} from '../etcd/index.js';
-import { ALL, HEADS, keysOf, LARGEST_BYTES, type QueueKeys } from './keys.js';
-import { persist } from './persist.js';
+import type { EtcdClient } from '../etcd/client.js';
+import { Lease } from '../etcd/lease.js';
+import type { KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
+import { EtcdError } from '../etcd/wire.js';
+import { ALL, createQueueKeys, HEADS, LARGEST_BYTES, persist, type QueueKeys } from './claims.js';
 
 /** How long a queue outlives a host that has died, in seconds. */
 const LEASE_S = 30;
@@ -28,7 +22,7 @@ const MOST_WORKERS = 10_000;
 const COMPACT_EVERY = 20_000;
 
 /** What a host tells of its tasks at once. */
-export interface Told {
+export interface HostUpdate {
   /** Bodies of new ones, by their names. */
   offered?: ReadonlyMap<string, string>;
   /** Those whose results are kept elsewhere: they are taken away. */
@@ -36,7 +30,7 @@ export interface Told {
 }
 
 /** Something that lies under a name. */
-export interface Named {
+export interface NamedValue {
   name: string;
   value: Buffer;
 }
@@ -44,7 +38,7 @@ export interface Named {
 export class QueueHost {
   readonly id: string;
   readonly #client: EtcdClient;
-  readonly #lease: HeldLease;
+  readonly #lease: Lease;
   readonly #keys: QueueKeys;
   /** Aborted when etcd has let go of all of it, or may have, or when nobody wants it any more. */
   readonly #ended: AbortSignal;
@@ -55,15 +49,15 @@ export class QueueHost {
    * @param signal ends what waits; all then throws `Ended`, as when etcd has let go of the queue.
    */
   static async open(client: EtcdClient, signal: AbortSignal): Promise<QueueHost> {
-    const lease = await persist(signal, () => HeldLease.grant(client, LEASE_S));
+    const lease = await persist(signal, () => Lease.grant(client, LEASE_S));
     return new QueueHost(client, lease, signal);
   }
 
-  private constructor(client: EtcdClient, lease: HeldLease, signal: AbortSignal) {
+  private constructor(client: EtcdClient, lease: Lease, signal: AbortSignal) {
     this.#client = client;
     this.#lease = lease;
     this.id = randomBytes(8).toString('hex');
-    this.#keys = keysOf(this.id);
+    this.#keys = createQueueKeys(this.id);
     this.#ended = AbortSignal.any([lease.lost, signal]);
   }
 
@@ -76,7 +70,7 @@ export class QueueHost {
    * Tells what there is to tell and asks what there is: one transaction, unless it is much.
    * @returns what has been stored and not been taken away, some of it, by the names of tasks.
    */
-  async exchange({ offered = new Map(), done = [] }: Told): Promise<Named[]> {
+  async exchange({ offered = new Map(), done = [] }: HostUpdate): Promise<NamedValue[]> {
     const { tasks, claims, results } = this.#keys;
     const lease = this.#lease.id;
     const operations: Operation[] = [];
@@ -112,12 +106,12 @@ export class QueueHost {
   }
 
   /** What was stored by who had lost the claim: the task, and behind a slash the worker. */
-  again(): Promise<Named[]> {
+  again(): Promise<NamedValue[]> {
     return this.#named(this.#keys.again);
   }
 
   /** Who takes part, with what they say of themselves. */
-  workers(): Promise<Named[]> {
+  workers(): Promise<NamedValue[]> {
     return this.#named(this.#keys.workers, MOST_WORKERS);
   }
 
@@ -149,7 +143,7 @@ export class QueueHost {
     return results;
   }
 
-  async #named(under: string, limit: number = RESULTS_AT_ONCE): Promise<Named[]> {
+  async #named(under: string, limit: number = RESULTS_AT_ONCE): Promise<NamedValue[]> {
     const found = await persist(this.#ended, () =>
       this.#client.range({ prefix: under }, { limit }),
     );
@@ -177,11 +171,11 @@ export class QueueHost {
   }
 }
 
-const named = (values: readonly KeyValue[], under: string): Named[] =>
+const named = (values: readonly KeyValue[], under: string): NamedValue[] =>
   values.map(({ key, value }) => ({ name: key.slice(under.length), value }));
 
 /** The queues that there are, oldest first. */
-export async function queuesIn(client: EtcdClient): Promise<(KeyValue & { id: string })[]> {
+export async function listQueues(client: EtcdClient): Promise<(KeyValue & { id: string })[]> {
   const { values } = await client.range({ prefix: HEADS }, { limit: 1_000 });
   const found = values.map((head) => ({ ...head, id: head.key.slice(HEADS.length) }));
   return found.sort((a, b) => a.createRevision - b.createRevision);

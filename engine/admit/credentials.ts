@@ -1,8 +1,11 @@
 /** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
-import { isPublicKey, isSignature, lowerKey } from '../protocol/hex.js';
-import { carriage, type Refusal, refuse, type SignedRequest } from '../protocol/schema/index.js';
+
+import { limits } from '../protocol/limits.js';
+import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
+import { type Refusal, refuse } from '../protocol/schema/reason.js';
+import { isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
-import { lowerAscii } from '../protocol/unicode/unicode.js';
+import { lowerAscii } from '../protocol/unicode.js';
 
 /** Bytes of hex that has been checked: Buffer.from would silently cut bad hex short. */
 export function hexBytes(hex: string): Uint8Array {
@@ -49,14 +52,14 @@ function likeTimestamp(timestamp: string): string {
   return unzoned ? `${shown} has no offset; add Z or one such as +01:00` : shown;
 }
 
-export interface Credentials {
+interface Credentials {
   /** Lower case. */
   publicKey: string;
   signature: string;
 }
 
 /** Key and signature of a request, or why it has none. */
-export function credentialsOf(
+export function parseCredentials(
   request: SignedRequest,
   raw: Readonly<Record<string, unknown>>,
 ): Credentials | { refusal: Refusal } {
@@ -75,3 +78,25 @@ export function credentialsOf(
   const refusal = signatureProblem(signature);
   return refusal ? { refusal } : { publicKey, signature: String(signature) };
 }
+
+/** Returns true for a registered key (hex, lower case). */
+export type Knows = (publicKey: string) => boolean;
+
+/** Why a request is refused that was signed at `signedAt`: too far from `now`, both in ms. */
+export function checkFreshness(signedAt: number, now: number): Refusal | null {
+  const skew = signedAt - now;
+  if (Math.abs(skew) <= limits.skewMs) return null;
+  const most = `${limits.skewMs} are allowed`;
+  return refuse('TIMESTAMP_SKEW', `the timestamp is ${skew} ms from the server's clock; ${most}`);
+}
+
+/** Why a request is refused whose key is not registered; a registration brings its own. */
+export function checkKnownKey(
+  { kind, public_key }: { kind: string; public_key: string },
+  knows: Knows,
+): Refusal | null {
+  return kind === 'register' || knows(public_key) ? null : unknownKey(public_key);
+}
+
+export const unknownKey = (publicKey: string): Refusal =>
+  refuse('UNKNOWN_KEY', `key ${publicKey} is not registered; register it first`);

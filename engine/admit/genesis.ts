@@ -1,14 +1,11 @@
 /** The parameters in entry 0, or why there are none. Safe in a browser. */
-import {
-  type Entry,
-  type Genesis,
-  genesisDefaults,
-  genesisProblem,
-} from '../protocol/schema/index.js';
+import type { Entry } from '../protocol/schema/entry.js';
+import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
+import { genesisProblem } from '../protocol/schema/validate.js';
 import { StoreError } from '../store/store.js';
 
 /** @throws {StoreError} when the entry holds no parameters of this version. */
-export function genesisIn(entry: Entry): Genesis {
+export function parseGenesis(entry: Entry): Genesis {
   let genesis: unknown;
   try {
     genesis = JSON.parse(Buffer.from(entry.body).toString());

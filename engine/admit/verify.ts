@@ -1,9 +1,9 @@
 /** Verification of an admitted request: the key must be known, and every signature must hold. */
-import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/index.js';
-import { type Refusal, refuse } from '../protocol/schema/index.js';
+import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/verifier.js';
+import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
-import { type Knows, knownKey } from './edge-checks.js';
-import { type Admitted, checked } from './index.js';
+import { type Admitted, checked } from './admit.js';
+import { checkKnownKey, type Knows } from './credentials.js';
 
 /** A request that is well-formed and whose signatures were checked: only verification makes one. */
 export interface Verified extends Admitted {
@@ -22,15 +22,15 @@ export const isVerified = (value: Verified): boolean =>
   typeof value === 'object' && value?.[checked] === true;
 
 /** The request's own signature first, then those inside it. */
-export const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
+const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
 
 /** The request's own signature and those inside it, in one go. */
-export async function verifyAll(
+async function verifyAll(
   admitted: Admitted,
   verifier: Verifier,
   knows: Knows,
 ): Promise<Verified | { refusal: Refusal }> {
-  const refusal = knownKey(admitted.command, knows);
+  const refusal = checkKnownKey(admitted.command, knows);
   if (refusal) return { refusal };
   const verdicts = await verdictsOf(allJobs(admitted), verifier);
   if ('refusal' in verdicts) return verdicts;
@@ -39,31 +39,18 @@ export async function verifyAll(
 }
 
 /** Taken as it is, where nothing is verified: the key must be known all the same. */
-export function takeUnverified(
+function takeUnverified(
   admitted: Admitted,
   verifier: Verifier,
   knows: Knows,
 ): Verified | { refusal: Refusal } {
   if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
-  const refusal = knownKey(admitted.command, knows);
+  const refusal = checkKnownKey(admitted.command, knows);
   return refusal ? { refusal } : mark(admitted);
 }
 
-/** The request's own signature alone; null when it holds. */
-export function verifyOwn(
-  admitted: Admitted,
-  verifier: Verifier,
-  knows: Knows,
-): Promise<Refusal | null> {
-  const refusal = knownKey(admitted.command, knows);
-  if (refusal) return Promise.resolve(refusal);
-  return verifier
-    .verify([admitted.ownJob()])
-    .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
-}
-
 /** The signatures inside a request whose own one holds; at once where there are none. */
-export function verifyInner(
+function verifyInner(
   admitted: Admitted,
   verifier: Verifier,
 ): Verified | Promise<Verified | { refusal: Refusal }> {
@@ -78,7 +65,7 @@ export function verifyInner(
  * A failed signature of a proposal's transaction is told to the engine, which refuses it last,
  * after everything that is wrong with the block.
  */
-export function withInner(admitted: Admitted, failed?: number): Verified {
+function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
   if (command.kind !== 'propose' || failed === undefined) return mark(admitted);
   return mark({ ...admitted, command: { ...command, failed_transaction: failed } });
@@ -116,4 +103,71 @@ function mismatch({ request, inputSha256 }: Admitted): Refusal {
     request_target: request.target,
   };
   return refuse('MISMATCH', message, { details });
+}
+
+/**
+ * The signatures of requests, checked for one network, in steps: its own signature, then a look at
+ * what it asks, then those inside it. `Network.verify` does all at once.
+ */
+export class Verification {
+  readonly #verifier: Verifier;
+  readonly #hasKey: (publicKey: string) => boolean;
+
+  /** @internal */
+  constructor(verifier: Verifier, knows: (publicKey: string) => boolean) {
+    this.#verifier = verifier;
+    this.#hasKey = knows;
+  }
+
+  /** False in a simulation that does not verify signatures. */
+  get enabled(): boolean {
+    return this.#verifier.name !== 'off';
+  }
+
+  /** All signatures of a request in one go. */
+  all(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
+    return verifyAll(admitted, this.#verifier, this.#hasKey);
+  }
+
+  /**
+   * The request's own signature alone; null when it holds. The caller knows that the key is
+   * registered, and `inner` verifies the signatures inside the request.
+   */
+  own(admitted: Admitted): Promise<Refusal | null> {
+    return this.#verifier
+      .verify([admitted.ownJob()])
+      .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
+  }
+
+  /** Counts a signature that another process of this server has verified. */
+  countHeld(): void {
+    this.#verifier.stats.verified += 1;
+  }
+
+  /**
+   * Does the work of `all` for a request that another node of this network has verified: its own
+   * signature holds, and so do those inside it, except that of the transaction `failed`.
+   */
+  elsewhere(admitted: Admitted, failed?: number): Verified {
+    return withInner(admitted, failed);
+  }
+
+  /** The signatures inside a request whose own one holds; at once where there are none. */
+  inner(admitted: Admitted): Verified | Promise<Verified | { refusal: Refusal }> {
+    return verifyInner(admitted, this.#verifier);
+  }
+
+  /**
+   * Accepts a request of a registered key without verifying signatures.
+   * @throws {TypeError} where signatures are verified.
+   */
+  skip(admitted: Admitted): Verified | { refusal: Refusal } {
+    return takeUnverified(admitted, this.#verifier, this.#hasKey);
+  }
+
+  /** One signature of a known key over any text: what no command carries. */
+  async text(job: VerifyJob): Promise<boolean> {
+    const [valid] = await this.#verifier.verify([job]);
+    return valid === true;
+  }
 }

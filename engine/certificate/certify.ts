@@ -2,10 +2,11 @@
  * Makes the certificate of a block by replaying its log: nothing is taken from what was stored, and
  * what is made is checked before it is handed out.
  */
-import { isHash } from '../protocol/hex.js';
-import { lowerAscii } from '../protocol/unicode/unicode.js';
-import { type LogLine, replay } from '../replay/index.js';
-import { StoreError } from '../store/index.js';
+import { isHash } from '../protocol/text.js';
+import { lowerAscii } from '../protocol/unicode.js';
+import type { LogLine } from '../replay/recompute.js';
+import { replay } from '../replay/replay.js';
+import { StoreError } from '../store/store.js';
 import { checkCertificate } from './check.js';
 import { Collector } from './collect.js';
 import { CERTIFICATE_BYTES, certificateText } from './format.js';

@@ -3,8 +3,13 @@
  * `protocol/log.ts`, which needs Node.
  */
 import { sha256 } from '#sha256';
-import { type CertificateSpan, type CertifiedEntry, type ChainDigests, Refused } from './format.js';
-import { type Results, resultsOf } from './results.js';
+import {
+  CertificateError,
+  type CertificateSpan,
+  type CertifiedEntry,
+  type ChainDigests,
+} from './format.js';
+import { parseResults, type Results } from './results.js';
 
 /** A link with its place in the log, its digests recomputed. */
 export interface Entry extends ChainDigests {
@@ -21,22 +26,22 @@ const ZEROS = '00'.repeat(32);
 
 /**
  * All entries, ascending.
- * @throws {Refused} where a digest does not follow.
+ * @throws {CertificateError} where a digest does not follow.
  */
-export function entriesOf(spans: readonly CertificateSpan[]): Entry[] {
+export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
   const entries: Entry[] = [];
   let next = 0;
   for (const [index, span] of spans.entries()) {
     const where = `/spans/${index}`;
     if (index === 0 && (span.first !== 0 || !isStart(span.before))) {
-      throw new Refused(
+      throw new CertificateError(
         where,
         'the first span does not begin with entry 0 and two digests of zeros',
       );
     }
     // Side by side they would be one: the same certificate could be written in two ways.
     if (index > 0 && span.first <= next) {
-      throw new Refused(`${where}/first`, `is ${span.first}; expected more than ${next}`);
+      throw new CertificateError(`${where}/first`, `is ${span.first}; expected more than ${next}`);
     }
     for (const entry of spanEntries(span, index, where)) entries.push(entry);
     next = span.first + span.links.length;
@@ -50,7 +55,7 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
   let { digest, log_digest } = span.before;
   if (span.links[0]!.entry === undefined) {
     // It alone says which number the entries have.
-    throw new Refused(`${inside}/links/0`, 'does not begin with an entry and its request');
+    throw new CertificateError(`${inside}/links/0`, 'does not begin with an entry and its request');
   }
   const entries = span.links.map((link, place) => {
     const { entry: request, log_digest: claimed, results: texts } = link;
@@ -60,17 +65,20 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
       log_digest = hexOf(sha256(joined([bytesOf(log_digest), framed(partsOf(seq, request))])));
     else log_digest = claimed;
     if (log_digest !== claimed) {
-      throw new Refused(`${where}/log_digest`, `entry ${seq} gives ${log_digest}, not ${claimed}`);
+      throw new CertificateError(
+        `${where}/log_digest`,
+        `entry ${seq} gives ${log_digest}, not ${claimed}`,
+      );
     }
     digest = hexOf(sha256(joined([bytesOf(digest), bytesOf(log_digest), framed(texts)])));
-    const results = resultsOf(texts, where);
+    const results = parseResults(texts, where);
     return { seq, span: index, where, request, results, digest, log_digest };
   });
   for (const [name, found] of Object.entries({ digest, log_digest })) {
     const claimed = span.after[name as keyof ChainDigests];
     if (found === claimed) continue;
     const last = entries.at(-1)!.seq;
-    throw new Refused(
+    throw new CertificateError(
       `${inside}/after/${name}`,
       `after entry ${last} it is ${found}, not ${claimed}`,
     );

@@ -4,9 +4,14 @@
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
-import { type Entry, entriesOf } from './chain.js';
-import { CERTIFICATE_BYTES, type Certificate, type CertificateClaim, Refused } from './format.js';
-import { readCertificate } from './read.js';
+import { decodeEntries, type Entry } from './chain.js';
+import {
+  CERTIFICATE_BYTES,
+  type Certificate,
+  type CertificateClaim,
+  CertificateError,
+  readCertificate,
+} from './format.js';
 import {
   assertBounded,
   assertProposalSigned,
@@ -14,18 +19,18 @@ import {
   assertVoteSigned,
   type CertifiedGenesis,
   type CertifiedProposal,
-  genesisOf,
-  proposalOf,
+  parseGenesisEntry,
+  parseProposal,
   transactionHashes,
 } from './requests.js';
 import {
   assertConsistent,
-  eventsAbout,
+  findBlockEvents,
+  findRecord,
+  formatValue,
   instant,
   type Members,
-  membersOf,
-  recordIn,
-  said,
+  parseObject,
 } from './results.js';
 import {
   type Grounds,
@@ -38,9 +43,9 @@ import {
   type CertifiedElectorate,
   type CertifiedTally,
   type CountedVote,
-  electorateOf,
-  tallyOf,
-  votesOf,
+  collectVotes,
+  computeTally,
+  recomputeElectorate,
 } from './tally.js';
 
 /** What a check is told beside the certificate. */
@@ -106,38 +111,42 @@ export function checkCertificate(
   try {
     return checked(readCertificate(certificate, mostBytes), trusted);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof CertificateError)) throw error;
     return { holds: false, where: error.where, problem: error.message };
   }
 }
 
 function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[]) {
   assertBounded(spans);
-  const entries = entriesOf(spans);
+  const entries = decodeEntries(spans);
   assertInTime(entries);
   const agents = assertConsistent(entries);
-  const genesis = genesisOf(entries[0]!);
+  const genesis = parseGenesisEntry(entries[0]!);
   if (genesis.network_id !== claim.network_id) {
-    throw new Refused('/claim/network_id', `entry 0 begins the network ${genesis.network_id}`);
+    throw new CertificateError(
+      '/claim/network_id',
+      `entry 0 begins the network ${genesis.network_id}`,
+    );
   }
   const hash = claim.block_hash;
   const block = blockIn(entries, hash);
   const { opened, closed, ordinal } = block;
-  const proposal = proposalOf(opened, claim.network_id, hash);
-  const from = electorateOf(entries, opened, block.electorate, genesis);
+  const proposal = parseProposal(opened, claim.network_id, hash);
+  const from = recomputeElectorate(entries, opened, block.electorate, genesis);
   const { electorate, written, registered } = from;
-  const votes = votesOf(entries, { hash, ordinal }, electorate, agents);
+  const votes = collectVotes(entries, { hash, ordinal }, electorate, agents);
   const deadline = opened.request!.at + genesis.voting_period_ms;
   const byVote = votes.at(-1)?.entry === closed;
   assertVotedInTime(votes, block, deadline, byVote);
-  const tally = tallyOf(genesis, electorate, votes, !byVote);
+  const tally = computeTally(genesis, electorate, votes, !byVote);
   assertBlock(block, { claim, proposal, electorate, deadline, tally });
   assertHeight(entries, claim, tally.status === 'finalized' ? closed : null);
   const { approve, reject } = tally;
   const found = { approve, reject, total: electorate.total, status: tally.status ?? 'undecided' };
   for (const [name, value] of Object.entries(found)) {
     const claimed = claim[name as keyof typeof found];
-    if (claimed !== value) throw new Refused(`/claim/${name}`, `is ${claimed}; it is ${value}`);
+    if (claimed !== value)
+      throw new CertificateError(`/claim/${name}`, `is ${claimed}; it is ${value}`);
   }
   const electors = [written, ...registered.map(({ entry }) => entry)];
   const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
@@ -159,7 +168,10 @@ function assertInTime(entries: readonly Entry[]): void {
   for (const { request, seq, where } of entries) {
     if (!request) continue;
     if ((request.kind === 'genesis') !== (seq === 0) || request.at < before) {
-      throw new Refused(where, `entry ${seq} (${request.kind}, at ${request.at}) is out of order`);
+      throw new CertificateError(
+        where,
+        `entry ${seq} (${request.kind}, at ${request.at}) is out of order`,
+      );
     }
     before = request.at;
   }
@@ -175,11 +187,17 @@ function assertVotedInTime(
   for (const { entry } of votes) {
     const { seq, request, where } = entry;
     if (seq > opened.seq && seq <= closed.seq && request!.at <= deadline) continue;
-    throw new Refused(where, `the vote of entry ${seq} came before the block, or after its end`);
+    throw new CertificateError(
+      where,
+      `the vote of entry ${seq} came before the block, or after its end`,
+    );
   }
   const { kind, at } = closed.request ?? {};
   if (byVote || (kind === 'tick' && at === deadline + 1)) return;
-  throw new Refused(closed.where, `entry ${closed.seq} ends the block by no vote and no deadline`);
+  throw new CertificateError(
+    closed.where,
+    `entry ${closed.seq} ends the block by no vote and no deadline`,
+  );
 }
 
 const shown = ({ agent_id, public_key, decision, weight, entry }: CountedVote): CertifiedVote => ({
@@ -200,26 +218,32 @@ interface CertifiedBlock {
 /** The entries that opened and closed the block, and what the log says of it then. */
 function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   const found = entries.flatMap((entry) => {
-    const record = recordIn(entry, 'blocks', hash);
-    return record ? [{ entry, value: membersOf(record.value, entry.where) }] : [];
+    const record = findRecord(entry, 'blocks', hash);
+    return record ? [{ entry, value: parseObject(record.value, entry.where) }] : [];
   });
   const [first, last] = found;
   // Each record is of another state: `voting` is the first of two.
   if (found.length !== 2 || first!.value.state !== 'voting') {
-    throw new Refused(
+    throw new CertificateError(
       '/spans',
       `it does not hold how block ${hash} was proposed, and how it ended`,
     );
   }
   const { entry: closed, value } = last!;
-  const { ordinal, electorate } = membersOf(value.context, closed.where);
+  const { ordinal, electorate } = parseObject(value.context, closed.where);
   if (typeof ordinal !== 'number' || typeof electorate !== 'number') {
-    throw new Refused(closed.where, 'the record of the block has no usable ordinal or electorate');
+    throw new CertificateError(
+      closed.where,
+      'the record of the block has no usable ordinal or electorate',
+    );
   }
   const opened = first!.entry;
-  const number = recordIn(opened, 'block_numbers', ordinal)?.value;
+  const number = findRecord(opened, 'block_numbers', ordinal)?.value;
   if (canonical(number ?? null) !== canonical({ block_hash: hash })) {
-    throw new Refused(opened.where, `entry ${opened.seq} does not number the block ${ordinal}`);
+    throw new CertificateError(
+      opened.where,
+      `entry ${opened.seq} does not number the block ${ordinal}`,
+    );
   }
   assertAlone(entries, 'block_proposal', hash, opened);
   assertAlone(entries, 'block_status', hash, closed);
@@ -228,9 +252,12 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
 
 /** The block has one event of this type, in this entry. */
 function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
-  const found = eventsAbout(entries, type, hash);
+  const found = findBlockEvents(entries, type, hash);
   if (found.length === 1 && found[0]!.entry === entry) return;
-  throw new Refused(entry.where, `expected the one ${type} of the block in entry ${entry.seq}`);
+  throw new CertificateError(
+    entry.where,
+    `expected the one ${type} of the block in entry ${entry.seq}`,
+  );
 }
 
 interface Recomputed {
@@ -250,8 +277,11 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const state = tally.status ?? 'undecided';
   const producer = agentId(producer_key);
   const transactions = transactionHashes(proposal);
+  /** Members that its record and its events have alike. */
+  const about = { block_hash, parent_hash, height };
   const fixed = {
-    ...{ block_hash, parent_hash, height, ordinal, entry: opened.seq, producer, producer_key },
+    ...about,
+    ...{ ordinal, entry: opened.seq, producer, producer_key },
     ...{ transactions: transactions.length, electorate: block.electorate },
     ...{ proposed_at: opened.request!.at, deadline, total: electorate.total },
     electors: electorate.weights.size,
@@ -261,15 +291,16 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const end = { closed_at: closed.request!.at, approve, reject, voted, vetoed };
   assertRecord(closed, last, state, { ...fixed, ...end });
   assertRecord(opened, first, 'voting', { ...fixed, ...begin });
-  const about = { block_hash, parent_hash, height };
-  const [{ data: status }] = eventsAbout([closed], 'block_status', block_hash) as [EventFound];
+  const [{ data: status }] = findBlockEvents([closed], 'block_status', block_hash) as [EventFound];
   const told = { ...about, status: state, approve, reject, electorate: electorate.total };
   const counts = { transactions: transactions.length, timestamp: instant(closed.request!.at) };
   assertTold(closed, status, { ...told, ...counts });
-  const [{ data }] = eventsAbout([opened], 'block_proposal', block_hash) as [EventFound];
+  const [{ data }] = findBlockEvents([opened], 'block_proposal', block_hash) as [EventFound];
   const by = { id: producer, public_key: producer_key };
   const { meme_content: _, transactions: listed, ...rest } = data;
-  const hashes = Array.isArray(listed) ? listed.map((one) => membersOf(one, opened.where).hash) : 0;
+  const hashes = Array.isArray(listed)
+    ? listed.map((one) => parseObject(one, opened.where).hash)
+    : 0;
   const timestamp = instant(opened.request!.at);
   const expected = { ...about, producer: by, timestamp, transactions };
   assertTold(opened, { ...rest, transactions: hashes }, expected);
@@ -282,23 +313,29 @@ function assertHeight(
   final: Entry | null,
 ): void {
   const found = entries.filter((entry) => {
-    const value = recordIn(entry, 'heights')?.value;
-    return value !== undefined && membersOf(value, entry.where).block_hash === block_hash;
+    const value = findRecord(entry, 'heights')?.value;
+    return value !== undefined && parseObject(value, entry.where).block_hash === block_hash;
   });
-  const record = final ? recordIn(final, 'heights', height) : undefined;
+  const record = final ? findRecord(final, 'heights', height) : undefined;
   const isSame = final
     ? found.length === 1 && found[0] === final && record !== undefined
     : found.length === 0;
   if (isSame) return;
   const where = (final ?? found[0])!.where;
-  throw new Refused(where, `the log does not give height ${height} to a block that was finalized`);
+  throw new CertificateError(
+    where,
+    `the log does not give height ${height} to a block that was finalized`,
+  );
 }
 
-type EventFound = ReturnType<typeof eventsAbout<Entry>>[number];
+type EventFound = ReturnType<typeof findBlockEvents<Entry>>[number];
 
 function assertTold({ where, seq }: Entry, found: Members, expected: Members): void {
   if (canonical(found) === canonical(expected)) return;
-  throw new Refused(where, `entry ${seq} tells of the block what is not so: ${said(found)}`);
+  throw new CertificateError(
+    where,
+    `entry ${seq} tells of the block what is not so: ${formatValue(found)}`,
+  );
 }
 
 function assertRecord(
@@ -308,14 +345,17 @@ function assertRecord(
   expected: Readonly<Record<string, unknown>>,
 ): void {
   if (canonical(found) === canonical({ state, context: expected })) return;
-  const context = membersOf(found.context, where);
+  const context = parseObject(found.context, where);
   const name = Object.keys(expected).find((one) => context[one] !== expected[one]);
   const [what, was, is] =
     state === found.state && name !== undefined
       ? [name, context[name], expected[name]]
       : ['state', found.state, state];
   const recomputed = `recomputed it is ${is}`;
-  throw new Refused(where, `by entry ${seq} the block's ${what} is ${said(was)}; ${recomputed}`);
+  throw new CertificateError(
+    where,
+    `by entry ${seq} the block's ${what} is ${formatValue(was)}; ${recomputed}`,
+  );
 }
 
 /** What stands in it for nothing could be changed without being noticed. */
@@ -333,9 +373,13 @@ function assertUsed(
   for (const entry of entries) {
     if ((entry.request !== undefined) === whole.has(entry)) continue;
     const rests = whole.has(entry) ? 'rests, and its request is not here' : 'does not rest';
-    throw new Refused(entry.where, `is entry ${entry.seq}, on which the decision ${rests}`);
+    throw new CertificateError(
+      entry.where,
+      `is entry ${entry.seq}, on which the decision ${rests}`,
+    );
   }
   const spans = new Set([...whole].map(({ span }) => span));
   const idle = entries.find(({ span }) => !spans.has(span));
-  if (idle) throw new Refused(`/spans/${idle.span}`, 'holds nothing on which the decision rests');
+  if (idle)
+    throw new CertificateError(`/spans/${idle.span}`, 'holds nothing on which the decision rests');
 }

@@ -1,7 +1,8 @@
 /** Gathers, while a log is replayed, what the certificate of one block is made of. */
-import type { Entry, RecordOf } from '../protocol/schema/index.js';
-import type { ReplayedStep } from '../replay/index.js';
-import type { RecordChange } from '../store/index.js';
+import type { Entry } from '../protocol/schema/entry.js';
+import type { RecordOf } from '../protocol/schema/record.js';
+import type { ReplayedStep } from '../replay/recompute.js';
+import type { RecordChange } from '../store/store.js';
 import {
   CERTIFICATE_FORMAT,
   type Certificate,
@@ -30,7 +31,7 @@ export class Collector {
   readonly #through: number;
   readonly #bridgeBytes: number;
   /** What the certificate cannot do without, by number of the entry. */
-  readonly #kept = new Map<number, Kept>();
+  readonly #entries = new Map<number, Kept>();
   /** The latest entries, without a gap: as many as there is room for beside what is kept. */
   #window: Kept[] = [];
   #windowFrom = 0;
@@ -86,7 +87,7 @@ export class Collector {
       this.#asksPersonality = genesis.policy === 'veto';
       this.#networkId = String(genesis.network_id);
       this.#unsigned = 'signatures' in genesis;
-      this.#keep(kept);
+      this.#addEntry(kept);
     }
     for (const change of step.changes) this.#look(change, kept);
   }
@@ -101,7 +102,7 @@ export class Collector {
       const [block, agent] = key as readonly [number, number];
       if (block !== this.#opened.ordinal) return;
       this.#voters.add(agent);
-      this.#keep(kept);
+      this.#addEntry(kept);
     } else if (table === 'blocks' && key === this.#block) this.#own(json!, kept);
   }
 
@@ -110,23 +111,23 @@ export class Collector {
     const record = JSON.parse(json) as Closed;
     if (record.state === 'voting') {
       this.#opened = { ordinal: record.context.ordinal, electors: this.#electorate!.agents };
-      this.#keep(this.#electorate!.kept);
-      this.#keep(kept);
+      this.#addEntry(this.#electorate!.kept);
+      this.#addEntry(kept);
       return;
     }
     this.#closed = { seq: kept.seq, record };
-    this.#keep(kept);
+    this.#addEntry(kept);
     for (const [ordinal, registered] of this.#registered) {
       const isElector = this.#opened?.electors.includes(ordinal);
-      if (isElector && !this.#voters.has(ordinal)) this.#keep(registered);
+      if (isElector && !this.#voters.has(ordinal)) this.#addEntry(registered);
     }
   }
 
-  #keep(kept: Kept): void {
+  #addEntry(kept: Kept): void {
     const { at, kind, public_key, target, timestamp, signature, body } = kept.entry;
     const text = Buffer.from(body).toString();
     const entry = { at, kind, public_key, target, timestamp, signature, body: text };
-    this.#kept.set(kept.seq, { ...kept, link: { entry, ...kept.link } });
+    this.#entries.set(kept.seq, { ...kept, link: { entry, ...kept.link } });
   }
 
   /** Into the window, out of which falls what there is no room for. */
@@ -146,8 +147,8 @@ export class Collector {
   certificate(): Certificate {
     const { context, state } = this.#closed!.record;
     const window = this.#window.slice(this.#windowFrom);
-    const first = window.findIndex(({ seq }) => this.#kept.has(seq));
-    const links = new Map(this.#kept);
+    const first = window.findIndex(({ seq }) => this.#entries.has(seq));
+    const links = new Map(this.#entries);
     for (const kept of first < 0 ? [] : window.slice(first)) {
       if (!links.has(kept.seq)) links.set(kept.seq, kept);
     }

@@ -1,7 +1,6 @@
 /** The requests of a certificate: genesis, registrations, proposals, votes. */
 import { verifyText } from '../crypto/browser-keys.js';
 import { canonical } from '../protocol/canonical.js';
-import { isHash, isPublicKey, isSignature } from '../protocol/hex.js';
 import { parseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
 import {
@@ -13,10 +12,11 @@ import {
   transactionInput,
   voteInput,
 } from '../protocol/signing.js';
-import { lowerAscii } from '../protocol/unicode/unicode.js';
+import { isHash, isPublicKey, isSignature } from '../protocol/text.js';
+import { lowerAscii } from '../protocol/unicode.js';
 import type { Entry } from './chain.js';
-import { type CertificateSpan, type CertifiedEntry, Refused } from './format.js';
-import { said } from './results.js';
+import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
+import { formatValue } from './results.js';
 
 /** The parameters of a network that decide its blocks. */
 export interface CertifiedGenesis {
@@ -40,7 +40,7 @@ const REFERENCES = 16;
 
 /**
  * Enforces the bounds of the protocol on every request, before the first digest or signature.
- * @throws {Refused}
+ * @throws {CertificateError}
  */
 export function assertBounded(spans: readonly CertificateSpan[]): void {
   for (const [index, { links }] of spans.entries()) {
@@ -55,14 +55,18 @@ function assertRequest(entry: CertifiedEntry, where: string): void {
   const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
   const size = body.length > most ? body.length : bytesIn(body);
   if (size > most) {
-    throw new Refused(`${where}/body`, `a ${kind} has ${size} bytes or more; at most ${most}`);
+    throw new CertificateError(
+      `${where}/body`,
+      `a ${kind} has ${size} bytes or more; at most ${most}`,
+    );
   }
   if (kind === 'genesis' || kind === 'tick') {
     const isEmpty = public_key + target + timestamp + signature === '';
-    if (!isEmpty) throw new Refused(where, `a ${kind} has a key, target, timestamp or signature`);
+    if (!isEmpty)
+      throw new CertificateError(where, `a ${kind} has a key, target, timestamp or signature`);
   }
   if (kind === 'tick') {
-    if (body !== '') throw new Refused(`${where}/body`, 'a tick has a body');
+    if (body !== '') throw new CertificateError(`${where}/body`, 'a tick has a body');
     return;
   }
   const parsed = parsedBody(body, where);
@@ -71,10 +75,10 @@ function assertRequest(entry: CertifiedEntry, where: string): void {
 
 function assertTransactions({ transactions }: Body, where: string): void {
   const inside = `${where}/body/transactions`;
-  if (!Array.isArray(transactions)) throw new Refused(inside, 'expected an array');
+  if (!Array.isArray(transactions)) throw new CertificateError(inside, 'expected an array');
   const count = transactions.length;
   if (count > TRANSACTIONS) {
-    throw new Refused(inside, `has ${count} transactions; at most ${TRANSACTIONS}`);
+    throw new CertificateError(inside, `has ${count} transactions; at most ${TRANSACTIONS}`);
   }
   for (const [index, transaction] of transactions.entries()) {
     const { data, hash, sender, signature } = (transaction ?? {}) as Body;
@@ -87,26 +91,32 @@ function assertTransactions({ transactions }: Body, where: string): void {
       isSignature(signature);
     const bytes = isFormed ? bytesIn(data) : 0;
     if (bytes >= 1 && bytes <= DATA_BYTES) continue;
-    throw new Refused(`${inside}/${index}`, 'is not a transaction of the protocol (section 2)');
+    throw new CertificateError(
+      `${inside}/${index}`,
+      'is not a transaction of the protocol (section 2)',
+    );
   }
 }
 
 function parsedBody(body: string, where: string): Body {
   const parsed = parseJson(body);
   if ('message' in parsed) {
-    throw new Refused(`${where}/body`, `${parsed.pointer || 'it'} ${parsed.message}`);
+    throw new CertificateError(`${where}/body`, `${parsed.pointer || 'it'} ${parsed.message}`);
   }
   const { value } = parsed;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  throw new Refused(`${where}/body`, 'expected a JSON object');
+  throw new CertificateError(`${where}/body`, 'expected a JSON object');
 }
 
 /** Entry 0. Of its parameters those that decide blocks are checked. */
-export function genesisOf(entry: Entry): CertifiedGenesis {
+export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
   const { where } = entry;
   const body = bodyOf(entry, 'genesis');
   if (canonical(body) !== entry.request!.body) {
-    throw new Refused(where, 'the parameters of genesis are not canonical JSON (RFC 8785)');
+    throw new CertificateError(
+      where,
+      'the parameters of genesis are not canonical JSON (RFC 8785)',
+    );
   }
   const { policy, weights } = body;
   const wrong =
@@ -116,9 +126,12 @@ export function genesisOf(entry: Entry): CertifiedGenesis {
     })?.[0] ??
     (['bft', 'majority', 'veto'].includes(policy as string) ? undefined : 'policy') ??
     (['equal', 'reputation', 'alliance_bonus'].includes(weights as string) ? undefined : 'weights');
-  if (wrong !== undefined) throw new Refused(where, `genesis has no usable ${wrong}`);
+  if (wrong !== undefined) throw new CertificateError(where, `genesis has no usable ${wrong}`);
   if ('signatures' in body) {
-    throw new Refused(where, 'the agents of this network sign nothing: nothing can be certified');
+    throw new CertificateError(
+      where,
+      'the agents of this network sign nothing: nothing can be certified',
+    );
   }
   return body as unknown as CertifiedGenesis;
 }
@@ -140,28 +153,28 @@ export interface CertifiedProposal {
   transactions: number;
 }
 
-/** @throws {Refused} when the block's hash is another. */
-export function proposalOf(entry: Entry, networkId: string, hash: string): CertifiedProposal {
+/** @throws {CertificateError} when the block's hash is another. */
+export function parseProposal(entry: Entry, networkId: string, hash: string): CertifiedProposal {
   const { where } = entry;
   const body = bodyOf(entry, 'propose');
   const producer = keyOf(entry);
   for (const name of ['producer', 'network_id']) {
     // They would be overwritten where the hash is made: two proposals would have one hash.
-    if (name in body) throw new Refused(where, `the proposal has a member ${name}`);
+    if (name in body) throw new CertificateError(where, `the proposal has a member ${name}`);
   }
   const found = blockHash(body, producer, networkId);
   if (found !== hash) {
     const key = `key ${producer} on network ${networkId}`;
-    throw new Refused(where, `this proposal by ${key} makes block ${found}, not ${hash}`);
+    throw new CertificateError(where, `this proposal by ${key} makes block ${found}, not ${hash}`);
   }
   const { parent_hash: parent } = body;
   const transactions = body.transactions as readonly Body[];
   if (typeof parent !== 'string' || !isHash(parent)) {
-    throw new Refused(where, `the proposal has the parent_hash ${said(parent)}`);
+    throw new CertificateError(where, `the proposal has the parent_hash ${formatValue(parent)}`);
   }
   const signed = new Set(transactions.map((one) => `${hashOf(one)} ${signerOf(one, producer)}`));
   if (signed.size < transactions.length) {
-    throw new Refused(where, 'the proposal has a transaction twice');
+    throw new CertificateError(where, 'the proposal has a transaction twice');
   }
   return { producer, body, parent_hash: lowerAscii(parent), transactions: transactions.length };
 }
@@ -181,17 +194,20 @@ export function assertProposalSigned(
   networkId: string,
 ): void {
   if (!isSigned(proposalInput(body), producer, body.signature)) {
-    throw new Refused(where, `the signature of the proposal is not one of key ${producer}`);
+    throw new CertificateError(
+      where,
+      `the signature of the proposal is not one of key ${producer}`,
+    );
   }
   for (const [index, transaction] of (body.transactions as readonly Body[]).entries()) {
     const hash = hashOf(transaction);
     const place = `transaction ${index} of the proposal`;
     if (sha256Hex(transaction.data as string) !== hash) {
-      throw new Refused(where, `${place}: its hash is not that of its data`);
+      throw new CertificateError(where, `${place}: its hash is not that of its data`);
     }
     const signer = signerOf(transaction, producer);
     if (!isSigned(transactionInput(networkId, hash), signer, transaction.signature)) {
-      throw new Refused(where, `${place}: its signature is not one of key ${signer}`);
+      throw new CertificateError(where, `${place}: its signature is not one of key ${signer}`);
     }
   }
 }
@@ -208,33 +224,45 @@ export interface SignedVote {
   body: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {Refused} unless it is a vote on this block. */
-export function voteOf(entry: Entry, hash: string): SignedVote {
+/** @throws {CertificateError} unless it is a vote on this block. */
+export function parseVote(entry: Entry, hash: string): SignedVote {
   const { where, seq } = entry;
   const body = bodyOf(entry, 'vote');
   const public_key = keyOf(entry);
   const { block_hash, decision, reason = '', meme_references: references = [] } = body;
   if (typeof block_hash !== 'string' || lowerAscii(block_hash) !== hash) {
-    throw new Refused(where, `the vote of entry ${seq} is on block ${said(block_hash)}`);
+    throw new CertificateError(
+      where,
+      `the vote of entry ${seq} is on block ${formatValue(block_hash)}`,
+    );
   }
   if (decision !== 'approve' && decision !== 'reject') {
-    throw new Refused(where, `the vote of entry ${seq} has the decision ${said(decision)}`);
+    throw new CertificateError(
+      where,
+      `the vote of entry ${seq} has the decision ${formatValue(decision)}`,
+    );
   }
   const isList =
     Array.isArray(references) &&
     references.length <= REFERENCES &&
     references.every((one) => typeof one === 'string');
   if (typeof reason !== 'string' || !isList) {
-    throw new Refused(where, `the vote of entry ${seq} has no usable reason or meme_references`);
+    throw new CertificateError(
+      where,
+      `the vote of entry ${seq} has no usable reason or meme_references`,
+    );
   }
   const meme_references = [...new Set<string>(references)];
   return { public_key, agent_id: agentId(public_key), decision, reason, meme_references, body };
 }
 
-/** @throws {Refused} */
+/** @throws {CertificateError} */
 export function assertVoteSigned({ where, seq }: Entry, { public_key, body }: SignedVote): void {
   if (isSigned(voteInput(body), public_key, body.signature)) return;
-  throw new Refused(where, `the signature of the vote of entry ${seq} is not one of ${public_key}`);
+  throw new CertificateError(
+    where,
+    `the signature of the vote of entry ${seq} is not one of ${public_key}`,
+  );
 }
 
 /** A registration: the record that follows from it. */
@@ -248,8 +276,8 @@ export interface SignedRegistration {
   registered_at: number;
 }
 
-/** @throws {Refused} unless it registers a validator. */
-export function registrationOf(entry: Entry): SignedRegistration {
+/** @throws {CertificateError} unless it registers a validator. */
+export function parseRegistration(entry: Entry): SignedRegistration {
   const { where } = entry;
   const body = bodyOf(entry, 'register');
   const { public_key: key, personality, name, description = '', capabilities } = body;
@@ -259,12 +287,15 @@ export function registrationOf(entry: Entry): SignedRegistration {
   const isKey = typeof key === 'string' && isPublicKey(key);
   const isNamed = typeof name === 'string' && typeof description === 'string';
   if (!isKey || !isNamed || !isPersonality || !isValidator) {
-    throw new Refused(where, `entry ${entry.seq} does not register a validator`);
+    throw new CertificateError(where, `entry ${entry.seq} does not register a validator`);
   }
   const header = entry.request!.public_key;
   const public_key = lowerAscii(key);
   if (header !== '' && lowerAscii(header) !== public_key) {
-    throw new Refused(where, `entry ${entry.seq} registers another key than its header has`);
+    throw new CertificateError(
+      where,
+      `entry ${entry.seq} registers another key than its header has`,
+    );
   }
   return {
     public_key,
@@ -279,7 +310,7 @@ export function registrationOf(entry: Entry): SignedRegistration {
 
 const REGISTER = '/api/v1/agents/register';
 
-/** @throws {Refused} */
+/** @throws {CertificateError} */
 export function assertRegistrationSigned(
   { where, seq, request }: Entry,
   { public_key }: SignedRegistration,
@@ -289,7 +320,7 @@ export function assertRegistrationSigned(
   const isRoute = target.split('?')[0] === REGISTER;
   if (isRoute && isSigned(input, public_key, signature)) return;
   const text = `the signature of the registration of entry ${seq} is not one of ${public_key}`;
-  throw new Refused(where, text);
+  throw new CertificateError(where, text);
 }
 
 const isSigned = (input: string, key: string, signature: unknown): boolean =>
@@ -299,10 +330,13 @@ const isSigned = (input: string, key: string, signature: unknown): boolean =>
 function keyOf({ request, where }: Entry): string {
   const { public_key } = request!;
   if (isPublicKey(public_key)) return lowerAscii(public_key);
-  throw new Refused(`${where}/entry/public_key`, `is not a key: ${said(public_key)}`);
+  throw new CertificateError(
+    `${where}/entry/public_key`,
+    `is not a key: ${formatValue(public_key)}`,
+  );
 }
 
 function bodyOf({ request, where, seq }: Entry, kind: string): Body {
   if (request?.kind === kind) return parsedBody(request.body, `${where}/entry`);
-  throw new Refused(where, `the ${kind} of entry ${seq} is not in the certificate`);
+  throw new CertificateError(where, `the ${kind} of entry ${seq} is not in the certificate`);
 }

@@ -6,12 +6,12 @@
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { agentId } from '../protocol/signing.js';
-import { Refused } from './format.js';
+import { CertificateError } from './format.js';
 
 /** Members of an object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-export interface CertifiedEvent {
+interface CertifiedEvent {
   seq: number;
   type: string;
   data: Members;
@@ -68,7 +68,7 @@ const tables = new Set([
 ]);
 
 /** A value as an error message shows it: one line of bounded length. */
-export function said(value: unknown): string {
+export function formatValue(value: unknown): string {
   const longest = 100;
   if (typeof value !== 'object' || value === null) return String(value).slice(0, longest);
   return JSON.stringify(value).slice(0, longest);
@@ -77,33 +77,35 @@ export function said(value: unknown): string {
 /** Engine time as events have it. */
 export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** @throws {Refused} */
-export function membersOf(value: unknown, where: string): Members {
+/** @throws {CertificateError} */
+export function parseObject(value: unknown, where: string): Members {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members;
-  throw new Refused(where, `holds ${said(value)} where an object is expected`);
+  throw new CertificateError(where, `holds ${formatValue(value)} where an object is expected`);
 }
 
 /**
  * Parses the results of one entry.
- * @throws {Refused} unless they are events, then records, each in canonical JSON and once.
+ * @throws {CertificateError} unless they are events, then records, each in canonical JSON and once.
  */
-export function resultsOf(texts: readonly string[], where: string): Results {
+export function parseResults(texts: readonly string[], where: string): Results {
   const events: CertifiedEvent[] = [];
   const records: CertifiedRecord[] = [];
   const known = new Set<string>();
   for (const [index, text] of texts.entries()) {
     const place = `${where}/results/${index}`;
     const parsed = parseJson(text);
-    if ('message' in parsed) throw new Refused(place, `is refused: ${parsed.message}`);
+    if ('message' in parsed) throw new CertificateError(place, `is refused: ${parsed.message}`);
     const { value } = parsed;
-    if (canonical(value) !== text) throw new Refused(place, 'is not canonical JSON (RFC 8785)');
+    if (canonical(value) !== text)
+      throw new CertificateError(place, 'is not canonical JSON (RFC 8785)');
     if (Array.isArray(value)) {
       const record = recordOf(value, place);
       const what = single.has(record.table) ? record.table : record.id;
-      if (known.has(what)) throw new Refused(place, `changes ${what} a second time`);
+      if (known.has(what)) throw new CertificateError(place, `changes ${what} a second time`);
       known.add(what);
       records.push(record);
-    } else if (records.length > 0) throw new Refused(place, 'expected no event after a record');
+    } else if (records.length > 0)
+      throw new CertificateError(place, 'expected no event after a record');
     else events.push(eventOf(value, place));
   }
   return { events, records };
@@ -113,22 +115,22 @@ function recordOf(found: readonly unknown[], where: string): CertifiedRecord {
   const [table, key, value] = found;
   const isRecord = found.length === 3 && typeof table === 'string' && tables.has(table);
   if (!isRecord || typeof value !== 'object') {
-    throw new Refused(where, 'is not a record of the protocol (section 17)');
+    throw new CertificateError(where, 'is not a record of the protocol (section 17)');
   }
   return { table, key, id: `${table} ${canonical(key)}`, value };
 }
 
 function eventOf(value: unknown, where: string): CertifiedEvent {
-  const { data, seq, type, ...more } = membersOf(value, where);
+  const { data, seq, type, ...more } = parseObject(value, where);
   const isEvent = typeof type === 'string' && eventTypes.has(type) && Number.isSafeInteger(seq);
   if (!isEvent || Object.keys(more).length > 0) {
-    throw new Refused(where, 'is not an event of the protocol (section 10)');
+    throw new CertificateError(where, 'is not an event of the protocol (section 10)');
   }
-  return { seq: seq as number, type, data: membersOf(data, where) };
+  return { seq: seq as number, type, data: parseObject(data, where) };
 }
 
 /** The one record of a table that an entry changed, or the one with this key. */
-export function recordIn(
+export function findRecord(
   { results }: Pick<Done, 'results'>,
   table: string,
   key?: unknown,
@@ -138,7 +140,7 @@ export function recordIn(
 }
 
 /** All events of a type about a block, with the entry of each. */
-export function eventsAbout<E extends Done>(
+export function findBlockEvents<E extends Done>(
   entries: readonly E[],
   type: string,
   block: string,
@@ -160,7 +162,7 @@ export interface CertifiedAgents {
 
 /**
  * Holds the results of all entries against each other.
- * @throws {Refused} where two of them cannot be of one log.
+ * @throws {CertificateError} where two of them cannot be of one log.
  */
 export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   const once = new Set<string>();
@@ -178,10 +180,11 @@ export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
     for (const { table, key, id, value } of results.records) {
       if (Object.hasOwn(countedFrom, table)) count.next(table, key, span, where);
       if (writtenOnce.includes(table)) {
-        if (once.has(id)) throw new Refused(where, `writes ${id} again, which is written once`);
+        if (once.has(id))
+          throw new CertificateError(where, `writes ${id} again, which is written once`);
         once.add(id);
       }
-      if (table === 'blocks') assertNextState(blocks, id, membersOf(value, where).state, where);
+      if (table === 'blocks') assertNextState(blocks, id, parseObject(value, where).state, where);
     }
     const agent = agentIn(results, where);
     if (!agent) continue;
@@ -212,7 +215,10 @@ class Counter {
     const isNext = isGap ? Number(number) >= next : number === next;
     if (!Number.isSafeInteger(number) || !isNext) {
       const expected = `${isGap ? 'at least ' : ''}${next}`;
-      throw new Refused(where, `numbers of ${what}: found ${said(number)}, expected ${expected}`);
+      throw new CertificateError(
+        where,
+        `numbers of ${what}: found ${formatValue(number)}, expected ${expected}`,
+      );
     }
     this.#last.set(what, { number: number as number, span });
   }
@@ -227,34 +233,41 @@ function assertNextState(
 ): void {
   const before = blocks.get(id);
   const isNext = state === 'voting' ? !blocks.has(id) : before === undefined || before === 'voting';
-  if (!isNext) throw new Refused(where, `${id} is ${said(state)} after ${said(before)}`);
+  if (!isNext)
+    throw new CertificateError(
+      where,
+      `${id} is ${formatValue(state)} after ${formatValue(before)}`,
+    );
   blocks.set(id, state);
 }
 
 function assertPersonality(known: Map<string, unknown>, agent: unknown, where: string): void {
-  const { id, personality } = membersOf(agent, where);
+  const { id, personality } = parseObject(agent, where);
   if (typeof id !== 'string' || typeof personality !== 'string') {
-    throw new Refused(where, `holds ${said(agent)} where an agent is expected`);
+    throw new CertificateError(where, `holds ${formatValue(agent)} where an agent is expected`);
   }
   const before = known.get(id);
   if (before !== undefined && before !== personality) {
-    throw new Refused(where, `agent ${said(id)} is ${said(personality)}; before, ${said(before)}`);
+    throw new CertificateError(
+      where,
+      `agent ${formatValue(id)} is ${formatValue(personality)}; before, ${formatValue(before)}`,
+    );
   }
   known.set(id, personality);
 }
 
 /** The agent that an entry registers: it has two records, which must agree. */
 function agentIn(results: Results, where: string) {
-  const profile = recordIn({ results }, 'agents');
-  const number = recordIn({ results }, 'agent_numbers');
+  const profile = findRecord({ results }, 'agents');
+  const number = findRecord({ results }, 'agent_numbers');
   if (!profile && !number) return null;
-  const { agent_id, ordinal, public_key, personality } = membersOf(profile?.value, where);
+  const { agent_id, ordinal, public_key, personality } = parseObject(profile?.value, where);
   const isSame =
     typeof public_key === 'string' &&
     agent_id === agentId(public_key) &&
     agent_id === profile?.key &&
     ordinal === number?.key &&
     canonical(number?.value) === canonical({ agent_id });
-  if (!isSame) throw new Refused(where, 'the records of the agent contradict each other');
+  if (!isSame) throw new CertificateError(where, 'the records of the agent contradict each other');
   return { id: agent_id as string, ordinal: ordinal as number, personality };
 }

@@ -1,7 +1,7 @@
 /** What a certificate proves and what has to be trusted for it, in plain sentences. */
-import { lowerAscii } from '../protocol/unicode/unicode.js';
+import { lowerAscii } from '../protocol/unicode.js';
 import type { Entry } from './chain.js';
-import { type CertificateClaim, type ChainDigests, Refused } from './format.js';
+import { type CertificateClaim, CertificateError, type ChainDigests } from './format.js';
 import type { CertifiedGenesis, CertifiedProposal } from './requests.js';
 import type { CountedVote } from './tally.js';
 
@@ -19,7 +19,7 @@ export interface SpanDigests extends ChainDigests {
   trusted_to: number | null;
 }
 
-/** @throws {Refused} when a trusted digest is another, or of an entry that is not here. */
+/** @throws {CertificateError} when a trusted digest is another, or of an entry that is not here. */
 export function trustedSpans(
   entries: readonly Entry[],
   trusted: readonly TrustedDigest[],
@@ -33,11 +33,17 @@ export function trustedSpans(
     const entry = entries.find((one) => one.seq === seq);
     if (!entry) {
       const runs = spans.map(({ first, last }) => (first === last ? first : `${first} to ${last}`));
-      throw new Refused('/spans', `entry ${seq} is not in it: it has entries ${runs.join(', ')}`);
+      throw new CertificateError(
+        '/spans',
+        `entry ${seq} is not in it: it has entries ${runs.join(', ')}`,
+      );
     }
     if (entry.digest !== lowerAscii(digest)) {
       const other = `the trusted one is ${digest}: it is of another log`;
-      throw new Refused(entry.where, `the digest after entry ${seq} is ${entry.digest}, ${other}`);
+      throw new CertificateError(
+        entry.where,
+        `the digest after entry ${seq} is ${entry.digest}, ${other}`,
+      );
     }
     const span = spans[entry.span]!;
     span.trusted_to = Math.max(span.trusted_to ?? 0, seq);

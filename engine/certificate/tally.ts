@@ -4,21 +4,21 @@
  */
 import { canonical } from '../protocol/canonical.js';
 import type { Entry } from './chain.js';
-import { Refused } from './format.js';
+import { CertificateError } from './format.js';
 import {
   type CertifiedGenesis,
-  registrationOf,
+  parseRegistration,
+  parseVote,
   type SignedRegistration,
   type SignedVote,
-  voteOf,
 } from './requests.js';
 import {
   type CertifiedAgents,
-  eventsAbout,
+  findBlockEvents,
+  findRecord,
+  formatValue,
   instant,
-  membersOf,
-  recordIn,
-  said,
+  parseObject,
 } from './results.js';
 
 /** Who may vote on the block: agent ordinals, ascending, and what each weighs. */
@@ -36,21 +36,21 @@ export interface CertifiedRegistration extends SignedRegistration {
 }
 
 /** The electorate of the block that was proposed in the entry `opened`, and where it is from. */
-export function electorateOf(
+export function recomputeElectorate(
   entries: readonly Entry[],
   opened: Entry,
   number: number,
   genesis: CertifiedGenesis,
 ) {
   const before = entries.filter(({ seq }) => seq <= opened.seq);
-  const entry = before.findLast((one) => recordIn(one, 'electorates'));
-  const record = entry && recordIn(entry, 'electorates')!;
+  const entry = before.findLast((one) => findRecord(one, 'electorates'));
+  const record = entry && findRecord(entry, 'electorates')!;
   // The newest one decides: proposals write one where it is another than the one before.
   if (record?.key !== number || entry!.request?.kind !== 'propose') {
-    throw new Refused('/spans', `no proposal in it writes electorate ${number}`);
+    throw new CertificateError('/spans', `no proposal in it writes electorate ${number}`);
   }
   const { where } = entry!;
-  const { weights, total } = weighed(membersOf(record.value, where), genesis, where);
+  const { weights, total } = weighed(parseObject(record.value, where), genesis, where);
   const registered = genesis.policy === 'veto' ? registrationsIn(before, weights) : [];
   const personalities = new Map(registered.map((one) => [one.ordinal, one.personality]));
   return { written: entry!, registered, electorate: { weights, total, personalities } };
@@ -62,22 +62,25 @@ function weighed(
   where: string,
 ) {
   if (!Array.isArray(agents) || !Array.isArray(list) || agents.length !== list.length) {
-    throw new Refused(where, 'the electorate has not as many weights as agents');
+    throw new CertificateError(where, 'the electorate has not as many weights as agents');
   }
   const weights = new Map<number, number>();
   let total = 0;
   for (const [index, agent] of agents.entries()) {
     if (!Number.isSafeInteger(agent) || agent <= (index === 0 ? -1 : agents[index - 1])) {
-      throw new Refused(where, 'the agents of the electorate are not ascending numbers');
+      throw new CertificateError(where, 'the agents of the electorate are not ascending numbers');
     }
     if (!isWeight(genesis, list[index])) {
-      throw new Refused(where, `by ${genesis.weights}, no elector weighs ${said(list[index])}`);
+      throw new CertificateError(
+        where,
+        `by ${genesis.weights}, no elector weighs ${formatValue(list[index])}`,
+      );
     }
     weights.set(agent, list[index]);
     total += list[index];
   }
   if (weights.size < genesis.min_validators) {
-    throw new Refused(where, `has ${weights.size} electors, fewer than min_validators`);
+    throw new CertificateError(where, `has ${weights.size} electors, fewer than min_validators`);
   }
   return { weights, total };
 }
@@ -99,13 +102,13 @@ function registrationsIn(
   return entries.flatMap((entry) => {
     if (entry.request?.kind !== 'register') return [];
     const { where } = entry;
-    const found = membersOf(recordIn(entry, 'agents')?.value, where);
+    const found = parseObject(findRecord(entry, 'agents')?.value, where);
     const ordinal = found.ordinal as number;
     if (!electors.has(ordinal)) return [];
-    const registration = registrationOf(entry);
+    const registration = parseRegistration(entry);
     if (canonical(found) !== canonical({ ...registration, ordinal })) {
       const text = `entry ${entry.seq} registers another agent than its record says`;
-      throw new Refused(where, text);
+      throw new CertificateError(where, text);
     }
     return [{ ...registration, entry, ordinal }];
   });
@@ -120,7 +123,7 @@ export interface CountedVote extends SignedVote {
 }
 
 /** All votes on the block that counted, in their order. */
-export function votesOf(
+export function collectVotes(
   entries: readonly Entry[],
   block: { hash: string; ordinal: number },
   { weights }: CertifiedElectorate,
@@ -128,29 +131,38 @@ export function votesOf(
 ): CountedVote[] {
   const keys = new Set<string>();
   const votes = entries.flatMap((entry) => {
-    const record = recordIn(entry, 'votes');
+    const record = findRecord(entry, 'votes');
     if (!Array.isArray(record?.key) || record.key[0] !== block.ordinal) return [];
     const { where } = entry;
-    const vote = voteOf(entry, block.hash);
+    const vote = parseVote(entry, block.hash);
     assertRecorded(entry, vote, record.value);
     const [, ordinal] = record.key as [number, number];
     // The record of a vote is written once for each agent; here, an agent is also one key.
     if (keys.has(vote.public_key)) {
-      throw new Refused(where, `agent ${vote.agent_id} votes twice: again in entry ${entry.seq}`);
+      throw new CertificateError(
+        where,
+        `agent ${vote.agent_id} votes twice: again in entry ${entry.seq}`,
+      );
     }
     keys.add(vote.public_key);
     const known = [agents.ids.get(ordinal), agents.ordinals.get(vote.agent_id)];
     if (![undefined, vote.agent_id].includes(known[0] as string | undefined)) {
-      throw new Refused(where, `agent ${ordinal} is ${known[0]}, and votes as ${vote.agent_id}`);
+      throw new CertificateError(
+        where,
+        `agent ${ordinal} is ${known[0]}, and votes as ${vote.agent_id}`,
+      );
     }
     const weight = weights.get(ordinal);
     if (weight === undefined || ![undefined, ordinal].includes(known[1] as number | undefined)) {
-      throw new Refused(where, `agent ${vote.agent_id} is not elector ${said(ordinal)}`);
+      throw new CertificateError(
+        where,
+        `agent ${vote.agent_id} is not elector ${formatValue(ordinal)}`,
+      );
     }
     const personality = agents.personalities.get(vote.agent_id) as string;
     return [{ ...vote, entry, ordinal, personality, weight }];
   });
-  assertAnnounced(eventsAbout(entries, 'block_validation', block.hash), votes, block.hash);
+  assertAnnounced(findBlockEvents(entries, 'block_validation', block.hash), votes, block.hash);
   return votes;
 }
 
@@ -159,12 +171,12 @@ function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found:
   const { decision, meme_references } = vote;
   const expected = { at: request!.at, decision, entry: seq, meme_references };
   if (canonical(found) === canonical(expected)) return;
-  throw new Refused(where, `entry ${seq} counts another vote than the one that it holds`);
+  throw new CertificateError(where, `entry ${seq} counts another vote than the one that it holds`);
 }
 
 /** Each vote has the one event that follows from it. */
 function assertAnnounced(
-  events: ReturnType<typeof eventsAbout<Entry>>,
+  events: ReturnType<typeof findBlockEvents<Entry>>,
   votes: readonly CountedVote[],
   block_hash: string,
 ): void {
@@ -175,10 +187,13 @@ function assertAnnounced(
     const validator = { id: agent_id, personality };
     const expected = { block_hash, decision, reason, timestamp, validator };
     if (vote?.entry === entry && canonical(data) === canonical(expected)) continue;
-    throw new Refused(entry.where, `entry ${entry.seq} tells of another vote than it holds`);
+    throw new CertificateError(
+      entry.where,
+      `entry ${entry.seq} tells of another vote than it holds`,
+    );
   }
   const missing = votes[events.length];
-  if (missing) throw new Refused(missing.entry.where, 'tells of no vote, and holds one');
+  if (missing) throw new CertificateError(missing.entry.where, 'tells of no vote, and holds one');
 }
 
 /** The tally when the block was decided. */
@@ -192,7 +207,7 @@ export interface CertifiedTally {
 }
 
 /** Counts vote by vote: none may come after the one that decides. */
-export function tallyOf(
+export function computeTally(
   genesis: CertifiedGenesis,
   electorate: CertifiedElectorate,
   votes: readonly CountedVote[],
@@ -202,7 +217,10 @@ export function tallyOf(
   const groups = genesis.policy === 'veto' ? groupsOf(electorate, votes) : null;
   for (const { decision, weight, personality, entry } of votes) {
     if (tally.status !== null) {
-      throw new Refused(entry.where, `entry ${entry.seq} counts a vote on a block already decided`);
+      throw new CertificateError(
+        entry.where,
+        `entry ${entry.seq} counts a vote on a block already decided`,
+      );
     }
     tally[decision] += weight;
     tally.voted += 1;
@@ -225,7 +243,7 @@ function groupsOf({ weights, personalities }: CertifiedElectorate, votes: readon
     const personality = voted.get(ordinal) ?? personalities.get(ordinal);
     if (personality === undefined) {
       const message = `no entry in it registers elector ${ordinal}, whose personality counts`;
-      throw new Refused('/spans', message);
+      throw new CertificateError('/spans', message);
     }
     const group = groups.get(personality) ?? { size: 0, rejecting: 0 };
     groups.set(personality, { ...group, size: group.size + 1 });

@@ -3,16 +3,37 @@
  * clock, draws no chance and does no I/O but through its reader. A thrown error is a bug, after
  * which this engine must not be used again; whatever a caller can do wrong is an outcome.
  */
-import { type Command, type Event, type Genesis, Head } from '../protocol/schema/index.js';
-import type { Change } from './changes.js';
-import { closeBlock, metricsOf, reportMetrics } from './close.js';
-import { check, effect } from './commands/index.js';
-import type { Outcome } from './outcome.js';
-import type { Reader } from './reader.js';
-import { restoreState } from './restore.js';
-import { headOf, METRICS, newState, type State } from './state.js';
-import type { Turned } from './tables/agents.js';
-import type { Finalized } from './tables/throughput.js';
+
+import { limits } from '../protocol/limits.js';
+import type { Command, CommandKind, CommandOf } from '../protocol/schema/command.js';
+import type { Event } from '../protocol/schema/event.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
+import { Head, type RecordKey } from '../protocol/schema/record.js';
+import type { DormancyChange } from './agents.js';
+import type { Change, Reader } from './changes.js';
+import { register, status } from './commands/agents.js';
+import { allianceLeave, alliancePropose, allianceRespond } from './commands/alliances.js';
+import {
+  closeBlock,
+  computeMetrics,
+  deadlineId,
+  propose,
+  reportMetrics,
+  vote,
+} from './commands/blocks.js';
+import { discuss, meme } from './commands/social.js';
+import { findElector } from './electorates.js';
+import {
+  type CommandRule,
+  getHead,
+  METRICS,
+  newState,
+  type Outcome,
+  type Precheck,
+  refusedOutcome,
+  type State,
+} from './state.js';
+import type { FinalizedCount } from './throughput.js';
 
 /** An entry as the engine takes it. A tick has no command. */
 export interface Input {
@@ -32,7 +53,7 @@ export interface Step {
    *
    * @internal
    */
-  turned: readonly Turned[];
+  turned: readonly DormancyChange[];
 }
 
 /** Where the engine stands: the last applied entry and event. */
@@ -42,9 +63,9 @@ export interface Position {
   event_seq: number;
 }
 
-export type Summary = Omit<ReturnType<typeof metricsOf>, 'tps'> & {
+export type Summary = Omit<ReturnType<typeof computeMetrics>, 'tps'> & {
   head_hash: string;
-  recent: readonly Finalized[];
+  recent: readonly FinalizedCount[];
 };
 
 const headFields = Object.keys(Head.properties) as (keyof Head)[];
@@ -58,14 +79,14 @@ export class Engine {
   private constructor(state: State, last: Position) {
     this.#state = state;
     this.#last = last;
-    this.#savedHead = headOf(state);
+    this.#savedHead = getHead(state);
   }
 
   /** A new network; the step is that of entry 0, genesis. */
   static create(genesis: Genesis, at: number, reader: Reader): { engine: Engine; step: Step } {
     const state = newState(genesis, reader);
     const engine = new Engine(state, { seq: 0, at, event_seq: 0 });
-    state.changes.put('network', 'head', headOf(state));
+    state.changes.put('network', 'head', getHead(state));
     return {
       engine,
       step: { outcome: null, events: [], changes: state.changes.take(), turned: [] },
@@ -112,7 +133,7 @@ export class Engine {
     return this.#state.deadlines.next()?.deadline ?? null;
   }
 
-  knows(publicKey: string): boolean {
+  hasKey(publicKey: string): boolean {
     return this.#state.agents.byKey(publicKey) !== undefined;
   }
 
@@ -128,7 +149,7 @@ export class Engine {
   }
 
   summary(): Summary {
-    const { tps: _, ...figures } = metricsOf(this.#state, this.#last.at);
+    const { tps: _, ...figures } = computeMetrics(this.#state, this.#last.at);
     const { headHash, throughput } = this.#state;
     return { ...figures, head_hash: headHash, recent: throughput.recent };
   }
@@ -205,11 +226,95 @@ export class Engine {
     const { agents, standings, changes } = this.#state;
     agents.save(changes);
     standings.save(changes);
-    const head = headOf(this.#state);
+    const head = getHead(this.#state);
     if (headFields.some((field) => head[field] !== this.#savedHead[field])) {
       changes.put('network', 'head', head);
       this.#savedHead = head;
     }
     return changes.take();
   }
+}
+
+// A rule's plan is its own business: it goes from its check to its effect, unseen.
+const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {
+  register: register as CommandRule<CommandOf<'register'>, unknown>,
+  status: status as CommandRule<CommandOf<'status'>, unknown>,
+  vote: vote as CommandRule<CommandOf<'vote'>, unknown>,
+  propose: propose as CommandRule<CommandOf<'propose'>, unknown>,
+  meme: meme as CommandRule<CommandOf<'meme'>, unknown>,
+  discuss: discuss as CommandRule<CommandOf<'discuss'>, unknown>,
+  alliance_propose: alliancePropose as CommandRule<CommandOf<'alliance_propose'>, unknown>,
+  alliance_respond: allianceRespond as CommandRule<CommandOf<'alliance_respond'>, unknown>,
+  alliance_leave: allianceLeave as CommandRule<CommandOf<'alliance_leave'>, unknown>,
+};
+
+const ruleOf = (command: Command) => rules[command.kind] as CommandRule<Command, unknown>;
+
+/** What would become of the command now. Changes nothing. */
+function check(state: State, command: Command): Precheck<unknown> {
+  if (command.kind !== 'register' && !state.agents.byKey(command.public_key)) {
+    return refusedOutcome('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+  }
+  return ruleOf(command).check(state, command);
+}
+
+function effect(state: State, command: Command, plan: unknown): Outcome {
+  return ruleOf(command).effect(state, command, plan);
+}
+
+function restoreState(genesis: Genesis, reader: Reader, at: number): State {
+  const head = reader.read('network', 'head');
+  if (!head) throw new Error('the store has no head record');
+  const state = newState(genesis, reader, head);
+  state.now = at;
+  restoreAgents(state);
+  state.electorates.restore(head.electorates);
+  for (const { key } of reader.range('open')) {
+    const [what, id] = key as readonly [string, string];
+    if (what === 'alliance') state.alliances.restore(reader.read('alliances', id)!);
+    else restoreBlock(state, id);
+  }
+  restoreThroughput(state, at);
+  if (head.metrics_at !== 0) state.deadlines.set(METRICS, head.metrics_at);
+  return state;
+}
+
+function restoreAgents(state: State): void {
+  // Records ascend by id; ordinals put each agent in its place.
+  for (const { key, value: profile } of state.reader.range('agents')) {
+    state.agents.restore(profile, state.reader.read('agent_states', key)!);
+  }
+  for (const { key, value } of state.reader.range('standings')) {
+    state.standings.add(key as number, value);
+  }
+}
+
+/** An open block counts its stored votes again: they, not a tally, are the truth. */
+function restoreBlock(state: State, hash: string): void {
+  const { context } = state.reader.read('blocks', hash)!;
+  const proposal = state.reader.proposal(context.entry);
+  const electorate = state.electorates.get(context.electorate);
+  const { ordinal } = context;
+  const votes = [...state.reader.range('votes', { from: [ordinal], to: [ordinal + 1] })].map(
+    ({ key, value }) => ({ ...value, position: findElector(electorate, voterOf(key)) }),
+  );
+  const block = state.blocks.restore(context, proposal, electorate);
+  for (const { position, decision, meme_references } of votes) {
+    block.ballots.cast(position, decision, meme_references);
+  }
+  state.deadlines.set(deadlineId(hash), context.deadline);
+}
+
+const voterOf = (key: RecordKey) => (key as readonly [number, number])[1];
+
+function restoreThroughput(state: State, at: number): void {
+  const recent: { at: number; count: number }[] = [];
+  const heights = state.reader.range('heights', { reverse: true });
+  for (const { value } of heights) {
+    const { context } = state.reader.read('blocks', value.block_hash)!;
+    // What leaves the window just now still has its last report to come.
+    if (context.closed_at < at - limits.throughputWindowMs) break;
+    recent.push({ at: context.closed_at, count: context.transactions });
+  }
+  for (const { at: closedAt, count } of recent.reverse()) state.throughput.add(closedAt, count);
 }

@@ -1,5 +1,5 @@
 /** Policies as data: when a tally decides a block. Integers only; weights sum to below 2^27. */
-import type { Genesis } from '../protocol/schema/index.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
 
 export type QuorumRule = Pick<Genesis, 'policy' | 'participation_bps'>;
 

@@ -1,16 +1,21 @@
-/** All that one engine holds, and the parts of it. Commands change it; nothing outside does. */
-import type { Genesis, Head, ProposeCommand } from '../protocol/schema/index.js';
-import { GENESIS_HASH } from '../protocol/schema/index.js';
-import { Changes } from './changes.js';
-import { Outbox } from './outbox.js';
-import type { Reader } from './reader.js';
-import { Agents } from './tables/agents.js';
-import { Alliances } from './tables/alliances.js';
-import { Blocks } from './tables/blocks.js';
-import { Deadlines } from './tables/deadlines.js';
-import { Electorates } from './tables/electorates.js';
-import { Standings } from './tables/standings.js';
-import { Throughput } from './tables/throughput.js';
+/**
+ * The whole state of one engine, and the outcomes that commands return. Only commands change the
+ * state.
+ */
+
+import type { Command, ProposeCommand } from '../protocol/schema/command.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
+import { type BlockStatus, GENESIS_HASH } from '../protocol/schema/primitives.js';
+import { type Reason, type Refusal, refuse } from '../protocol/schema/reason.js';
+import type { BlockContext, Head } from '../protocol/schema/record.js';
+import type { Answer } from '../protocol/schema/view.js';
+import { type Agent, Agents, Deadlines, Standings } from './agents.js';
+import { Alliances } from './alliances.js';
+import { Blocks, blockContext } from './blocks.js';
+import { Changes, Outbox, type Reader } from './changes.js';
+import { Electorates } from './electorates.js';
+import type { Tally } from './quorum.js';
+import { Throughput } from './throughput.js';
 
 export interface State {
   readonly genesis: Genesis;
@@ -72,7 +77,7 @@ export function newState(genesis: Genesis, reader: Reader, head?: Head): State {
   };
 }
 
-export function headOf(state: State): Head {
+export function getHead(state: State): Head {
   return {
     height: state.height,
     head_hash: state.headHash,
@@ -83,4 +88,91 @@ export function headOf(state: State): Head {
     failed: state.failed,
     failed_blocks: state.failedBlocks,
   };
+}
+
+/**
+ * What became of a command; each has exactly one.
+ *
+ * - `accepted`: done, logged; `data` is the answer.
+ * - `duplicate`: it had been done before; `data` is the present record, and nothing changed.
+ * - `refused`: nothing changed, nothing is logged.
+ * - `equivocation`: a second, different vote: refused to the caller, yet logged, because the signed
+ * evidence counts.
+ */
+export type Outcome =
+  | { result: 'accepted'; data: Answer }
+  | { result: 'duplicate'; data: Answer }
+  | { result: 'refused'; refusal: Refusal }
+  /** Refused to the caller, yet logged: the signed evidence counts. */
+  | { result: 'equivocation'; refusal: Refusal };
+
+/** Either what the effect needs, or an outcome that changes nothing. */
+export type Precheck<P> = { plan: P } | { outcome: Outcome };
+
+export interface CommandRule<C extends Command, P> {
+  check(state: State, command: C): Precheck<P>;
+  effect(state: State, command: C, plan: P): Outcome;
+}
+
+export function refusedOutcome(
+  reason: Reason,
+  message: string,
+  more: { pointer?: string; details?: Record<string, unknown> } = {},
+): { outcome: Outcome } {
+  return { outcome: { result: 'refused', refusal: refuse(reason, message, more) } };
+}
+
+/** A repeat gets the current record. */
+export function repeatedOutcome(data: Answer): { outcome: Outcome } {
+  return { outcome: { result: 'duplicate', data: { ...data, duplicate: true } } };
+}
+
+export function acceptedOutcome(data: Answer): Outcome {
+  return { result: 'accepted', data };
+}
+
+export function refuseInactive(agent: Agent): ReturnType<typeof refusedOutcome> | null {
+  const { status } = agent;
+  if (status === 'active') return null;
+  return refusedOutcome(
+    'NOT_ACTIVE',
+    `agent ${agent.id} is ${status}; set its status to active first`,
+  );
+}
+
+/** Refuses the first reference to a meme that does not exist. */
+export function refuseUnknownMeme(state: State, references: readonly string[]) {
+  const index = references.findIndex((meme) => !state.reader.read('memes', meme));
+  if (index < 0) return null;
+  return refusedOutcome('UNKNOWN_MEME', `no meme has the id ${references[index]}`, {
+    pointer: '/meme_references',
+    details: { meme_id: references[index] },
+  });
+}
+
+export interface BlockState {
+  status: BlockStatus;
+  context: BlockContext;
+  /** Of all votes so far; that of the context is the last one. */
+  tally: Readonly<Tally>;
+}
+
+/** A block as it stands, open or closed long ago. */
+export function getBlock(state: State, hash: string): BlockState | undefined {
+  const open = state.blocks.get(hash);
+  if (open) return { status: 'voting', context: blockContext(open), tally: open.ballots.tally };
+  const closed = state.reader.read('blocks', hash);
+  return closed && { status: closed.state, context: closed.context, tally: closed.context };
+}
+
+export function refuseUnknownBlock(hash: string): Precheck<never> {
+  return refusedOutcome('UNKNOWN_BLOCK', `no block has the hash ${hash}`, {
+    pointer: '/block_hash',
+  });
+}
+
+export function refuseVotingClosed({ status, context }: BlockState): Precheck<never> {
+  return refusedOutcome('VOTING_CLOSED', `block ${context.block_hash} is ${status}`, {
+    details: { block_status: status, height: context.height },
+  });
 }

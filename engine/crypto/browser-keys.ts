@@ -3,7 +3,7 @@
  * It must never import what needs Node. The rule of verifying is that of every other verifier.
  */
 import { etc, getPublicKey, sign } from './noble.js';
-import { verifyReference } from './verifiers/reference.js';
+import { verifyReference } from './reference.js';
 
 /** An agent's key. Whoever has `privateKey` is the agent: never log it. */
 export interface AgentKeys {

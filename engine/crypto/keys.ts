@@ -1,8 +1,9 @@
 /** Key pairs and signing. Seeds come from the caller or the system's generator; none is kept. */
 import { randomBytes } from 'node:crypto';
-import { publicKeyBytes, signatureBytes } from './job.js';
+import type { Signatory } from '../protocol/compose.js';
+import { sodium } from './inline.js';
 import { etc, getPublicKey, sign as nobleSign } from './noble.js';
-import { sodium } from './verifiers/libsodium.js';
+import { publicKeyBytes, signatureBytes } from './verifier.js';
 
 const seedBytes = 32;
 
@@ -47,4 +48,12 @@ export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   const signature = new Uint8Array(signatureBytes);
   sodium.crypto_sign_detached(signature, message, keyPair.secretKey);
   return signature;
+}
+
+/** A signer for the functions that compose requests, out of a key pair of this process. */
+export function signatory(keys: KeyPair): Signatory {
+  return {
+    publicKey: keys.publicKeyHex,
+    sign: (input) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
+  };
 }

@@ -2,15 +2,20 @@
  * The records of a network as they were at an entry of its log. Some tables are kept whole; what is
  * written once is read out of the folder as it is now, up to that entry; changes since lie over it.
  */
-import { type Head, type RecordOf, type Table, tables } from '../protocol/schema/index.js';
+import {
+  type Head,
+  type RecordKey,
+  type RecordOf,
+  type Table,
+  tables,
+} from '../protocol/schema/record.js';
 import {
   compareKeys,
   keyId,
   type RangeOptions,
   type RecordChange,
-  type RecordKey,
   type Store,
-} from '../store/index.js';
+} from '../store/store.js';
 
 /** Tables of which every record may change, or go, at any time. */
 const whole = ['network', 'agent_states', 'standings', 'open', 'state'] as const;

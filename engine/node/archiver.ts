@@ -10,7 +10,7 @@ import {
   type Store,
   type StoreArchive,
   StoreError,
-} from '../store/index.js';
+} from '../store/store.js';
 
 /** How a network moves its past into compressed segments while it serves: see docs/archives.md. */
 export interface ArchiveOptions {
@@ -29,7 +29,7 @@ const RETRY_MS = 60_000;
  * The first entry that has to stay: an opening reads the proposals of blocks in voting, and the
  * last entry says when the log ended.
  */
-export function firstKept(store: Store): number {
+export function findFirstKept(store: Store): number {
   let first = store.meta()?.seq ?? 0;
   for (const { key } of store.range('open', keysUnder('block'))) {
     const record = store.get('blocks', (key as readonly [string, string])[1]);
@@ -127,7 +127,7 @@ class Archiver {
     if (await this.#archive.trim()) return true;
     const due = this.#due(this.#store.meta()?.seq ?? 0);
     if (due === null || !this.#store.hasRoom()) return false;
-    const before = Math.min(due, firstKept(this.#store));
+    const before = Math.min(due, findFirstKept(this.#store));
     if (before - this.#archive.end.entry - 1 < this.#atLeast) return false;
     const moved = await this.#archive.move(before);
     if (moved === null) return false;

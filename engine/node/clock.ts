@@ -1,5 +1,3 @@
-/** Where engine time comes from: the host's clock live, a given one in simulation. */
-
 /** Where engine time comes from: milliseconds since 1970 that never descend. */
 export interface Clock {
   /** Milliseconds since 1970; never descends. */

@@ -2,19 +2,17 @@
  * Group commit without timers: whatever was applied during one commit is the next batch. Callers
  * and events are published after a batch is durable, never before.
  */
-import type { Outcome } from '../core/index.js';
-import { limits } from '../protocol/limits.js';
-import { countSize } from '../protocol/sizes.js';
-import { crashPoint } from '../store/crash.js';
+import { type Outcome, refusedOutcome } from '../core/state.js';
+import { countSize, limits } from '../protocol/limits.js';
+import { commitWhenRoom } from '../store/environment.js';
+import { crashPoint } from '../store/process-end.js';
 import type { Batch, Store, StoreMeta } from '../store/store.js';
-import { commitWhenRoom } from '../store/when-room.js';
 import type { PublishedEvent } from './encode.js';
-import { type Indexed, IndexWriter } from './entry-index/writer.js';
-import { no } from './network-options.js';
+import { type IndexItem, IndexWriter } from './entry-index.js';
 
 type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
   events: PublishedEvent[];
-  indexed: Indexed[];
+  indexed: IndexItem[];
 };
 
 /** What the queue asks of its owner. */
@@ -93,10 +91,13 @@ export class CommitQueue<V> {
 
   /** Why nothing more can be added, or null. */
   unable(): Outcome | null {
-    if (!this.#hasRoom()) return no('DISK_FULL', 'too little free space to write; make room');
+    if (!this.#hasRoom())
+      return refusedOutcome('DISK_FULL', 'too little free space to write; make room').outcome;
     const { backlog } = this;
     const full = backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
-    return full ? no('QUEUE_FULL', `${backlog} entries wait for the disk`) : null;
+    return full
+      ? refusedOutcome('QUEUE_FULL', `${backlog} entries wait for the disk`).outcome
+      : null;
   }
 
   /** Whether the disk has room for more than what waits. A disk that does not say has failed. */

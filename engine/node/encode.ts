@@ -1,7 +1,8 @@
 /** Steps as bytes: canonical JSON of events and records, made once for digest, disk and readers. */
-import type { Step } from '../core/index.js';
+import type { Step } from '../core/engine.js';
 import { canonical } from '../protocol/canonical.js';
-import type { BlockStatus, Event, EventType } from '../protocol/schema/index.js';
+import type { Event, EventType } from '../protocol/schema/event.js';
+import type { BlockStatus } from '../protocol/schema/primitives.js';
 import type { RecordChange } from '../store/store.js';
 
 /** An event with its text: encoded once for all subscribers. */

@@ -1,8 +1,8 @@
 /** Reads of the committed log itself, and of the index from its entries to their events. */
 import { decodeEntry, splitStored } from '../protocol/log.js';
-import type { DerivedFrom, Store, StoreMeta } from '../store/index.js';
-import { indexedFrom, rowOf, rowsOf } from './entry-index/reader.js';
-import type { IndexRow } from './entry-index/row.js';
+import type { DerivedFrom } from '../store/derived-folder.js';
+import type { Store, StoreMeta } from '../store/store.js';
+import { findIndexRow, findIndexStart, type IndexRow, readIndexRows } from './entry-index.js';
 
 /** What stands in the log of an entry beside its request: its time, and both digests after it. */
 export interface EntryEnd {
@@ -74,7 +74,7 @@ export class LogReads {
    * @internal
    */
   indexedFrom(): number {
-    return indexedFrom(this.#store, { seq: this.#end() });
+    return findIndexStart(this.#store, { seq: this.#end() });
   }
 
   /**
@@ -83,7 +83,7 @@ export class LogReads {
    * @internal
    */
   rowOf(seq: number): IndexRow | undefined {
-    return rowOf(this.#store, seq);
+    return findIndexRow(this.#store, seq);
   }
 
   /**
@@ -92,6 +92,6 @@ export class LogReads {
    * @internal
    */
   rows(from: number, to: number): Iterable<IndexRow> {
-    return rowsOf(this.#store, from, to);
+    return readIndexRows(this.#store, from, to);
   }
 }

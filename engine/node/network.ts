@@ -3,32 +3,30 @@
  * publishes events, never before they are durable. An error in between ends the process, and
  * restart is the recovery, because the state on disk always equals the end of the log.
  */
-import { type Admitted, admit, copyOf } from '../admit/index.js';
-import { isVerified, type Verified } from '../admit/verify.js';
-import type { Engine, Outcome, Step } from '../core/index.js';
-import { createOffVerifier, type Verifier } from '../crypto/index.js';
+import { type Admitted, admit, copyRequest } from '../admit/admit.js';
+import { isVerified, Verification, type Verified } from '../admit/verify.js';
+import type { Engine, Step } from '../core/engine.js';
+import { type Outcome, refusedOutcome } from '../core/state.js';
+import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
 import { Digests } from '../protocol/log.js';
-import {
-  type Entry,
-  type Event,
-  entryOf,
-  type Genesis,
-  type Refusal,
-  refuse,
-  type SignedRequest,
-} from '../protocol/schema/index.js';
+import { createEntry, type Entry, type SignedRequest } from '../protocol/schema/entry.js';
+import type { Event } from '../protocol/schema/event.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
+import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
-import type { Batch, OrderMark, Store, StoreMeta } from '../store/index.js';
+import type { Batch, OrderMark, Store, StoreMeta } from '../store/store.js';
 import { type Clock, systemClock, Timekeeper } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import { encodeStep, type PublishedEvent } from './encode.js';
-import { indexed } from './entry-index/writer.js';
-import { Followers } from './followers.js';
-import { type Applied, endProcess, type NetworkOptions, no } from './network-options.js';
-import { type OpenedStore, openStore } from './open-store.js';
-import type { Overlay } from './overlay.js';
-import { Verification } from './verification.js';
-import { type CommittedView, Views } from './views.js';
+import { toIndexItem } from './entry-index.js';
+import {
+  type Applied,
+  endProcess,
+  type NetworkOptions,
+  type OpenedStore,
+  openStore,
+} from './open-store.js';
+import { type CommittedView, type Overlay, Views } from './views.js';
 
 /**
  * A network in this process: requests are verified, applied in order, committed in groups, and then
@@ -118,7 +116,7 @@ export class Network {
    * afterwards.
    */
   async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
-    const admitted = admit(copyOf(request), this.genesis.network_id);
+    const admitted = admit(copyRequest(request), this.genesis.network_id);
     return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
   }
 
@@ -129,7 +127,7 @@ export class Network {
   }
 
   /** Whether an agent has this key (hex, lower case). */
-  knows = (publicKey: string): boolean => this.#engine.knows(publicKey);
+  knows = (publicKey: string): boolean => this.#engine.hasKey(publicKey);
 
   /**
    * The outcome of a request that would change nothing, or null: a cheap look ahead, before anybody
@@ -169,7 +167,7 @@ export class Network {
     const { outcome } = step;
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
       const file = request.kind === 'meme' ? request.file : undefined;
-      this.#append(entryOf(seq, at, request), step, file);
+      this.#append(createEntry(seq, at, request), step, file);
     }
     this.time.setAlarm();
     const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];
@@ -255,9 +253,11 @@ export class Network {
 
   /** Why nothing can be done now, or null. */
   unable(): Outcome | null {
-    if (this.#state === 'failed') return no('STOPPING', 'the network failed; open it again');
-    if (this.#state !== 'open') return no('STOPPING', 'the network is closing');
-    if (this.time.held) return no('PAUSED', 'the network is held; try again when it goes on');
+    if (this.#state === 'failed')
+      return refusedOutcome('STOPPING', 'the network failed; open it again').outcome;
+    if (this.#state !== 'open') return refusedOutcome('STOPPING', 'the network is closing').outcome;
+    if (this.time.held)
+      return refusedOutcome('PAUSED', 'the network is held; try again when it goes on').outcome;
     return this.#queue.unable();
   }
 
@@ -269,7 +269,7 @@ export class Network {
       if (due === null || due >= at) return events;
       const tick = { seq: this.#engine.position.seq + 1, at: due + 1 };
       const step = this.#guard(() => this.#engine.apply({ ...tick, command: null }));
-      this.#append(entryOf(tick.seq, tick.at), step);
+      this.#append(createEntry(tick.seq, tick.at), step);
       events.push(...step.events);
     }
   }
@@ -284,7 +284,7 @@ export class Network {
     const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
     this.#overlay.add(entry.seq, step.changes);
     const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
-    this.#queue.add({ entries, events, changes, blobs, indexed: [indexed(entry, step)] });
+    this.#queue.add({ entries, events, changes, blobs, indexed: [toIndexItem(entry, step)] });
   }
 
   #meta(): StoreMeta {
@@ -329,5 +329,54 @@ export class Network {
 }
 
 function unverified(): Outcome {
-  return no('MALFORMED', 'the request was not verified: pass on what verify gives');
+  return refusedOutcome('MALFORMED', 'the request was not verified: pass on what verify gives')
+    .outcome;
 }
+
+type Listener = (events: readonly PublishedEvent[]) => void;
+
+export class Followers {
+  readonly #waiting = new Set<() => void>();
+  readonly #listeners = new Set<Listener>();
+  #ended = false;
+
+  /** Calls back at each commit, in order, after it is durable. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Hands on events that were committed. */
+  publish(events: readonly PublishedEvent[]): void {
+    for (const listener of this.#listeners) listener(events);
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const resume of waiting) resume();
+  }
+
+  /** The store is about to close: who follows goes on where it was after the next opening. */
+  end(): void {
+    this.#ended = true;
+    this.publish([]);
+  }
+
+  /** Committed events after `since`, read as fast as they are taken. */
+  async *follow(read: Views, since: number): AsyncGenerator<Event, void> {
+    let next = Math.max(0, since) + 1;
+    while (!this.#ended) {
+      const head = read.position.event_seq;
+      if (head < next) {
+        // Nothing awaits between this check and the wait: no commit can slip through.
+        await new Promise<void>((resolve) => this.#waiting.add(resolve));
+        continue;
+      }
+      // Read in whole pages: the store may close while a slow consumer holds one.
+      const last = Math.min(head, next + PAGE - 1);
+      const page = [...read.events(next, last)];
+      next = last + 1;
+      yield* page;
+    }
+  }
+}
+
+const PAGE = 256;

@@ -1,40 +1,36 @@
 /** Opens the store of a network and an engine over it: new from genesis, or where it was left. */
 import { randomUUID } from 'node:crypto';
-import { genesisIn } from '../admit/genesis.js';
-import { admitNow } from '../admit/index.js';
-import { Engine, emptyReader } from '../core/index.js';
+import { admitNow } from '../admit/admit.js';
+import { parseGenesis } from '../admit/genesis.js';
+import { emptyReader } from '../core/changes.js';
+import { Engine } from '../core/engine.js';
+import type { Outcome } from '../core/state.js';
+import type { Verifier } from '../crypto/verifier.js';
 import { Digests, decodeEntry, splitStored } from '../protocol/log.js';
-import {
-  type CommandKind,
-  type Entry,
-  type Genesis,
-  genesisDefaults,
-  genesisProblem,
-  type ProposeCommand,
-  SCHEMA_VERSION,
-  tables,
-} from '../protocol/schema/index.js';
+import type { CommandKind, ProposeCommand } from '../protocol/schema/command.js';
+import type { Entry } from '../protocol/schema/entry.js';
+import type { Event } from '../protocol/schema/event.js';
+import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
+import { SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
+import { genesisProblem } from '../protocol/schema/validate.js';
 import { jcs } from '../protocol/signing.js';
-import {
-  createMemoryStore,
-  openLmdbStore,
-  type Store,
-  StoreError,
-  type StoreMeta,
-  writtenBehind,
-} from '../store/index.js';
+import { openLmdbStore } from '../store/lmdb.js';
+import { createMemoryStore } from '../store/memory.js';
+import { exitProcess } from '../store/process-end.js';
+import { type Store, StoreError, type StoreMeta } from '../store/store.js';
+import { createWriteBehind } from '../store/write-behind.js';
 import { type ArchiveOptions, archiving } from './archiver.js';
 import type { Clock } from './clock.js';
 import { encodeStep } from './encode.js';
-import { IndexWriter, indexed } from './entry-index/writer.js';
-import { Overlay } from './overlay.js';
+import { IndexWriter, toIndexItem } from './entry-index.js';
+import { Overlay } from './views.js';
 
 /**
  * The parameters of a network: its name, and whatever shall differ from {@link genesisDefaults}.
  */
 export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
-export interface OpenStoreOptions extends ArchiveOptions {
+interface OpenStoreOptions extends ArchiveOptions {
   path?: string;
   memory?: boolean | 'state';
   genesis: GenesisOptions;
@@ -58,8 +54,8 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
     const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
     const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
     // What others order they have on their disks; but that it began is on this one.
-    const store = options.order ? writtenBehind(kept) : kept;
-    const overlay = new Overlay(store, (entry) => proposalAt(store, genesis, entry));
+    const store = options.order ? createWriteBehind(kept) : kept;
+    const overlay = new Overlay(store, (entry) => readProposal(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
   } catch (error) {
     await kept.close();
@@ -89,7 +85,7 @@ export function completeGenesis(options: GenesisOptions): Genesis {
 
 /** The stored parameters; asking for others than those at genesis is a mistake to be told. */
 function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOptions): Genesis {
-  const genesis = genesisOf(store);
+  const genesis = readGenesis(store);
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
     if (value !== undefined && genesis[name] !== value) {
       const begun = `${path} was begun with ${name} ${genesis[name]}, not ${value}`;
@@ -110,10 +106,10 @@ function assertOrder({ order }: StoreMeta, { order: wanted, path }: OpenStoreOpt
 }
 
 /** The parameters in entry 0. */
-export function genesisOf(store: Store): Genesis {
+export function readGenesis(store: Store): Genesis {
   const stored = store.entry(0);
   if (!stored) throw new StoreError('CORRUPT', 'the log has no entry 0 (genesis)');
-  return genesisIn(decodeEntry(splitStored(stored).bytes));
+  return parseGenesis(decodeEntry(splitStored(stored).bytes));
 }
 
 /** Makes entry 0 durable before anything else can happen. */
@@ -149,13 +145,13 @@ async function begin(
     ...(order ? { order: { log: order.log, version: 0, revision: 0, time: at } } : {}),
   };
   const entries = [{ seq: 0, bytes }];
-  const index = new IndexWriter(store, null).rows([indexed(entry, step)]);
+  const index = new IndexWriter(store, null).rows([toIndexItem(entry, step)]);
   await store.commit({ entries, events: [], changes, blobs: [], index, meta });
   return meta;
 }
 
 /** The command of a logged proposal, as it was admitted. */
-export function proposalAt(store: Store, genesis: Genesis, seq: number): ProposeCommand {
+export function readProposal(store: Store, genesis: Genesis, seq: number): ProposeCommand {
   const stored = store.entry(seq);
   if (!stored) throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
   const entry = decodeEntry(splitStored(stored).bytes);
@@ -164,4 +160,61 @@ export function proposalAt(store: Store, genesis: Genesis, seq: number): Propose
     throw new StoreError('CORRUPT', `entry ${seq} is not the proposal that its block refers to`);
   }
   return admitted.command;
+}
+
+/**
+ * What a network is opened with: where it is kept, its parameters, who checks signatures.
+ *
+ * @example
+ * ```ts
+ * import { createVerifier, Network, type NetworkOptions } from 'folkmoot';
+ *
+ * const verifier = createVerifier('inline');
+ * const genesis = { network_id: 'demo', policy: 'majority' } as const;
+ * const options: NetworkOptions = { path: 'kept', genesis, verifier };
+ * const first = await Network.open(options);
+ * await first.close();
+ * const again = await Network.open(options); // goes on where it was left
+ * console.log(again.read.position.seq, again.genesis.voting_period_ms); // 0 30000
+ * await again.close();
+ * await verifier.close();
+ * ```
+ */
+export interface NetworkOptions extends ArchiveOptions {
+  /**
+   * A folder, made if it is missing; or `memory: true`, which dies with the process. With
+   * `memory: 'state'` entries and events go into the digests and are not held either.
+   */
+  path?: string;
+  memory?: boolean | 'state';
+  /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
+  genesis: GenesisOptions;
+  verifier: Verifier;
+  /** Default: the system's clock. */
+  clock?: Clock;
+  /** Free space below which writes are refused, bytes. */
+  freeSpaceBytes?: number;
+  /**
+   * The order that its requests come by, where others fix it: who drew `log`, drew the epoch of all
+   * networks that come by it. Such a folder is opened in no other way.
+   *
+   * @internal
+   */
+  order?: { log: string; epoch: string };
+  /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
+  onFatal?: (error: Error) => void;
+}
+
+/** What `apply` gives at once: applied in memory, durable later. */
+export interface Applied {
+  outcome: Outcome;
+  /** What it and the deadlines before it caused. Not to be published before `durable`. */
+  events: readonly Event[];
+  durable: Promise<void>;
+}
+
+/** The default of `onFatal`: restart is the recovery. */
+export function endProcess(error: Error): void {
+  process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);
+  exitProcess(13);
 }

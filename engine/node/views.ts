@@ -1,25 +1,30 @@
 /** Reads of what is committed: from the store and the committed view, never from the engine. */
-import { allianceData, neededToFinalize, type Summary, tpsAt } from '../core/index.js';
+import { allianceData } from '../core/alliances.js';
+import type { Change, Reader } from '../core/changes.js';
+import type { Summary } from '../core/engine.js';
+import { neededToFinalize } from '../core/quorum.js';
+import { computeTps } from '../core/throughput.js';
 import { decodeEntry, splitStored } from '../protocol/log.js';
+import { blockOf } from '../protocol/schema/block.js';
+import type { ProposeCommand } from '../protocol/schema/command.js';
+import type { Event, EventData, EventType } from '../protocol/schema/event.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
+import { type BlockStatus, formatInstant } from '../protocol/schema/primitives.js';
 import {
-  type AgentList,
   type AgentProfile,
-  type AgentView,
-  type BlockStatus,
-  type BlockView,
-  type Event,
-  type EventData,
-  type EventType,
-  formatInstant,
-  type Genesis,
-  type NetworkState,
   type RecordKey,
   type RecordOf,
-  type ReputationView,
   standingOf,
   type Table,
-} from '../protocol/schema/index.js';
-import type { Batch, RangeOptions, Store, StoreMeta } from '../store/index.js';
+} from '../protocol/schema/record.js';
+import type {
+  AgentList,
+  AgentView,
+  BlockView,
+  NetworkState,
+  ReputationView,
+} from '../protocol/schema/view.js';
+import type { Batch, RangeOptions, Store, StoreMeta } from '../store/store.js';
 import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
 import { LogReads } from './log-reads.js';
@@ -124,7 +129,7 @@ export class Views {
       active_validators: summary.active_validators,
       active_producers: summary.active_producers,
       pending_transactions: summary.pending_transactions,
-      network_tps: tpsAt(summary.recent, now),
+      network_tps: computeTps(summary.recent, now),
       head_hash: summary.head_hash,
       network_id: meta.network_id,
       server_time: formatInstant(outside),
@@ -241,9 +246,7 @@ export class Views {
     const tally = state === 'voting' ? this.#countVotes(context) : context;
     const { approve, reject } = tally;
     return {
-      block_hash: context.block_hash,
-      parent_hash: context.parent_hash,
-      height: context.height,
+      ...blockOf(context),
       status: state satisfies BlockStatus,
       producer: { id: context.producer, public_key: context.producer_key },
       tally: {
@@ -354,4 +357,83 @@ function activeAmong(agents: Iterable<Readonly<AgentView>>): Readonly<AgentList>
   Object.freeze(list.validators);
   Object.freeze(list.producers);
   return Object.freeze(list);
+}
+
+/*
+ * The engine's reader over a store: records that are applied but not committed yet lie over those
+ * on disk, because LMDB does not show its own uncommitted writes.
+ */
+
+/** What the engine reads by key while it runs; the other tables it only writes. */
+const readTables: readonly Table[] = [
+  'agents',
+  'alliances',
+  'blocks',
+  'electorates',
+  'equivocations',
+  'memes',
+  'requests',
+  'transactions',
+  'votes',
+];
+
+/** What it reads of a store. */
+type Records = Pick<Store, 'get' | 'range'>;
+
+/** The same for equal keys of one table, which are all of one form. */
+const idOf = (key: RecordKey): string | number => (typeof key === 'object' ? key.join(' ') : key);
+
+/** What lies over one table, by key, in the order of entries. */
+type Laid = Map<string | number, { value: unknown; seq: number }>;
+
+export class Overlay implements Reader {
+  readonly #store: Records;
+  readonly #proposal: (entry: number) => ProposeCommand;
+  readonly #laid = new Map<Table, Laid>(readTables.map((table) => [table, new Map()]));
+
+  constructor(store: Records, proposal: (entry: number) => ProposeCommand) {
+    this.#store = store;
+    this.#proposal = proposal;
+  }
+
+  read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
+    const laid = this.#laid.get(table);
+    // Mostly nothing lies there: then no text is made of a key of several parts.
+    const pending = laid && laid.size > 0 ? laid.get(idOf(key)) : undefined;
+    if (pending) return (pending.value ?? undefined) as RecordOf[T] | undefined;
+    const json = this.#store.get(table, key);
+    return json === undefined ? undefined : (JSON.parse(json) as RecordOf[T]);
+  }
+
+  *range<T extends Table>(table: T, options: RangeOptions = {}) {
+    for (const { key, json } of this.#store.range(table, options)) {
+      yield { key, value: JSON.parse(json) as RecordOf[T] };
+    }
+  }
+
+  proposal(entry: number): ProposeCommand {
+    return this.#proposal(entry);
+  }
+
+  /** Lays the changes of entry `seq` over the store. */
+  add(seq: number, changes: readonly Change[]): void {
+    for (const { table, key, value } of changes) {
+      const laid = this.#laid.get(table);
+      if (!laid) continue;
+      const id = idOf(key);
+      // What is laid again goes to the end.
+      laid.delete(id);
+      laid.set(id, { value, seq });
+    }
+  }
+
+  /** Takes away what entries up to `seq` laid: the store has it now. */
+  remove(seq: number): void {
+    for (const laid of this.#laid.values()) {
+      for (const [id, pending] of laid) {
+        if (pending.seq > seq) break;
+        laid.delete(id);
+      }
+    }
+  }
 }

@@ -5,7 +5,7 @@
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
 import type { Decision, Sentiment, Status } from './schema/primitives.js';
-import type { RequestBody } from './schema/request.js';
+import type { ProposalBody, RequestBody } from './schema/request.js';
 import {
   httpInput,
   memeInput,
@@ -14,9 +14,8 @@ import {
   transactionInput,
   voteInput,
 } from './signing.js';
-import { plainJson } from './unsigned/plain-json.js';
-import { type AroundBody, UnsignedRequest } from './unsigned/request.js';
-import { utf8 } from './utf8.js';
+import { utf8 } from './text.js';
+import { type AroundBody, plainJson, UnsignedRequest } from './unsigned.js';
 
 /** A key that can sign: `sign` takes the text of a signing input and gives hex. */
 export interface Signatory {
@@ -194,8 +193,11 @@ export function composeTransaction(
  * A block: the head that it follows, its transactions (up to 1,000), what it changes in the
  * application state, and a meme.
  */
-export interface ProposalFields {
-  parent_hash: string;
+export interface ProposalFields
+  extends Omit<
+    ProposalBody,
+    'transactions' | 'state_diff' | 'meme_content' | 'timestamp' | 'signature'
+  > {
   transactions: readonly SignedTransaction[];
   state_diff?: { additions: Record<string, unknown>; deletions: Record<string, unknown> };
   meme_content?: { type: string; content: string; tags: readonly string[] };

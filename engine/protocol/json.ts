@@ -1,6 +1,6 @@
 /** The one reader of request JSON: strict UTF-8, bounded depth, safe numbers and member names. */
 import { limits } from './limits.js';
-import { pointerStep } from './pointer.js';
+import { pointerStep } from './text.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);

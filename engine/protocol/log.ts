@@ -10,7 +10,7 @@
  * `[table, key, value]`, null where it was deleted.
  */
 import { sha256 } from '#sha256';
-import type { Entry, EntryKind } from './schema/index.js';
+import type { Entry, EntryKind } from './schema/entry.js';
 
 const LENGTH_BYTES = 8;
 /** Characters of a part up to which it is written one by one. */

@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from '#sha256';
 import { canonical } from './canonical.js';
-import { lowerAscii } from './unicode/unicode.js';
+import { lowerAscii } from './unicode.js';
 
 /** A request's body, parsed. */
 export type JsonBody = Readonly<Record<string, unknown>>;

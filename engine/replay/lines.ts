@@ -1,11 +1,10 @@
 /** Where log lines are read from: a store, or a file. */
 import { createReadStream } from 'node:fs';
 import { decodeEntry, type StoredEntry, splitStored } from '../protocol/log.js';
-import type { Entry } from '../protocol/schema/index.js';
-import { lowerAscii } from '../protocol/unicode/unicode.js';
-import { type Store, StoreError } from '../store/index.js';
-import { type LogLine, parseLine } from './line.js';
-import { splitLines } from './split-lines.js';
+import type { Entry } from '../protocol/schema/entry.js';
+import { lowerAscii } from '../protocol/unicode.js';
+import { type Store, StoreError } from '../store/store.js';
+import { type LogLine, parseLine } from './recompute.js';
 
 /** Lines of a stored log, both ends inclusive. */
 export function* storedLines(
@@ -79,7 +78,7 @@ const CHUNK = 1_024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 /** Lines up to an entry, as many together as are verified at once. */
-export async function* chunksOf(
+export async function* toChunks(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   to = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<LogLine[]> {
@@ -111,4 +110,36 @@ async function* readyOf(
 ): AsyncGenerator<Iterable<LogLine>> {
   if (Symbol.iterator in lines) yield lines;
   else for await (const line of lines) yield [line];
+}
+
+/*
+ * Lines of a byte stream, ended by LF alone: node:readline also ends them at CR and, in newer
+ * versions, at characters that JSON text may hold.
+ */
+
+/** Characters of the longest line: no entry, with all that it did, has as many. */
+const MOST_CHARACTERS = 64 * 1_048_576;
+
+/**
+ * The lines of a stream of UTF-8. The last line needs no LF; bytes that are not UTF-8 become
+ * U+FFFD.
+ *
+ * @throws {StoreError} `CORRUPT` for a line of more than 64 Mi characters.
+ */
+export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of stream) {
+    const lines = decoder.decode(chunk, { stream: true }).split('\n');
+    // Only the new text is searched: a long line is not gone through again with each chunk.
+    lines[0] = rest + lines[0];
+    rest = lines.pop() ?? '';
+    if (rest.length > MOST_CHARACTERS) {
+      const why = `a line has more than ${MOST_CHARACTERS} characters`;
+      throw new StoreError('CORRUPT', `${why}; expected one entry a line`);
+    }
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
 }

@@ -2,17 +2,19 @@
  * A fresh engine over genesis and entries alone: what each entry did, compared with what was stored
  * of it. Safe in a browser: records are kept by whoever calls.
  */
-import { genesisIn } from '../admit/genesis.js';
-import type { Admitted } from '../admit/index.js';
-import { Engine, emptyReader, type Step } from '../core/index.js';
+
+import { type Admitted, admit } from '../admit/admit.js';
+import { parseGenesis } from '../admit/genesis.js';
+import { emptyReader } from '../core/changes.js';
+import { Engine, type Step } from '../core/engine.js';
+import type { Verifier } from '../crypto/verifier.js';
 import { type EncodedStep, encodeStep } from '../node/encode.js';
-import { Overlay } from '../node/overlay.js';
+import { Overlay } from '../node/views.js';
 import { Digests } from '../protocol/log.js';
-import type { Entry, Genesis } from '../protocol/schema/index.js';
-import type { RangeOptions, RecordChange, RecordKey } from '../store/store.js';
-import { type Checked, checkLines, type Verifying } from './check.js';
-import type { Divergence } from './divergence.js';
-import type { LogLine } from './line.js';
+import { carriage, type Entry, type EntryKind } from '../protocol/schema/entry.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
+import type { RecordKey } from '../protocol/schema/record.js';
+import { type RangeOptions, type RecordChange, StoreError } from '../store/store.js';
 
 /** What one entry did, as it was recomputed. */
 export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes' | 'results'> {
@@ -33,7 +35,7 @@ export interface KeptRecords {
 export type StoredEvents = Generator<{ seq: number; json: string }, undefined>;
 
 /** What is recomputed with, and compared with. */
-export interface RecomputeOptions {
+interface RecomputeOptions {
   records: KeptRecords;
   /** Checks every signature again. */
   verifier?: Verifying | undefined;
@@ -91,14 +93,14 @@ export class Recompute {
   }
 
   /** Admits entries, and verifies their signatures where that was asked for. */
-  async check(lines: readonly LogLine[]): Promise<Checked[]> {
+  async check(lines: readonly LogLine[]): Promise<CheckedLine[]> {
     const first = lines[0]?.entry;
-    if (!this.#genesis && first?.kind === 'genesis') this.#genesis = genesisIn(first);
+    if (!this.#genesis && first?.kind === 'genesis') this.#genesis = parseGenesis(first);
     return checkLines(lines, this.#genesis, this.#options.verifier);
   }
 
   /** Applies them and compares, up to the first difference, after which no more may be taken. */
-  apply(checked: readonly Checked[]): Divergence | null {
+  apply(checked: readonly CheckedLine[]): Divergence | null {
     // No reader stays open over turns.
     const events = this.#options.storedEvents?.((this.#engine?.position.event_seq ?? 0) + 1);
     try {
@@ -113,7 +115,7 @@ export class Recompute {
   }
 
   /** Applies the entry and compares what follows from it with what was stored. */
-  #step({ line, admitted }: Checked, stored?: StoredEvents): Divergence | null {
+  #step({ line, admitted }: CheckedLine, stored?: StoredEvents): Divergence | null {
     const { seq, kind } = line.entry;
     if (seq !== this.#entries) {
       const expected = `entry ${this.#entries}`;
@@ -147,7 +149,7 @@ export class Recompute {
     }
     if (this.#engine) throw new Error('genesis is entry 0 and stands once');
     // The engine reads what was computed here, and nothing of what was stored.
-    const { engine, step } = Engine.create(genesisIn(entry), at, this.#overlay);
+    const { engine, step } = Engine.create(parseGenesis(entry), at, this.#overlay);
     this.#engine = engine;
     return step;
   }
@@ -207,4 +209,145 @@ function eventDivergence(
     return { seq, kind, what: 'event', which, expected: event.json, found };
   }
   return null;
+}
+
+/*
+ * Entries of a log after admission, and after verification where that was asked for. Safe in a
+ * browser.
+ */
+
+/** One entry after admission, and its verification where that was asked for. */
+export interface CheckedLine {
+  line: LogLine;
+  admitted?: Admitted;
+  divergence?: Divergence;
+}
+
+/** Something that gives verdicts in the order of its jobs. */
+export type Verifying = Pick<Verifier, 'verify'>;
+
+async function checkLines(
+  lines: readonly LogLine[],
+  genesis: Genesis | null,
+  verifier?: Verifying,
+): Promise<CheckedLine[]> {
+  const admitted = lines.map((line) => admitLine(line, genesis));
+  return verifier ? Promise.all(admitted.map((one) => verified(one, verifier))) : admitted;
+}
+
+function admitLine(line: LogLine, genesis: Genesis | null): CheckedLine {
+  const { entry, file } = line;
+  const { seq, kind } = entry;
+  if (kind === 'genesis' || kind === 'tick' || !genesis) return { line };
+  if (!Object.hasOwn(carriage, kind)) {
+    const difference = { expected: 'a known kind', found: kind };
+    return { line, divergence: { seq, kind, what: 'entry', ...difference } };
+  }
+  const request = { ...entry, kind, ...(file ? { file } : {}) };
+  const admitted = admit(request, genesis.network_id);
+  if ('refusal' in admitted) {
+    const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
+    return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
+  }
+  return { line, admitted };
+}
+
+async function verified(checked: CheckedLine, verifier: Verifying): Promise<CheckedLine> {
+  const { line, admitted } = checked;
+  if (!admitted) return checked;
+  const jobs = [admitted.ownJob(), ...admitted.innerJobs()];
+  const failed = (await verifier.verify(jobs)).indexOf(false);
+  if (failed < 0) return checked;
+  const { seq, kind } = line.entry;
+  const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
+  const difference = { expected: 'a valid signature', found: 'one that fails' };
+  return { line, divergence: { seq, kind, what: 'signature', which, ...difference } };
+}
+
+/** An entry with what was recorded beside it. Digests are absent in lines that others made. */
+export interface LogLine {
+  entry: Entry;
+  logDigest: string | undefined;
+  digest: string | undefined;
+  /** The file of a meme. */
+  file: Uint8Array | undefined;
+  /** As it lies in a store, both digests included: what is equal as a whole is not taken apart. */
+  stored?: Uint8Array;
+}
+
+/** The JSON of one line. `body` and `file` are text and base64. */
+export interface PrintedLine {
+  seq: number;
+  at: number;
+  kind: EntryKind;
+  public_key: string;
+  target: string;
+  timestamp: string;
+  signature: string;
+  body: string;
+  log_digest?: string;
+  digest?: string;
+  /** base64. */
+  file?: string;
+}
+
+/** A log line as the JSON object that the command `log` prints. */
+export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedLine {
+  return {
+    ...entry,
+    body: Buffer.from(entry.body).toString(),
+    ...(logDigest === undefined ? {} : { log_digest: logDigest }),
+    ...(digest === undefined ? {} : { digest }),
+    ...(file ? { file: Buffer.from(file).toString('base64') } : {}),
+  };
+}
+
+/** @throws {StoreError} `CORRUPT`, naming the line that is not an entry. */
+export function parseLine(text: string, where: string): LogLine {
+  let line: PrintedLine;
+  try {
+    line = JSON.parse(text) as PrintedLine;
+  } catch {
+    throw new StoreError('CORRUPT', `${where} is not JSON; expected what the command log prints`);
+  }
+  if (typeof line !== 'object' || line === null) {
+    throw new StoreError('CORRUPT', `${where} is not a JSON object`);
+  }
+  const { body, file, log_digest, digest } = line;
+  if (file !== undefined && typeof file !== 'string') {
+    throw new StoreError('CORRUPT', `${where} has a member file that is not text`);
+  }
+  for (const member of [
+    'kind',
+    'public_key',
+    'target',
+    'timestamp',
+    'signature',
+    'body',
+  ] as const) {
+    if (typeof line[member] !== 'string') {
+      throw new StoreError('CORRUPT', `${where} has no text member ${member}`);
+    }
+  }
+  const { seq, at, kind, public_key, target, timestamp, signature } = line;
+  if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(at)) {
+    throw new StoreError('CORRUPT', `${where} has no integer members seq and at`);
+  }
+  return {
+    entry: { seq, at, kind, public_key, target, timestamp, signature, body: Buffer.from(body) },
+    logDigest: log_digest,
+    digest,
+    file: file === undefined ? undefined : Buffer.from(file, 'base64'),
+  };
+}
+
+/** The first place where what was stored and what follows from the entries part. */
+export interface Divergence {
+  seq: number;
+  kind: string;
+  what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
+  /** Which one, where there are several: an event's number, a record's table and key. */
+  which?: string;
+  expected: string;
+  found: string;
 }

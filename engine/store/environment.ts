@@ -1,6 +1,11 @@
 /** What a store on disk needs of its databases: the seam between lmdb and this folder. */
-import { parseMeta } from './meta.js';
-import type { RecordKey, StoreMeta } from './store.js';
+
+import { constants } from 'node:os';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import { limits } from '../protocol/limits.js';
+import type { RecordKey } from '../protocol/schema/record.js';
+import { type Batch, parseMeta, type Store, StoreError, type StoreMeta } from './store.js';
 
 /** One ordered database. Values that are text are written as UTF-8 bytes. */
 export interface Database<Value> {
@@ -51,8 +56,62 @@ export function readMeta({ folder, meta }: Environment): StoreMeta | null {
 }
 
 /** Throws for a table that the folder was not opened with: the caller's mistake. */
-export function tableOf({ folder, tables }: Environment, name: string): Database<string> {
+export function getTable({ folder, tables }: Environment, name: string): Database<string> {
   const table = tables.get(name);
   if (table === undefined) throw new Error(`${folder}: opened without a table '${name}'`);
   return table;
+}
+
+/**
+ * Commits; a batch that finds no room waits for it: nothing of it is written meanwhile.
+ * @throws {StoreError} `FULL` when there is still none after `limits.roomPatienceMs`; and as
+ * {@link Store.commit}.
+ */
+export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> {
+  const end = performance.now() + limits.roomPatienceMs;
+  for (;;) {
+    try {
+      return await store.commit(batch);
+    } catch (error) {
+      const full = error instanceof StoreError && error.code === 'FULL';
+      if (!full || performance.now() > end) throw error;
+    }
+    await sleep(limits.roomRetryMs);
+  }
+}
+
+/**
+ * Runs transactions one after another. Two at a time would share the lock that keeps openings away,
+ * and the first to end would release it under the second. A transaction that had to wait waits for
+ * a turn of the event loop longer, in which an opening gets its chance.
+ */
+export function withMutex<Argument>(
+  work: (argument: Argument) => Promise<void>,
+): (argument: Argument) => Promise<void> {
+  const limit = pLimit(1);
+  return (argument) => {
+    const waits = limit.activeCount + limit.pendingCount > 0;
+    return limit(async () => {
+      if (waits) await nextTurn();
+      await work(argument);
+    });
+  };
+}
+
+/** How often a transaction is tried again that a signal interrupted before it was committed. */
+export const interruptions = 100;
+
+/** Whether a signal ended it early. */
+export const isInterruption = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === constants.errno.EINTR;
+
+/** A flush that a signal ended early has written nothing that counts: it is done again. */
+export function retryInterrupted<Result>(work: () => Result): Result {
+  for (let left = interruptions; ; left -= 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isInterruption(error) || left === 0) throw error;
+    }
+  }
 }

@@ -2,9 +2,18 @@
  * A network kept in memory: for simulations and tests, and the model the store on disk is held
  * against. Nothing outlives the process.
  */
-import { assertBatch } from './batch.js';
-import { assertRange, compareKeys, keyId } from './keys.js';
-import type { Batch, RangeOptions, RecordKey, Store, StoreMeta } from './store.js';
+
+import type { RecordKey } from '../protocol/schema/record.js';
+import {
+  assertBatch,
+  assertRange,
+  type Batch,
+  compareKeys,
+  keyId,
+  type RangeOptions,
+  type Store,
+  type StoreMeta,
+} from './store.js';
 
 interface Slot {
   key: RecordKey;

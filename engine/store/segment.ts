@@ -1,29 +1,399 @@
-/** What a folder records of its archived segments. Types only: everything here may use them. */
+/**
+ * Reads of one segment, checked against what the folder recorded of it: whatever is not as it was
+ * written is an {@link ArchiveError}, never wrong data. Reads are synchronous, as LMDB's are: a
+ * block unpacks in a tenth of a millisecond.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
+import { limits } from '../protocol/limits.js';
+import { type Segment, type SegmentRange, StoreError } from './store.js';
 
-/** Which part of the past a segment holds, both ends inclusive, and both ends of its chains. */
-export interface SegmentRange {
-  first: number;
-  last: number;
-  /** `last_event` is `first_event - 1` where there are none. */
-  first_event: number;
-  last_event: number;
-  /** Hex; both digests before the first entry, and after the last. */
-  log_digest_before: string;
-  digest_before: string;
-  log_digest: string;
-  digest: string;
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** More than the index of any segment that this program writes. */
+const MOST_INDEX_BYTES = 64 * 1024 * 1024;
+/** A block ends with the item that fills it: no entry or event is larger than two requests. */
+const MOST_RAW_BYTES = limits.archiveBlockBytes + 2 * limits.proposalBytes;
+
+/** @throws {ArchiveError} when the file is missing, of another length, or its index another. */
+export function readIndex(folder: string, segment: Segment): SegmentIndex {
+  const { bytes, index_bytes } = segment;
+  // A record of another origin may say anything: room for it is made only within bounds.
+  if (index_bytes < 0 || index_bytes > Math.min(bytes - trailerBytes, MOST_INDEX_BYTES)) {
+    throw damaged(folder, segment, `has an index of ${index_bytes} bytes by its record`);
+  }
+  const index = readAt(folder, segment, bytes - trailerBytes - index_bytes, index_bytes);
+  if (sha256(index) !== segment.index_sha256) {
+    throw damaged(folder, segment, 'is damaged in its index, or another file in its place');
+  }
+  const problem = indexProblem(index.toString(), segment);
+  if (problem) throw damaged(folder, segment, `has an index that cannot be used: ${problem}`);
+  return JSON.parse(index.toString()) as SegmentIndex;
 }
 
-/** What the folder records of a segment: any change of the file contradicts it. */
-export interface Segment extends SegmentRange {
-  /** Name in the folder's `archive/`. */
-  file: string;
+/**
+ * Compares the record of a segment, as the folder has it, with what the file says of itself.
+ * @throws {ArchiveError}
+ */
+export function assertRecord(folder: string, segment: Segment): void {
+  const { entries, events, ...said } = readIndex(folder, segment);
+  for (const name of rangeNames) {
+    if (said[name] === segment[name]) continue;
+    throw damaged(folder, segment, `has another ${name} than its record: ${said[name]}`);
+  }
+  const blocks = [...entries, ...events];
+  const raw = blocks.reduce(
+    (sum, { raw_bytes, count }) => sum + raw_bytes - itemHeadBytes * count,
+    0,
+  );
+  if (raw !== segment.raw_bytes) {
+    throw damaged(folder, segment, `has ${raw} bytes unpacked, not ${segment.raw_bytes}`);
+  }
+}
+
+const rangeNames = [
+  'first',
+  'last',
+  'first_event',
+  'last_event',
+  'log_digest_before',
+  'digest_before',
+  'log_digest',
+  'digest',
+] as const satisfies (keyof SegmentRange)[];
+
+/** Says what an index lacks that blocks are read by; null where it lacks nothing. */
+function indexProblem(text: string, segment: Segment): string | null {
+  let index: Partial<SegmentIndex>;
+  try {
+    index = JSON.parse(text) as Partial<SegmentIndex>;
+  } catch {
+    return 'it is not JSON';
+  }
+  const { first, last, first_event, last_event } = segment;
+  return (
+    blocksProblem(index.entries, [first, last], segment) ??
+    blocksProblem(index.events, [first_event, last_event], segment)
+  );
+}
+
+const blockNumbers = ['offset', 'bytes', 'raw_bytes', 'first', 'count'] as const;
+
+/** Blocks must hold all of a range in its order, within the file, and unpack within bounds. */
+function blocksProblem(
+  blocks: readonly Partial<Block>[] | undefined,
+  [first, last]: [number, number],
+  { bytes }: Segment,
+): string | null {
+  if (!Array.isArray(blocks)) return 'it has no list of blocks';
+  let next = first;
+  for (const block of blocks as Block[]) {
+    const isWhole = blockNumbers.every((name) => Number.isSafeInteger(block?.[name]));
+    if (!isWhole || block.offset < 0 || block.bytes < 0) return 'a block has no usable place';
+    if (block.offset + block.bytes > bytes) return `block ${block.first} is beyond the file`;
+    if (block.first !== next || block.count < 1) return `no block begins with item ${next}`;
+    if (block.raw_bytes > MOST_RAW_BYTES)
+      return `block ${next} unpacks to ${block.raw_bytes} bytes`;
+    next += block.count;
+  }
+  return next === last + 1 ? null : `its blocks end before item ${next}, not ${last + 1}`;
+}
+
+/** The items of a block. @throws {ArchiveError} */
+export function readBlock(folder: string, segment: Segment, block: Block): Buffer[] {
+  const packed = readAt(folder, segment, block.offset, block.bytes);
+  if (sha256(packed) !== block.sha256) {
+    const end = block.offset + block.bytes;
+    throw damaged(folder, segment, `is damaged between bytes ${block.offset} and ${end}`);
+  }
+  try {
+    return itemsOf(inflateRawSync(packed, { maxOutputLength: block.raw_bytes }), block.count);
+  } catch (cause) {
+    const what = `has a block of items from ${block.first} that cannot be unpacked`;
+    throw damaged(folder, segment, what, cause);
+  }
+}
+
+/** @throws {RangeError} when they are not as many, or not all of the bytes. */
+function itemsOf(raw: Buffer, count: number): Buffer[] {
+  const items: Buffer[] = [];
+  let at = 0;
+  while (items.length < count) {
+    const start = at + itemHeadBytes;
+    at = start + raw.readUInt32BE(at);
+    if (at > raw.length) throw new RangeError(`item ${items.length} is cut off`);
+    items.push(raw.subarray(start, at));
+  }
+  if (at !== raw.length) throw new RangeError(`${raw.length - at} bytes follow the last item`);
+  return items;
+}
+
+/** Which file is missing or of another length; null where a look from outside finds nothing. */
+export function outerProblem(folder: string, segment: Segment): ArchiveError | null {
+  try {
+    readAt(folder, segment, 0, 0);
+    return null;
+  } catch (error) {
+    if (error instanceof ArchiveError) return error;
+    throw error;
+  }
+}
+
+/** Opened for each block: nothing stays open that a full table of files could lack. */
+function readAt(folder: string, segment: Segment, offset: number, length: number): Buffer {
+  const fd = openSegment(folder, segment);
+  try {
+    const { size } = fstatSync(fd);
+    if (size !== segment.bytes) {
+      throw damaged(folder, segment, `has ${size} bytes in place of ${segment.bytes}`);
+    }
+    const bytes = Buffer.allocUnsafeSlow(length);
+    for (let done = 0; done < length; ) {
+      const got = readSync(fd, bytes, done, length - done, offset + done);
+      if (got === 0) throw damaged(folder, segment, 'ends too early');
+      done += got;
+    }
+    return bytes;
+  } catch (cause) {
+    if (cause instanceof ArchiveError) throw cause;
+    throw damaged(folder, segment, `cannot be read (${codeOf(cause)})`, cause);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openSegment(folder: string, segment: Segment): number {
+  try {
+    return openSync(segmentPath(folder, segment), 'r');
+  } catch (cause) {
+    const code = codeOf(cause);
+    const what = code === 'ENOENT' ? 'is missing' : `cannot be opened (${code})`;
+    throw damaged(folder, segment, what, cause);
+  }
+}
+
+const codeOf = (cause: unknown) => (cause as NodeJS.ErrnoException).code ?? String(cause);
+
+const damaged = (folder: string, segment: Segment, what: string, cause?: unknown) =>
+  new ArchiveError(segmentPath(folder, segment), segment, what, { cause });
+
+/*
+ * A segment: a file that holds a run of entries and of events, compressed in blocks, so that one
+ * of them is read without unpacking the rest. What its folder records of it is enough to notice
+ * any change of it. The file, in order:
+ *
+ *   magic, blocks of entries, blocks of events, index (JSON), length of the index (8 bytes,
+ *   big-endian), sha256 of the index (32 bytes)
+ *
+ * A block is raw DEFLATE of items, each preceded by its length as four bytes, big-endian.
+ */
+
+/** Where segments lie in a store's folder. */
+const archiveFolderName = 'archive';
+const segmentMagic = Buffer.from('folkmoot segment 1\n');
+/** Length and sha256 of the index, at the end of the file. */
+const trailerBytes = 8 + 32;
+/** Ahead of each item in a block. */
+const itemHeadBytes = 4;
+
+/** One compressed block: where it lies, which items it holds, and its digest. */
+export interface Block {
+  offset: number;
   bytes: number;
-  /** Hex, of the whole file. */
-  sha256: string;
-  index_bytes: number;
-  /** Hex, of the index, which holds the digest of each block. */
-  index_sha256: string;
-  /** Entries and events as they were stored, before compression. */
   raw_bytes: number;
+  first: number;
+  count: number;
+  /** Hex, of the compressed bytes. */
+  sha256: string;
+}
+
+/** The index at the end of a segment. */
+export interface SegmentIndex extends SegmentRange {
+  format: 1;
+  network_id: string;
+  entries: Block[];
+  events: Block[];
+}
+
+const padded = (seq: number) => String(seq).padStart(16, '0');
+
+/** So named that a listing is in the order of the log. */
+const segmentFileName = (first: number, last: number) => `${padded(first)}-${padded(last)}.seg`;
+
+const namePattern = /^(\d{16})-(\d{16})\.seg$/;
+
+/** The entries that a file's name speaks of, or null. */
+export function rangeOfName(name: string): { first: number; last: number } | null {
+  const [, first, last] = namePattern.exec(name) ?? [];
+  return first === undefined ? null : { first: Number(first), last: Number(last) };
+}
+
+export const archiveFolder = (folder: string) => join(folder, archiveFolderName);
+export const segmentPath = (folder: string, segment: Pick<Segment, 'file'>) =>
+  join(folder, archiveFolderName, segment.file);
+
+const numbers = ['first', 'last', 'first_event', 'last_event', 'bytes', 'index_bytes'] as const;
+const texts = ['file', 'sha256', 'index_sha256', 'log_digest', 'digest'] as const;
+
+/** The record of a segment. @throws {StoreError} `CORRUPT` */
+export function parseSegment(folder: string, text: string): Segment {
+  let value: Partial<Segment> | null = null;
+  try {
+    value = JSON.parse(text) as Partial<Segment> | null;
+  } catch {
+    // Told below, as what lacks members.
+  }
+  const wrong =
+    numbers.find((name) => !Number.isSafeInteger(value?.[name])) ??
+    texts.find((name) => typeof value?.[name] !== 'string');
+  // The name becomes a path: nothing but a segment's own may.
+  if (wrong !== undefined || rangeOfName(value!.file!) === null) {
+    const text = `the record of an archived segment has no usable ${wrong ?? 'file'}`;
+    throw new StoreError('CORRUPT', `${folder}: ${text}; restore the folder from a copy`);
+  }
+  return value as Segment;
+}
+
+/** `ARCHIVE`: a part of the past that cannot be read: where it should be, and what it holds. */
+export class ArchiveError extends StoreError {
+  /**
+   * @param segment which part of the past it is.
+   *
+   * @internal
+   */
+  constructor(
+    path: string,
+    readonly segment: Segment,
+    what: string,
+    options?: ErrorOptions,
+  ) {
+    const { first, last, first_event, last_event, sha256 } = segment;
+    const events = last_event < first_event ? '' : `, events ${first_event} to ${last_event}`;
+    const held = `the segment of entries ${first} to ${last}${events}`;
+    const advice = `put the file back from a copy (sha256 ${sha256})`;
+    super('ARCHIVE', `${path}: ${held} ${what}; ${advice}`, options);
+  }
+}
+
+/*
+ * Writes a segment beside those that are there: under a name of its own until all of it is on disk.
+ * A turn of the event loop reads one block's worth; other threads compress and write it.
+ */
+
+const deflate = promisify(deflateRaw);
+/** More costs twice the time for a hundredth of the room. */
+const level = constants.Z_DEFAULT_COMPRESSION;
+
+export interface Item {
+  seq: number;
+  bytes: Uint8Array;
+}
+
+/** The name of a segment that is being written; a new opening removes what was left of one. */
+export const unfinishedName = 'unfinished.tmp';
+
+export class SegmentWriter {
+  readonly #file: FileHandle;
+  readonly #hash: Hash = createHash('sha256');
+  #offset = 0;
+  #rawBytes = 0;
+
+  private constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  static async begin(folder: string): Promise<SegmentWriter> {
+    const file = await open(join(archiveFolder(folder), unfinishedName), 'w', 0o600);
+    const writer = new SegmentWriter(file);
+    await writer.#append(segmentMagic);
+    return writer;
+  }
+
+  /** Reads items a block at a time, packs and appends them. */
+  async pack(items: Iterator<Item>): Promise<Block[]> {
+    const blocks: Block[] = [];
+    let packing = nextBlock(items);
+    while (packing !== null) {
+      const { first, count, raw, packed } = packing;
+      // The next is read while this one is packed.
+      const following = nextBlock(items);
+      const bytes = await packed;
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const raw_bytes = raw.length;
+      blocks.push({ offset: this.#offset, bytes: bytes.length, raw_bytes, first, count, sha256 });
+      await this.#append(bytes);
+      this.#rawBytes += raw_bytes - count * itemHeadBytes;
+      packing = following;
+    }
+    return blocks;
+  }
+
+  /** Ends the file and makes it durable; it still has the name of something unfinished. */
+  async finish(index: SegmentIndex): Promise<Segment> {
+    const { format: _, network_id: __, entries: ___, events: ____, ...range } = index;
+    const text = Buffer.from(JSON.stringify(index));
+    const digest = createHash('sha256').update(text).digest();
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(text.length));
+    await this.#append(Buffer.concat([text, length, digest]));
+    await this.#file.sync();
+    return {
+      ...(range satisfies SegmentRange),
+      file: segmentFileName(index.first, index.last),
+      bytes: this.#offset,
+      sha256: this.#hash.digest('hex'),
+      index_bytes: text.length,
+      index_sha256: digest.toString('hex'),
+      raw_bytes: this.#rawBytes,
+    };
+  }
+
+  /** Also gives up what is not finished: the next segment or opening replaces it. */
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await this.#file.write(bytes, done);
+      done += bytesWritten;
+    }
+    this.#offset += bytes.length;
+  }
+}
+
+interface Packing {
+  first: number;
+  count: number;
+  raw: Buffer;
+  packed: Promise<Buffer>;
+}
+
+/** At least one item, and more until a block is full. */
+function nextBlock(items: Iterator<Item>): Packing | null {
+  const parts: Uint8Array[] = [];
+  let first = 0;
+  let count = 0;
+  let bytes = 0;
+  while (bytes < limits.archiveBlockBytes) {
+    const { done, value } = items.next();
+    if (done) break;
+    if (count === 0) first = value.seq;
+    const head = Buffer.alloc(itemHeadBytes);
+    head.writeUInt32BE(value.bytes.length);
+    parts.push(head, value.bytes);
+    count += 1;
+    bytes += itemHeadBytes + value.bytes.length;
+  }
+  if (count === 0) return null;
+  const raw = Buffer.concat(parts, bytes);
+  const packed = deflate(raw, { level });
+  // Awaited later: until then a failure is nobody's.
+  packed.catch(() => {});
+  return { first, count, raw, packed };
 }

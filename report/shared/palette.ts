@@ -60,11 +60,11 @@ export const COLORED = 7;
 export const OTHERS = variable('c8');
 
 /** In the order in which they are given out. */
-export const colorOf = (index: number): string =>
+export const getColor = (index: number): string =>
   index < COLORED ? variable(`c${index + 1}` as ColorName) : OTHERS;
 
 /** Of lines, in the same order: who cannot tell the colours apart tells these. */
 const dashes = ['', '7 4', '2 3', '9 3 2 3', '12 4', '4 2', '1 5'] as const;
 
 /** Empty for a whole line. */
-export const dashOf = (index: number): string => dashes[index % dashes.length]!;
+export const getDash = (index: number): string => dashes[index % dashes.length]!;

@@ -1,5 +1,5 @@
 /** An axis of times: from nothing, or logarithmic where the longest would press all others down. */
-import { type TimeUnit, timeUnit } from './numbers.js';
+import { type TimeUnit, timeUnit } from './format.js';
 
 /** A range that is wider than this is drawn on a logarithmic axis. */
 const WIDE_RANGE = 60;

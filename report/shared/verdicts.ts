@@ -36,7 +36,7 @@ export function endingText(endedBy: string): string {
   return known ?? 'a condition of the scenario was met';
 }
 
-export const loadVerdicts = {
+const loadVerdicts = {
   VALID: 'The server got the load that was asked for, and the figures are its own.',
   UNSTABLE: 'The two halves of the run differ: the figures are an average of no steady state.',
   CLIENT_BOUND:
@@ -46,3 +46,10 @@ export const loadVerdicts = {
     'The reason names the option to raise.',
   INVALID: 'The figures are not of the load that was asked for.',
 } as const;
+
+/** Of a search UNSTABLE is about the machine, not about the two halves of a run. */
+const SEARCHED = 'The speed of the machine moved while the rate that holds was sought.';
+
+/** @param isSearch whether the rate that holds was sought. */
+export const loadVerdictText = (verdict: keyof typeof loadVerdicts, isSearch: boolean): string =>
+  verdict === 'UNSTABLE' && isSearch ? SEARCHED : loadVerdicts[verdict];

@@ -1,10 +1,13 @@
 /** What a scripted agent does when an event is due, whatever its strategy. */
-import { composeRegister } from '../../engine/internal.js';
-import { comeBack, goAway, sendStatus } from './actions/social.js';
-import { nextTurnAt, openWaitMs, takeTurn } from './actions/turns.js';
-import { isHere, type ScriptedAgent } from './port/agent.js';
-import type { Behaviour } from './port/behaviour.js';
-import type { ScheduledEvent, World } from './port/world.js';
+import { composeRegister } from '../../engine/protocol/compose.js';
+import { activate, deactivate, nextTurnAt, openWaitMs, sendStatus, takeTurn } from './actions.js';
+import {
+  type Behaviour,
+  isHere,
+  type ScheduledEvent,
+  type ScriptedAgent,
+  type World,
+} from './port.js';
 
 /** First steps are spread, so that a thousand agents do not act at one instant. */
 const FIRST_SOCIAL_MS = 20_000;
@@ -54,11 +57,11 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   },
   leave(agent, world) {
     agent.away = true;
-    goAway(agent, world);
+    deactivate(agent, world);
   },
   return(agent, world) {
     agent.away = false;
-    comeBack(agent, world);
+    activate(agent, world);
   },
 };
 
@@ -73,7 +76,7 @@ export const behaviour: Behaviour = {
     handle(agent, world, event);
   },
   registered,
-  told(agent, world, at, status) {
+  handleStatus(agent, world, at, status) {
     registered(agent, world, at);
     if (status !== 'active' && isGone(agent, world, at)) agent.left = true;
   },

@@ -1,16 +1,18 @@
 /** Creates the agents of a scenario: who each is, with its key, its strategy and its own rng. */
 import { type Stream, Streams, type Subject } from '../rng.js';
-import { inhabitants } from '../scenario/population.js';
+import { drawnTraits, drawsTraits, inhabitants, type TimeSpan } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
-import type { Span } from '../scenario/staying.js';
-import { drawnTraits, drawsTraits } from '../scenario/traits.js';
-import type { Deciders } from './deciders/index.js';
-import { signatoryOf, unsignedSignatoryOf } from './keys.js';
-import type { ScriptedAgent, Strategy } from './port/agent.js';
-import type { Scripts } from './script/index.js';
-import { builtIn } from './strategies/index.js';
+import type { Deciders } from './deciders/deciders.js';
+import {
+  deriveSignatory,
+  deriveUnsignedSignatory,
+  type ScriptedAgent,
+  type Strategy,
+} from './port.js';
+import type { Scripts } from './script/scripts.js';
+import { createBuiltIn } from './strategies.js';
 
 export interface CreatedAgents {
   agents: ScriptedAgent[];
@@ -40,7 +42,7 @@ export async function createAgents(
   );
   const all = [...scenario.agents, ...changes];
   const scripted = all.some(({ strategy }) => strategy.kind === 'script');
-  const scripts = scripted ? new (await import('./script/index.js')).Scripts(scriptMs) : null;
+  const scripts = scripted ? new (await import('./script/scripts.js')).Scripts(scriptMs) : null;
   try {
     const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
     const found = { scripts, folder, deciders };
@@ -68,7 +70,7 @@ async function strategiesOf<K extends string | number>(
       const name = typeof key === 'string' ? key : `of intervention ${key}`;
       if (!deciders) throw new ScenarioError(needsVirtualTime(name, strategy.kind));
       strategies.set(key, deciders.strategyOf({ group: name, strategy }));
-    } else if (strategy.kind !== 'script') strategies.set(key, builtIn(strategy));
+    } else if (strategy.kind !== 'script') strategies.set(key, createBuiltIn(strategy));
     else if (folder !== undefined) {
       const group = typeof key === 'string' ? key : null;
       strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
@@ -86,11 +88,11 @@ function agentsOf(
   seed: string,
   strategies: ReadonlyMap<string, Strategy>,
 ): ScriptedAgent[] {
-  const keyOf = scenario.signatures === 'none' ? unsignedSignatoryOf : signatoryOf;
+  const keyOf = scenario.signatures === 'none' ? deriveUnsignedSignatory : deriveSignatory;
   const streams = new Streams(seed);
   return inhabitants(scenario).map((inhabitant): ScriptedAgent => {
     const { ordinal, capabilities, group, leaves, personality } = inhabitant;
-    const rng = chanceOf(streams, ordinal);
+    const rng = createAgentRng(streams, ordinal);
     return {
       ...inhabitant,
       ...(group.traits && drawsTraits(group.traits)
@@ -116,10 +118,10 @@ function agentsOf(
 }
 
 /** An agent's own chance, out of the streams of a run. */
-export function chanceOf(streams: Streams, ordinal: number): ScriptedAgent['rng'] {
+export function createAgentRng(streams: Streams, ordinal: number): ScriptedAgent['rng'] {
   return (purpose: string, subject?: Subject, round?: number) =>
     subject ? streams.about(ordinal, purpose, subject, round) : streams.of(ordinal, purpose);
 }
 
-const drawn = ({ startMs, overMs }: Span, rng: Stream): number =>
+const drawn = ({ startMs, overMs }: TimeSpan, rng: Stream): number =>
   startMs + (overMs === 0 ? 0 : rng.int(overMs));

@@ -1,21 +1,17 @@
 /**
- * What must hold whatever the model predicts: seen from events and answers alone, so that a wrong
- * model that agrees with a wrong network is still found out.
+ * Rules that must hold independently of the model. They are checked on events and answers alone, so
+ * that a wrong model that agrees with a wrong network is still found out.
  */
-import type {
-  AnswerOf,
-  Command,
-  Event,
-  EventData,
-  Genesis,
-  Outcome,
-} from '../../engine/internal.js';
-import { instantText } from './instant.js';
-import { type BrokenRule, brief } from './violation.js';
-import { checkEnd, countVote, type WatchedBlock } from './watched.js';
+import type { Outcome } from '../../engine/core/state.js';
+import type { Command } from '../../engine/protocol/schema/command.js';
+import type { Event, EventData } from '../../engine/protocol/schema/event.js';
+import type { Genesis } from '../../engine/protocol/schema/genesis.js';
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import type { AnswerOf } from '../../engine/protocol/schema/view.js';
+import { type BrokenRule, instantText, shortenId } from './violation.js';
 
 /** One step: a command with what came of it, or only time. */
-export interface Step {
+interface Step {
   at: number;
   command: Command | null;
   outcome: Outcome | null;
@@ -103,13 +99,13 @@ export class Safety {
   #vote(data: EventData['block_validation'], { at, command, outcome }: Step): BrokenRule | null {
     const { block_hash: hash, validator } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'vote') {
-      const found = `a vote of ${brief(validator.id)} was published that was not accepted`;
+      const found = `a vote of ${shortenId(validator.id)} was published that was not accepted`;
       return broken('vote', hash, found, { expected: 'votes that were accepted, only' });
     }
     const block = this.#open.get(hash);
     if (!block || at > block.deadline) {
       const end = this.#ended.get(hash) ?? (block ? 'its deadline' : 'no proposal');
-      const found = `a vote of ${brief(validator.id)} was counted after ${end}`;
+      const found = `a vote of ${shortenId(validator.id)} was counted after ${end}`;
       return broken('vote-after-end', hash, found, { expected: 'no vote after the end' });
     }
     return countVote(this.#genesis, block, data, outcome.data as AnswerOf['vote']);
@@ -149,7 +145,7 @@ export class Safety {
   #finalize(block: WatchedBlock): BrokenRule | null {
     const { height, hash, parent } = block;
     if (height <= this.#head.height) {
-      const found = `finalized at height ${height}, which has ${brief(this.#head.hash)}`;
+      const found = `finalized at height ${height}, which has ${shortenId(this.#head.hash)}`;
       return broken('one-block-a-height', hash, found, { expected: 'one block a height' });
     }
     if (parent !== this.#head.hash || height !== this.#head.height + 1) {
@@ -167,16 +163,16 @@ export class Safety {
 
   #apart(data: { block_hash: string; parent_hash: string; height: number }): BrokenRule {
     const { hash, height } = this.#head;
-    const found = `at height ${data.height} on ${brief(data.parent_hash)}`;
-    const expected = `height ${height + 1} on the head ${brief(hash)}`;
+    const found = `at height ${data.height} on ${shortenId(data.parent_hash)}`;
+    const expected = `height ${height + 1} on the head ${shortenId(hash)}`;
     return broken('extends-head', data.block_hash, found, { expected });
   }
 
   #measure({ block_height, head_hash }: EventData['network_metrics']): BrokenRule | null {
     const { height, hash } = this.#head;
     if (block_height === height && head_hash === hash) return null;
-    const found = `height ${block_height}, head ${brief(head_hash)}`;
-    const expected = `height ${height}, head ${brief(hash)}`;
+    const found = `height ${block_height}, head ${shortenId(head_hash)}`;
+    const expected = `height ${height}, head ${shortenId(hash)}`;
     return broken('height', 'network', found, { expected });
   }
 
@@ -222,3 +218,109 @@ const broken = (
   found: string,
   { expected }: { expected: string },
 ): BrokenRule => ({ rule, actor, expected, found });
+
+/** A block as the safety rules see it: only what was published of it, and the votes seen. */
+interface WatchedBlock {
+  hash: string;
+  parent: string;
+  height: number;
+  producer: string;
+  /** Weight of the electorate, as the proposal's answer gave it. */
+  electorate: number;
+  deadline: number;
+  approve: number;
+  reject: number;
+  voters: Set<string>;
+  /** Heads by personality, where they may veto. */
+  groups: Map<string, { approve: number; reject: number }>;
+}
+
+/** What one vote may weigh. */
+const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
+
+/** Counts a vote, with the tally after it as its answer gave it; what is wrong with it, or null. */
+function countVote(
+  genesis: Genesis,
+  block: WatchedBlock,
+  { validator, decision }: EventData['block_validation'],
+  { tally }: AnswerOf['vote'],
+): BrokenRule | null {
+  const { id: by, personality } = validator;
+  // One look at the set: a vote that is there already leaves it as large as it was.
+  const before = block.voters.size;
+  if (block.voters.add(by).size === before) {
+    const found = `a second vote of ${shortenId(by)} was counted`;
+    return { rule: 'vote-once', actor: block.hash, expected: 'one vote an elector', found };
+  }
+  const moved = tally[decision] - block[decision];
+  const other = decision === 'approve' ? 'reject' : 'approve';
+  const [least, most] = weights[genesis.weights];
+  const isFair = moved >= least && moved <= most && tally[other] === block[other];
+  if (!isFair || tally.electorate !== block.electorate) {
+    const { approve, reject, electorate } = tally;
+    const found = `${approve} to ${reject} of ${electorate} after a vote to ${decision}`;
+    const was = `${block.approve} to ${block.reject} of ${block.electorate}`;
+    const more = least === most ? least : `${least} to ${most}`;
+    const expected = `${was}, and ${more} more to ${decision}`;
+    return { rule: 'tally', actor: block.hash, expected, found };
+  }
+  block[decision] += moved;
+  if (genesis.policy === 'veto') countHead(block, personality, decision);
+  return null;
+}
+
+function countHead({ groups }: WatchedBlock, personality: string, decision: Decision): void {
+  const group = groups.get(personality);
+  if (group) group[decision] += 1;
+  else groups.set(personality, { approve: 0, reject: 0, [decision]: 1 });
+}
+
+/** Whether the votes seen allow this end; `isDue`: the deadline is over. */
+function checkEnd(
+  genesis: Genesis,
+  block: WatchedBlock,
+  { status, isDue }: { status: string; isDue: boolean },
+): BrokenRule | null {
+  const { approve, reject, electorate } = block;
+  if (status === 'orphaned') return null;
+  const allowed = allowedOutcomes(genesis, block, isDue);
+  if (allowed.includes(status)) return null;
+  const needs = genesis.policy === 'majority' ? '' : ` (needs ${leastToFinalize(electorate)})`;
+  const when = isDue ? 'after the deadline' : 'before the deadline';
+  const found = `${status} with ${approve} to ${reject} of ${electorate}${needs}, ${when}`;
+  return { rule: 'quorum', actor: block.hash, expected: allowed.join(' or '), found };
+}
+
+/** All that the votes seen allow to become of it. What a veto takes is not all visible here. */
+function allowedOutcomes(genesis: Genesis, block: WatchedBlock, isDue: boolean): readonly string[] {
+  const { approve, reject, electorate } = block;
+  if (genesis.policy === 'majority') {
+    if (!isDue && approve + reject < electorate) return ends.voting;
+    const turnout = (genesis.participation_bps * electorate) / 10_000;
+    if (approve + reject < turnout) return ends.expired;
+    return approve > reject ? ends.finalized : ends.rejected;
+  }
+  if (approve >= leastToFinalize(electorate)) return ends.finalized;
+  if (reject >= Math.ceil(electorate / 3)) return ends.rejected;
+  if (genesis.policy === 'veto' && mayBeVetoed(block)) {
+    return isDue ? ends.vetoedOrExpired : ends.vetoedOrVoting;
+  }
+  return isDue ? ends.expired : ends.voting;
+}
+
+const ends = {
+  voting: ['voting'],
+  finalized: ['finalized'],
+  rejected: ['rejected'],
+  expired: ['expired'],
+  vetoedOrVoting: ['rejected', 'voting'],
+  vetoedOrExpired: ['rejected', 'expired'],
+};
+
+/** Whether three of one personality or more have rejected, and none of it approved. */
+function mayBeVetoed({ groups }: WatchedBlock): boolean {
+  for (const { approve, reject } of groups.values()) if (approve === 0 && reject >= 3) return true;
+  return false;
+}
+
+const leastToFinalize = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;

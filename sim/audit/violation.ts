@@ -1,7 +1,10 @@
-/** One mismatch between what a network did and what its rules say, readable by itself. */
-import type { CommandKind } from '../../engine/internal.js';
-import { instantText } from './instant.js';
-import { isObject } from './same.js';
+/**
+ * A violation: one mismatch between what a network did and what its rules say, readable by itself;
+ * and how such a mismatch is found in events and answers.
+ */
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { Event, EventData } from '../../engine/protocol/schema/event.js';
+import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 
 /** A rule of the network that was broken, with the step in which. */
 export interface Violation {
@@ -27,20 +30,21 @@ export type BrokenRule = Pick<Violation, 'rule' | 'actor' | 'expected' | 'found'
 /** In one line, for people. */
 export function violationText(violation: Violation): string {
   const { at, rule, actor, expected, found, during, block } = violation;
-  const on = block !== '' && block !== actor ? ` on block ${brief(block)}` : '';
+  const on = block !== '' && block !== actor ? ` on block ${shortenId(block)}` : '';
   const when = `during ${during}${on}, at ${instantText(at)}`;
   return `rule ${rule}: ${named(actor)}: ${found}; expected ${expected} (${when})`;
 }
 
 /** Ids by their first characters: enough to find them by. */
-export function brief(id: string): string {
+export function shortenId(id: string): string {
   const long = /^([a-z]+_)?([0-9a-f]{8})[0-9a-f]{8,}$/.exec(id);
   return long ? `${long[1] ?? ''}${long[2]}..` : id;
 }
 
-const named = (actor: string) => (/^[0-9a-f]{64}$/.test(actor) ? `block ${brief(actor)}` : actor);
+const named = (actor: string) =>
+  /^[0-9a-f]{64}$/.test(actor) ? `block ${shortenId(actor)}` : actor;
 
-export interface Difference {
+interface Difference {
   /** Which member, as `tally.approve`; '' for the whole. */
   where: string;
   expected: string;
@@ -64,4 +68,113 @@ export function difference(expected: unknown, found: unknown, where = ''): Diffe
   return { where: inner, expected: 'nothing', found: shown(found[extra]) };
 }
 
-export const shown = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));
+const shown = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));
+
+/*
+ * Whether what was found is what was expected. Of what comes with every vote, each member is
+ * compared by its name: to walk through whatever members there are takes several times as long.
+ */
+
+export function isSameEvent(expected: Event, found: Event): boolean {
+  if (expected.seq !== found.seq || expected.type !== found.type) return false;
+  if (countOf(found) !== 3) return false;
+  if (expected.type === 'block_validation') {
+    return isSameVote(expected.data, found.data as EventData['block_validation']);
+  }
+  if (expected.type === 'reputation_update') {
+    return isSameScore(expected.data, found.data as EventData['reputation_update']);
+  }
+  return isSame(expected.data, found.data);
+}
+
+function isSameVote(
+  expected: EventData['block_validation'],
+  found: EventData['block_validation'],
+): boolean {
+  return (
+    expected.block_hash === found.block_hash &&
+    expected.validator.id === found.validator.id &&
+    expected.validator.personality === found.validator.personality &&
+    expected.decision === found.decision &&
+    expected.reason === found.reason &&
+    expected.timestamp === found.timestamp &&
+    countOf(found) === 5 &&
+    countOf(found.validator) === 2
+  );
+}
+
+function isSameScore(
+  expected: EventData['reputation_update'],
+  found: EventData['reputation_update'],
+): boolean {
+  return (
+    expected.agent_id === found.agent_id &&
+    expected.old_score === found.old_score &&
+    expected.new_score === found.new_score &&
+    expected.reason === found.reason &&
+    expected.timestamp === found.timestamp &&
+    countOf(found) === 5
+  );
+}
+
+export function isSameVoteAnswer(expected: AnswerOf['vote'], found: AnswerOf['vote']): boolean {
+  const { tally } = expected;
+  return (
+    expected.block_hash === found.block_hash &&
+    expected.agent_id === found.agent_id &&
+    expected.decision === found.decision &&
+    expected.block_status === found.block_status &&
+    tally.approve === found.tally.approve &&
+    tally.reject === found.tally.reject &&
+    tally.electorate === found.tally.electorate &&
+    tally.needed === found.tally.needed &&
+    expected.timestamp === found.timestamp &&
+    countOf(found) === 6 &&
+    countOf(found.tally) === 4
+  );
+}
+
+/** Of any two JSON values; it allocates nothing. */
+export function isSame(expected: unknown, found: unknown): boolean {
+  if (Object.is(expected, found)) return true;
+  if (!isObject(expected) || !isObject(found)) return false;
+  if (Array.isArray(expected) !== Array.isArray(found)) return false;
+  let members = 0;
+  for (const name in expected) {
+    members += 1;
+    const one = expected[name];
+    const other = found[name];
+    if (one !== other && !isSame(one, other)) return false;
+  }
+  return countOf(found) === members;
+}
+
+/** How many members it has. */
+function countOf(value: object): number {
+  let members = 0;
+  for (const _ in value) members += 1;
+  return members;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+/** The instant shown last, which one step shows more than once. */
+let latest = { at: Number.NaN, text: '' };
+/** Its second, with its text: what is near it differs in the milliseconds alone. */
+let second = Number.NaN;
+let prefix = '';
+
+export function instantText(at: number): string {
+  if (at !== latest.at) latest = { at, text: textOf(at) };
+  return latest.text;
+}
+
+function textOf(at: number): string {
+  const ms = at % 1_000;
+  if (at - ms !== second) {
+    second = at - ms;
+    prefix = new Date(at).toISOString().slice(0, -4);
+  }
+  return `${prefix}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`;
+}

@@ -6,8 +6,7 @@ import type { SimOptions } from '../run/options.js';
 import type { SimResult } from '../run/result.js';
 import { simulate } from '../run/simulate.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { jsonDifference } from './json.js';
-import { partingOf, type RunDifference } from './parting.js';
+import { jsonDifference, type RunDifference, requireDifference } from './logs.js';
 
 /** Whoever checks the signatures, and on however many threads, must not be seen in the result. */
 export const comparedVerifiers = ['pool', 'inline'] as const;
@@ -76,7 +75,7 @@ interface Made {
 
 async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
   const same = a.result.digest === b.result.digest && a.result.log_digest === b.result.log_digest;
-  if (!same) return partingOf(sideOf(a), sideOf(b));
+  if (!same) return requireDifference(sideOf(a), sideOf(b));
   const found = jsonDifference(lasting(a.result), lasting(b.result));
   if (!found) return null;
   const where = 'entries and events are the same, and what was measured is not';

@@ -2,12 +2,13 @@
  * What two kept runs with a common beginning have otherwise after it, voter by voter: only where
  * the beginning is the same is one agent of both the same agent.
  */
-import { type Store, storedLines } from '../../engine/internal.js';
-import { tableRows } from '../../report/read.js';
-import { storeOf } from './parting.js';
+import { storedLines } from '../../engine/replay/lines.js';
+import type { Store } from '../../engine/store/store.js';
+import { tableRows } from '../../report/folder.js';
+import { openRunStore } from './logs.js';
 
 /** How many votes on blocks of one number are alike in both runs. */
-export interface VoteCounts {
+interface VoteCounts {
   same: number;
   /** An approval in one and a rejection in the other. */
   flipped: number;
@@ -16,7 +17,7 @@ export interface VoteCounts {
 }
 
 /** An agent that voted otherwise. */
-export interface VoterDifference extends VoteCounts {
+interface VoterDifference extends VoteCounts {
   agent_id: string;
   name: string;
   /** Empty for an agent that is not of the scenario, as the name is. */
@@ -43,7 +44,7 @@ const LEAST_COMMON = 2;
  * @param parting the first entry that differs.
  * @throws {StoreError} when one of the folders holds no finished run.
  */
-export async function futuresOf(
+export async function compareFutures(
   a: string,
   b: string,
   parting: number | undefined,
@@ -163,7 +164,7 @@ function timeOf(folder: string, seq: number): Promise<number> {
 }
 
 async function withStore<T>(folder: string, read: (store: Store) => T): Promise<T> {
-  const store = storeOf({ folder });
+  const store = openRunStore({ folder });
   try {
     return read(store);
   } finally {

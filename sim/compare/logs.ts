@@ -1,6 +1,15 @@
-/** Where the logs of two runs part: the first entry, whose it is, and the field that differs. */
-import { type Entry, type EntryKind, type LogLine, targetId } from '../../engine/internal.js';
-import { type JsonDifference, jsonDifference } from './json.js';
+/**
+ * The first place at which two runs part: in two JSON values, in their logs and events, and in two
+ * kept folders, with the actor and the field that differs.
+ */
+
+import { join } from 'node:path';
+import { type Entry, type EntryKind, targetId } from '../../engine/protocol/schema/entry.js';
+import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
+import { storedLines } from '../../engine/replay/lines.js';
+import type { LogLine } from '../../engine/replay/recompute.js';
+import { openLmdbStore } from '../../engine/store/lmdb.js';
+import type { Store } from '../../engine/store/store.js';
 
 /** Where two logs part. */
 export interface LogDifference extends JsonDifference {
@@ -113,4 +122,113 @@ export function firstEventDivergence(
   const { seq, json } = other.value;
   const { type } = JSON.parse(json) as { type: string };
   return { seq, type, path: '', a: 'nothing', b: json };
+}
+
+/** Where two JSON values part. */
+export interface JsonDifference {
+  /** As `scenario.agents.0.count`; '' for the whole. */
+  path: string;
+  /** JSON texts, cut where they are long; `nothing` where only the other one is there. */
+  a: string;
+  b: string;
+}
+
+/** The first place where two JSON values part, or null. */
+export function jsonDifference(a: unknown, b: unknown, path = ''): JsonDifference | null {
+  if (Object.is(a, b)) return null;
+  if (!isTree(a) || !isTree(b) || Array.isArray(a) !== Array.isArray(b)) {
+    return { path, a: jsonText(a), b: jsonText(b) };
+  }
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const found = jsonDifference(a[key], b[key], path === '' ? key : `${path}.${key}`);
+    if (found) return found;
+  }
+  return null;
+}
+
+type Tree = Record<string, unknown>;
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null;
+
+const LONGEST = 120;
+
+function jsonText(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 3)}...`;
+}
+
+/** Where two runs part. */
+export interface RunDifference {
+  /** The first entry that differs; absent where all are the same. */
+  seq?: number;
+  /** The first entry that differs, or what does where all entries are the same. */
+  where: string;
+  /**
+   * From the outside in: `by` (whose entry it is; also in the other run, where that differs),
+   * `event`, `field`, and under the name of each run what it has there.
+   */
+  details: Record<string, string>;
+}
+
+/** A kept run, and what it is called. */
+export interface Side {
+  name: string;
+  folder: string;
+}
+
+/** What parts two runs whose digests differ. */
+export async function requireDifference(a: Side, b: Side): Promise<RunDifference> {
+  return (
+    (await findDifference(a, b)) ?? {
+      where: 'only the digests of the whole runs differ',
+      details: {},
+    }
+  );
+}
+
+/** Null where all entries and digests are the same. */
+export async function findDifference(a: Side, b: Side): Promise<RunDifference | null> {
+  const stores = [openRunStore(a), openRunStore(b)] as const;
+  try {
+    const entry = firstDivergence(...both(stores, (store) => storedLines(store, 0, last(store))));
+    if (!entry) return null;
+    const { seq } = entry;
+    const where = `entry ${seq} (${entry.kind})`;
+    const values = (found: { a: string; b: string }) => ({ [a.name]: found.a, [b.name]: found.b });
+    if (entry.path !== 'digest') {
+      const { actor, other } = entry;
+      const who = other === undefined ? {} : { [`by, ${b.name}`]: other };
+      const details = { by: actor, ...who, field: entry.path || 'the entry', ...values(entry) };
+      return { seq, where, details };
+    }
+    const event = firstEventDivergence(
+      ...both(stores, (store) => store.events(1, lastEvent(store))),
+    );
+    if (!event) {
+      const field = 'the records that it changed; all events are the same';
+      return { seq, where, details: { by: entry.actor, field, ...values(entry) } };
+    }
+    const named = `${event.seq} (${event.type})`;
+    const details = { by: entry.actor, event: named, field: event.path, ...values(event) };
+    return { seq, where: `${where}: the entry is the same, what followed is not`, details };
+  } finally {
+    for (const store of stores) await store.close();
+  }
+}
+
+/** Read-only; to be closed. */
+export const openRunStore = ({ folder }: Pick<Side, 'folder'>): Store =>
+  openLmdbStore({
+    path: join(folder, 'network'),
+    tables,
+    schemaVersion: SCHEMA_VERSION,
+    readOnly: true,
+  });
+
+const last = (store: Store): number => store.meta()!.seq;
+const lastEvent = (store: Store): number => store.meta()!.event_seq;
+
+function both<T>([a, b]: readonly [Store, Store], of: (store: Store) => T): [T, T] {
+  return [of(a), of(b)];
 }

@@ -1,9 +1,14 @@
-/** What two kept runs have different: from which entry on, which blocks, and by how much. */
-import { numberOf, tableRows } from '../../report/read.js';
+/**
+ * The differences between two kept runs: the entry from which on they differ, their blocks and
+ * outcomes, and by how much each measure differs.
+ */
+
+import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { validator } from '../../engine/protocol/schema/validator.js';
+import { StoreError } from '../../engine/store/store.js';
+import { parseNumber, readJson, tableRows } from '../../report/folder.js';
 import type { SimResult } from '../run/result.js';
-import { jsonDifference } from './json.js';
-import { parting, type RunDifference, type Side } from './parting.js';
-import { resultIn } from './result.js';
+import { findDifference, jsonDifference, type RunDifference, type Side } from './logs.js';
 
 /** What became of a block in two runs; blocks are paired by their number. */
 export interface BlockDifference {
@@ -51,8 +56,8 @@ export interface KeptComparison {
  * @throws {StoreError} when one of the folders holds no finished run.
  */
 export async function compareKept(a: string, b: string): Promise<KeptComparison> {
-  const [one, other] = [resultIn(a), resultIn(b)];
-  const first = await parting(sideOf('a', a), sideOf('b', b));
+  const [one, other] = [readResult(a), readResult(b)];
+  const first = await findDifference(sideOf('a', a), sideOf('b', b));
   // A sweep is of many runs: what it varies says nothing about this one.
   const described = ({ scenario: { sweep: _, ...scenario }, seed }: SimResult) => ({
     ...scenario,
@@ -69,7 +74,7 @@ export async function compareKept(a: string, b: string): Promise<KeptComparison>
 const sideOf = (name: string, folder: string): Side => ({ name, folder });
 
 /** Measures of the run, and what its scripts reported, that are not the same. */
-export function measureDifferences(a: SimResult, b: SimResult): MeasureDifference[] {
+function measureDifferences(a: SimResult, b: SimResult): MeasureDifference[] {
   const [one, other] = [valuesOf(a), valuesOf(b)];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].flatMap((measure) => {
@@ -103,10 +108,38 @@ async function outcomesOf(folder: string): Promise<BlockOutcome[]> {
     outcomes.push({
       hash: row.block_hash!,
       status: row.status!,
-      votes: numberOf(row.votes) ?? 0,
-      approve: numberOf(row.approve) ?? 0,
-      reject: numberOf(row.reject) ?? 0,
+      votes: parseNumber(row.votes) ?? 0,
+      approve: parseNumber(row.approve) ?? 0,
+      reject: parseNumber(row.reject) ?? 0,
     });
   }
   return outcomes;
+}
+
+const hashes = Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{64}$' }));
+const numbers = Type.Record(Type.String(), Type.Union([Type.Number(), Type.Null()]));
+const whole = Type.Integer({ minimum: 0 });
+
+/** Others than these may be there; whoever adds some need not be known here. */
+const KeptSummary = Type.Object({
+  seed: Type.String(),
+  scenario: Type.Object({ measure: Type.Object({}) }),
+  modules: hashes,
+  files: hashes,
+  url: Type.Optional(Type.String()),
+  measures: numbers,
+  reported: Type.Object({ run: numbers }),
+  entries: whole,
+  virtual_ms: whole,
+  log_digest: Type.String(),
+});
+const checkSummary = validator('run_summary', KeptSummary);
+
+/** @throws {StoreError} when the folder holds no finished run, or `summary.json` is none of one. */
+export function readResult(folder: string): SimResult {
+  const result = readJson<SimResult>(folder, 'summary.json');
+  const problem = checkSummary(result);
+  if (!problem) return result;
+  const why = `${problem.pointer} ${problem.message}`.trim();
+  throw new StoreError('CORRUPT', `summary.json in ${folder} is not as sim leaves it: ${why}`);
 }

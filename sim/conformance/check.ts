@@ -1,14 +1,11 @@
 /** Compares what another implementation made of a suite with what was expected, line by line. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import {
-  canonical,
-  fileBounds,
-  readBounded,
-  StoreError,
-  splitLines,
-  validator,
-} from '../../engine/internal.js';
+import { canonical } from '../../engine/protocol/canonical.js';
+import { validator } from '../../engine/protocol/schema/validator.js';
+import { splitLines } from '../../engine/replay/lines.js';
+import { fileBounds, readBounded } from '../../engine/store/folder.js';
+import { StoreError } from '../../engine/store/store.js';
 import {
   type CaseRow,
   type ExpectedEntry,
@@ -86,8 +83,8 @@ export async function checkResults(
 const unreadable = (message: string, cause?: unknown) =>
   new StoreError('UNREADABLE', message, { cause });
 
-const suiteProblem = validator(SuiteFile);
-const resultProblem = validator(ResultLine);
+const suiteProblem = validator('conformance_suite', SuiteFile);
+const resultProblem = validator('conformance_result', ResultLine);
 
 function readCases(suite: string): Map<string, CaseRow> {
   const path = join(suite, 'suite.json');

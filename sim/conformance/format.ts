@@ -1,5 +1,7 @@
 /** What the files of the conformance suite hold, line by line; docs/conformance.md explains it. */
-import { reasons, type Static, type TSchema, Type } from '../../engine/internal.js';
+
+import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
+import { reasons } from '../../engine/protocol/schema/reason.js';
 
 /** Grows when a reader of an older suite could no longer read a newer one. */
 export const FORMAT = 1;

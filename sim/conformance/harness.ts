@@ -1,23 +1,41 @@
-/** Where a case of vectors is played: a network in virtual time that keeps what was put to it. */
+/**
+ * The harness in which a case of vectors is played: a network in virtual time that keeps each
+ * request that was put to it, its outcome and the log that followed.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Outcome } from '../../engine/core/state.js';
+import { createVerifier } from '../../engine/crypto/create-verifier.js';
+import { keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
+import { type VirtualClock, virtualClock } from '../../engine/node/clock.js';
+import { Network } from '../../engine/node/network.js';
+import type { GenesisOptions } from '../../engine/node/open-store.js';
 import {
-  type Answer,
   composeRegister,
   composeStatus,
-  type GenesisOptions,
-  keyPairFromSeed,
-  type Network,
-  type Outcome,
   type Registration,
   type Signatory,
-  type SignedRequest,
-  sign,
-  type VirtualClock,
-} from '../../engine/internal.js';
+} from '../../engine/protocol/compose.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
+import type { Answer } from '../../engine/protocol/schema/view.js';
 import { agentId } from '../../engine/protocol/signing.js';
-import type { ExpectedOutcome, InputLine, InputRequest } from './format.js';
+import { storedLines } from '../../engine/replay/lines.js';
+import type { ReplayedStep } from '../../engine/replay/recompute.js';
+import { replay } from '../../engine/replay/replay.js';
+import { openLmdbStore } from '../../engine/store/lmdb.js';
+import type {
+  ExpectedEntry,
+  ExpectedLine,
+  ExpectedOutcome,
+  InputLine,
+  InputRequest,
+} from './format.js';
 
 /** 2025-01-01T00:00:00Z. */
-export const START_MS = 1_735_689_600_000;
+const START_MS = 1_735_689_600_000;
 
 export interface Actor extends Signatory {
   id: string;
@@ -41,7 +59,7 @@ export interface Case {
   play(harness: Harness): Promise<void>;
 }
 
-export interface Played {
+interface Played {
   input: InputLine;
   request?: SignedRequest;
   outcome: Outcome | null;
@@ -168,8 +186,101 @@ function shown(request: SignedRequest): InputRequest {
 }
 
 /** An outcome without what may change: the words of a refusal are for people. */
-export function expectedOutcome(outcome: Outcome): ExpectedOutcome {
+function expectedOutcome(outcome: Outcome): ExpectedOutcome {
   if ('data' in outcome) return { result: outcome.result, data: outcome.data };
   const { message: _, ...refusal } = outcome.refusal;
   return { result: outcome.result, ...refusal };
+}
+
+const NETWORK_ID = 'conformance';
+
+interface PlayedCase {
+  input: InputLine[];
+  expected: ExpectedLine[];
+  log_digest: string;
+  digest: string;
+}
+
+export async function playCase(one: Case): Promise<PlayedCase> {
+  const folder = await mkdtemp(join(tmpdir(), 'folkmoot-conformance-'));
+  try {
+    const path = join(folder, 'network');
+    const { played, genesis } = await perform(one, path);
+    const steps = await stepsOf(path);
+    const input = [{ line: 0, at: START_MS, genesis }, ...played.map((line) => line.input)];
+    const last = steps.at(-1)!;
+    const { log_digest, digest } = last;
+    return { input, expected: expectedOf(played, steps), log_digest, digest };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function perform({ genesis = {}, play }: Case, path: string) {
+  const verifier = createVerifier('inline');
+  const clock = virtualClock(START_MS);
+  let fatal: Error | undefined;
+  const network = await Network.open({
+    path,
+    genesis: { ...genesis, network_id: NETWORK_ID },
+    verifier,
+    clock,
+    onFatal: (error) => {
+      fatal = error;
+    },
+  });
+  const harness = new Harness(network, clock);
+  try {
+    await play(harness);
+  } finally {
+    await network.close();
+    await verifier.close();
+  }
+  if (fatal) throw fatal;
+  return { played: harness.played, genesis: network.genesis };
+}
+
+/** What each entry did, recomputed from the log. */
+async function stepsOf(path: string): Promise<ExpectedEntry[]> {
+  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const steps: ExpectedEntry[] = [];
+  try {
+    const lines = storedLines(store, 0, store.meta()!.seq);
+    const { first_divergence } = await replay({
+      lines,
+      stored: store,
+      onStep: (step) => steps.push(entryOf(step)),
+    });
+    if (first_divergence) throw new Error(`does not replay: ${JSON.stringify(first_divergence)}`);
+    return steps;
+  } finally {
+    await store.close();
+  }
+}
+
+function entryOf({ entry, events, changes, digest, log_digest }: ReplayedStep): ExpectedEntry {
+  const { seq, at, kind } = entry;
+  return {
+    seq,
+    at,
+    kind,
+    events: events.map(({ json }) => JSON.parse(json)),
+    records: changes.map(({ table, key, json }) => [table, key, json && JSON.parse(json)]),
+    log_digest,
+    digest,
+  };
+}
+
+function expectedOf(played: readonly Played[], steps: readonly ExpectedEntry[]): ExpectedLine[] {
+  let from = 1;
+  const lines = played.map(({ input, outcome, seq }): ExpectedLine => {
+    const entries = steps.slice(from, seq + 1);
+    from = seq + 1;
+    return {
+      line: input.line,
+      ...(outcome ? { outcome: expectedOutcome(outcome) } : {}),
+      entries,
+    };
+  });
+  return [{ line: 0, entries: steps.slice(0, 1) }, ...lines];
 }

@@ -1,22 +1,25 @@
 /**
- * A fork: a run made again with something otherwise. That nothing before is otherwise is proved by
- * the digests of both logs at the last entry before.
+ * A fork: a kept run made again with a change, once or over many seeds. The digests of both logs at
+ * the last entry before the change prove that nothing before it differs.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { StoreError, storedLines } from '../../engine/internal.js';
-import { CASSETTE_FILE, type DeciderOptions } from '../agents/deciders/index.js';
-import { partingOf, type RunDifference, storeOf } from '../compare/index.js';
+import { storedLines } from '../../engine/replay/lines.js';
+import { StoreError } from '../../engine/store/store.js';
+import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
+import type { DeciderOptions } from '../agents/deciders/deciders.js';
+import { openRunStore, type RunDifference, requireDifference } from '../compare/logs.js';
 import type { SimHooks } from '../run/options.js';
 import type { Acted, SimResult } from '../run/result.js';
 import { simulate } from '../run/simulate.js';
-import { externalsIn } from '../scenario/external.js';
+import { completeScenario } from '../scenario/complete.js';
 import { Names } from '../scenario/interventions.js';
+import { listExternals } from '../scenario/population.js';
+import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { expectRecord } from './askable.js';
-import type { KeptRun } from './kept.js';
-import { copySources } from './sources.js';
+import { type Plan, planScenario } from '../sweep/plan.js';
+import { copySources, type KeptRun } from './kept-run.js';
 
 type Digests = Pick<Prefix, 'digest' | 'log_digest'>;
 
@@ -65,7 +68,7 @@ export async function runFork(
 ): Promise<Forked> {
   const { source, result: before } = run;
   expectRecord(scenario, hooks.record ?? false);
-  const deciders = externalsIn(scenario).length > 0 ? { deciders: askingOf(run, hooks) } : {};
+  const deciders = listExternals(scenario).length > 0 ? { deciders: askingOf(run, hooks) } : {};
   const result = await simulate(scenario, { out, folder: source, ...deciders }, hooks);
   copySources(source, out, result);
   const added = (result.interventions ?? []).slice((before.interventions ?? []).length);
@@ -95,12 +98,12 @@ async function prefixOf(
     { name: 'run', folder: run.folder },
     { name: 'fork', folder: out },
   ] as const;
-  const difference = await partingOf(...sides);
+  const difference = await requireDifference(...sides);
   return { entry, ...here, same, difference, impure: impureOf(result.scenario, difference) };
 }
 
 async function digestsAt(folder: string, entry: number): Promise<Digests | null> {
-  const store = storeOf({ folder });
+  const store = openRunStore({ folder });
   try {
     if (store.meta()!.seq < entry) return null;
     const [line] = storedLines(store, entry, entry);
@@ -116,4 +119,78 @@ function impureOf(scenario: Scenario, { details }: RunDifference): string | null
   const names = new Names(scenario);
   const { strategy } = names.all[names.ordinalOf(name)]?.group ?? {};
   return strategy?.kind === 'script' ? strategy.module : null;
+}
+
+/**
+ * Before anything runs: a fork asks whenever an agent sees something else.
+ * @throws {ScenarioError} when nobody may be asked.
+ */
+export function expectRecord(scenario: Scenario, record: boolean): void {
+  if (record) return;
+  const groups = listExternals(scenario).map(
+    ({ group, strategy }) => `${group} (${strategy.kind})`,
+  );
+  if (groups.length === 0) return;
+  const why = `deciders outside of the simulation decide for ${groups.join(', ')}`;
+  throw new ScenarioError(`${why}, and a fork asks them what they now see: expected --record`);
+}
+
+/**
+ * A run keeps no programs, and one that is not found would make its agents abstain.
+ * @param folder that was named.
+ * @throws {ScenarioError} when programs are to be started, and nobody has said where.
+ */
+export function expectFolder(scenario: Scenario, folder: string | undefined): void {
+  if (folder !== undefined) return;
+  for (const { group, strategy } of listExternals(scenario)) {
+    const command = 'command' in strategy ? strategy.command : undefined;
+    if (command === undefined) continue;
+    const what = `the decider of group ${group} is a program, ${command.join(' ')}`;
+    throw new ScenarioError(`${what}: --folder says in which folder it is started`);
+  }
+}
+
+/*
+ * A fork over many seeds tells an effect from luck: it is a sweep of two cells, with the change and
+ * without it, whose runs have the same seeds in both, so that what chance does to both cancels.
+ */
+
+/**
+ * @param added how many interventions at the end of the list the fork added.
+ * @throws {ScenarioError} for what is of one seed alone, such as a hash.
+ */
+export function planFork(
+  { source }: Pick<KeptRun, 'source'>,
+  scenario: Scenario,
+  { added, replicates }: { added: number; replicates: number },
+): Plan {
+  const first = scenario.interventions.length - added;
+  checkNames(scenario, first);
+  const factors = Array.from({ length: added }, (_, index) => ({
+    path: `interventions.${first + index}.acts`,
+    name: index === 0 ? 'intervention' : `intervention_${index + 1}`,
+    values: [false, true],
+  }));
+  const raw = {
+    ...scenario,
+    sweep: {
+      design: 'list',
+      factors,
+      replicates,
+      baseline: Object.fromEntries(factors.map(({ name }) => [name, false])),
+      responses: ['finalized_share', 'rejected_share', 'agreement', 'finality_mean_ms'],
+    },
+  };
+  return planScenario({ scenario: completeScenario(raw, source), raw, folder: source });
+}
+
+/** An id follows from a seed; a number can be in each. */
+function checkNames({ interventions }: Scenario, first: number): void {
+  for (const one of interventions.slice(first)) {
+    const { block, meme, alliance } = one as Record<string, unknown>;
+    const id = [block, meme, alliance].find((named) => typeof named === 'string');
+    if (id === undefined) continue;
+    const why = `${id} is of one seed; expected its number, which can be in each`;
+    throw new ScenarioError(`--replicates: ${why}`);
+  }
 }

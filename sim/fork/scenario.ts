@@ -1,33 +1,29 @@
-/** The scenario of a fork: that of the run, with more interventions, which can be in that run. */
-import { ScenarioError } from '../scenario/problem.js';
-import { completeScenario } from '../scenario/read/complete.js';
-import type { Intervention, Named } from '../scenario/schema/interventions/interventions.js';
-import type { Scenario } from '../scenario/schema/scenario.js';
-import { type KeptRun, numbersOf } from './kept.js';
-import { actionOf, type Raw } from './say/action.js';
-import { momentOf } from './say/moment.js';
+/**
+ * The scenario of a fork: that of the run with more interventions. Each must be possible in that
+ * run.
+ */
 
-/** What was said on the command line. */
-export interface Said {
-  at: readonly string[];
-  do: readonly string[];
-}
+import { isMap, parseDocument } from 'yaml';
+import { completeScenario } from '../scenario/complete.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Intervention, Named } from '../scenario/schema/interventions.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import { type KeptRun, readNumbers } from './kept-run.js';
 
 /**
- * Interventions as they were said: one moment for all actions, or one for each.
- * @throws {ScenarioError} naming option and character.
+ * Reads interventions as a scenario file has them, each one YAML mapping.
+ * @throws {ScenarioError} when there is none, or one is no mapping.
  */
-export function interventionsOf({ at, do: actions }: Said): Raw[] {
-  if (actions.length === 0) throw new ScenarioError("--do is missing; expected as 'mute meme 17'");
-  const one = at.length <= 1;
-  if (!one && at.length !== actions.length) {
-    const found = `${at.length} --at for ${actions.length} --do`;
-    throw new ScenarioError(`${found}; expected one for all, or one for each`);
-  }
-  return actions.map((action, index) => ({
-    ...actionOf(action),
-    ...momentOf(at[one ? 0 : index] ?? 'start'),
-  }));
+export function readInterventions(texts: readonly string[], option: string): Raw[] {
+  const expected = "expected a mapping such as '{ kind: mute, meme: 17, at_ms: 0 }'";
+  if (texts.length === 0) throw new ScenarioError(`${option} is missing; ${expected}`);
+  return texts.map((text, index) => {
+    const document = parseDocument(text);
+    if (document.errors.length > 0 || !isMap(document.contents)) {
+      throw new ScenarioError(`${option} ${index + 1}: ${expected}`);
+    }
+    return document.toJS({ maxAliasCount: 0 }) as Raw;
+  });
 }
 
 /**
@@ -64,7 +60,7 @@ export async function checkInRun(
   labels: readonly string[] = [],
 ): Promise<void> {
   const { entries, virtual_ms } = run.result;
-  const numbers = await numbersOf(run);
+  const numbers = await readNumbers(run);
   const before = scenario.interventions.length - labels.length;
   const there = {
     block: { list: numbers.blocks.length, find: numbers.block },
@@ -98,3 +94,5 @@ function namedIn(one: Intervention): [Kind, Named][] {
   );
   return [...own, ...allied] as [Kind, Named][];
 }
+
+type Raw = Record<string, unknown>;

@@ -1,38 +1,51 @@
 /**
- * Takes in what happens in a run, event by event, and ends in its measures and tables. Costs a
- * vote the same however many there were; keeps agents and blocks, never votes.
+ * The collector takes in what happens in a run, event by event, and ends in its measures and
+ * tables. A vote costs the same however many there were; the collector keeps agents and blocks,
+ * never votes.
  */
-import type { CommandKind, Decision, Event, EventData } from '../../engine/internal.js';
-import type { AnswerCost } from '../agents/port/asking.js';
-import type { ContentNote } from '../agents/port/notes.js';
-import type { ConditionMeasure } from '../scenario/schema/length.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { Event, EventData } from '../../engine/protocol/schema/event.js';
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import type { AnswerCost, ContentNote } from '../agents/port.js';
+import type { ConditionMeasure } from '../scenario/schema/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
 import type { Cause, Observer, RefusedWhy, Traffic } from '../world/observer.js';
-import { Activity } from './collect/activity.js';
-import { Agreement } from './collect/agreement.js';
-import { Alliances } from './collect/alliances.js';
-import { Blocks, countVote, type MeasuredBlock, type Watched } from './collect/blocks.js';
-import { Memes } from './collect/memes.js';
-import { Outcomes } from './collect/outcomes.js';
-import { type MeasuredAgent, NOBODY, Population } from './collect/population.js';
-import { PublishedReputation } from './collect/reputation.js';
-import { Series } from './collect/series.js';
-import { Messages } from './collect/traffic.js';
-import { Waits } from './collect/waits.js';
-import { type Counts, closedOf, noCounts, type RunReads } from './collected.js';
-import { decisionLine } from './decisions/line.js';
-import type { DecisionLine } from './decisions/schema.js';
+import {
+  Agreement,
+  Blocks,
+  countVote,
+  type MeasuredBlock,
+  Outcomes,
+  type WatchedBlock,
+} from './blocks.js';
+import { type DecisionLine, decisionLine } from './decisions.js';
 import type { Row } from './dictionary.js';
-import { type Finished, finish } from './finish.js';
-import { presentValues } from './present.js';
-import { Warmup } from './warmup.js';
+import { Memes, Messages } from './messages.js';
+import {
+  Activity,
+  Alliances,
+  type MeasuredAgent,
+  NOT_IN_POPULATION,
+  Population,
+  PublishedReputation,
+  Waits,
+} from './population.js';
+import {
+  type Counts,
+  computeResults,
+  countClosed,
+  noCounts,
+  type RunReads,
+  type RunResults,
+} from './results.js';
+import { Series, share } from './statistics.js';
 
 export class Collector implements Observer {
   /** Since the start of the run. */
   readonly totals: Counts = noCounts();
   /** A block on which an eye is kept. */
-  watched: Watched | null = null;
+  watched: WatchedBlock | null = null;
   /** When a block was finalized or rejected last: milliseconds since 1970; 0 before the first. */
   lastDecidedAt = 0;
   /** Since the warm-up. */
@@ -98,7 +111,7 @@ export class Collector implements Observer {
 
   /** Blocks that are no longer in voting, since the start of the run. */
   get closed(): number {
-    return closedOf(this.totals);
+    return countClosed(this.totals);
   }
 
   /** The value of a measure so far, the warm-up left out; null where it cannot be said. */
@@ -155,16 +168,16 @@ export class Collector implements Observer {
    * @param reads `network.read`, after everything is durable.
    * @param nowMs when the run ended, milliseconds since 1970; the last event may have come later.
    */
-  finish(reads: RunReads, nowMs: number): Finished {
+  finish(reads: RunReads, nowMs: number): RunResults {
     const endMs = Math.max(nowMs, this.#at);
     this.#series.finish(endMs);
     this.passTo(endMs);
-    return finish(reads, {
+    return computeResults(reads, {
       startMs: this.#startMs,
       measuredFrom: this.#warmup.endedAt,
       endMs,
       counts: this.#counts,
-      closed: closedOf(this.#counts),
+      closed: countClosed(this.#counts),
       longestWaitMs: this.#waits.longest(endMs),
       population: this.#population,
       blocks: this.#blocks.figures,
@@ -239,8 +252,8 @@ export class Collector implements Observer {
 
   #known(agent: number, group: number) {
     return {
-      agent: agent === NOBODY ? null : agent,
-      group: group === NOBODY ? null : this.#population.groups[group]!,
+      agent: agent === NOT_IN_POPULATION ? null : agent,
+      group: group === NOT_IN_POPULATION ? null : this.#population.groups[group]!,
     };
   }
 
@@ -297,5 +310,78 @@ export class Collector implements Observer {
     if (this.#warmup.lasts) return;
     this.#counts.memes += 1;
     this.#activity.add('memes', this.#population.ordinalOf(creator.id));
+  }
+}
+
+/** The parts of a run that conditions of `length.until` look at while it goes on. */
+interface Present {
+  counts: Counts;
+  agreement: Agreement;
+  memes: Memes;
+  alliances: Alliances;
+  /** Of a group; of the whole network when none is named. */
+  reputation(group?: string): number | null;
+}
+
+type Value = (group?: string) => number | null;
+
+/** How each is had now; all of them in constant time. */
+function presentValues(present: Present): Record<ConditionMeasure, Value> {
+  const { counts, agreement, memes, alliances } = present;
+  const count = (name: keyof Counts) => () => counts[name];
+  const shareOf = (name: keyof Counts) => () => share(counts[name], countClosed(counts));
+  return {
+    proposed: count('proposed'),
+    finalized: count('finalized'),
+    rejected: count('rejected'),
+    expired: count('expired'),
+    orphaned: count('orphaned'),
+    decided: () => counts.finalized + counts.rejected,
+    closed: () => countClosed(counts),
+    votes: count('votes'),
+    memes: count('memes'),
+    transactions: count('transactions'),
+    finalized_share: shareOf('finalized'),
+    rejected_share: shareOf('rejected'),
+    expired_share: shareOf('expired'),
+    orphaned_share: shareOf('orphaned'),
+    agreement: () => agreement.all,
+    influence: () => memes.influence,
+    alliances_active: () => alliances.active,
+    reputation_mean: present.reputation,
+  };
+}
+
+/** The warm-up of a run: what happens in it is in the tables, and in no measure. */
+class Warmup {
+  readonly #untilAt: number;
+  readonly #blocks: number;
+  /** When it ended, milliseconds since 1970; null while it lasts. */
+  endedAt: number | null;
+
+  constructor({ warmup_ms = 0, warmup_blocks = 0 }: Scenario['measure'], startMs: number) {
+    this.#untilAt = warmup_blocks > 0 ? Number.POSITIVE_INFINITY : startMs + warmup_ms;
+    this.#blocks = warmup_blocks;
+    this.endedAt = warmup_ms + warmup_blocks === 0 ? startMs : null;
+  }
+
+  get lasts(): boolean {
+    return this.endedAt === null;
+  }
+
+  /** Time passes: true when the warm-up ends by it. */
+  passTo(at: number): boolean {
+    return at >= this.#untilAt && this.#end(this.#untilAt);
+  }
+
+  /** So many blocks have closed: true when the warm-up ends by it. */
+  closed(blocks: number, at: number): boolean {
+    return this.#blocks > 0 && blocks >= this.#blocks && this.#end(at);
+  }
+
+  #end(at: number): boolean {
+    if (!this.lasts) return false;
+    this.endedAt = at;
+    return true;
   }
 }

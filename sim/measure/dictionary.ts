@@ -4,9 +4,7 @@
  * the run's virtual time, from its start; shares are fractions of one; what cannot be said (a share
  * of nothing) is empty.
  */
-import type { MeasureName } from '../../report/shared/measures/meanings.js';
-
-export { type MeasureName, measures } from '../../report/shared/measures/meanings.js';
+import type { MeasureName } from '../../report/shared/measures.js';
 
 type Dictionary = Readonly<Record<string, string>>;
 

@@ -3,16 +3,23 @@
  * they are done. The queue is nothing but a way to the workers: what is done is kept by who asked,
  * and when etcd has let go of the queue, what is not done is offered in another one.
  */
-import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type EtcdClient, EtcdError } from '../../cluster/etcd/index.js';
-import { Ended, QueueHost, taskName } from '../../cluster/queue/index.js';
-import type { Provenance } from '../../report/provenance.js';
-import { type Job, jobDefaults, type Spread, type SpreadOptions } from '../run/jobs/index.js';
-import { type NamedFiles, readFiles } from './carried.js';
-import { headText } from './head.js';
-import { jobText, jsonOf, outcomeTold, QueueError } from './told.js';
-import { Workers } from './workers.js';
+import type { EtcdClient } from '../../cluster/etcd/client.js';
+import { EtcdError } from '../../cluster/etcd/wire.js';
+import { parseJsonOrUndefined } from '../../cluster/order/order.js';
+import { QueueEnded, taskName } from '../../cluster/queue/claims.js';
+import { QueueHost } from '../../cluster/queue/host.js';
+import { sha256Hex } from '../../engine/protocol/signing.js';
+import type { Provenance } from '../../report/folder.js';
+import { type Job, type JobRunner, type JobRunnerOptions, jobDefaults } from '../run/jobs.js';
+import {
+  formatHead,
+  formatJob,
+  type NamedFiles,
+  parseOutcome,
+  QueueError,
+  readFiles,
+} from './messages.js';
 
 /** Who the runs are offered to, and how they are told of. */
 export interface OfferOptions {
@@ -36,7 +43,7 @@ const REMEMBERED = 4_096;
 const STRIKES = 3;
 
 /** A `Spread` over the workers of a queue. */
-export function offeredIn(client: EtcdClient, about: OfferOptions): Spread {
+export function runInQueue(client: EtcdClient, about: OfferOptions): JobRunner {
   return async (tasks, options) => {
     const iterator =
       Symbol.asyncIterator in tasks ? tasks[Symbol.asyncIterator]() : tasks[Symbol.iterator]();
@@ -56,7 +63,7 @@ type Pulled<T> = Iterator<T> | AsyncIterator<T>;
 class Offer<T extends Job> {
   readonly #client: EtcdClient;
   readonly #about: OfferOptions;
-  readonly #options: SpreadOptions<T>;
+  readonly #options: JobRunnerOptions<T>;
   readonly #tasks: Pulled<T>;
   readonly #open = new Map<string, Offered<T>>();
   /** The digest of each result, of the last that came. */
@@ -78,7 +85,7 @@ class Offer<T extends Job> {
   constructor(
     client: EtcdClient,
     about: OfferOptions,
-    options: SpreadOptions<T>,
+    options: JobRunnerOptions<T>,
     tasks: Pulled<T>,
   ) {
     this.#client = client;
@@ -126,7 +133,7 @@ class Offer<T extends Job> {
     const told = files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
     const scripts = (named?.scripts.length ?? 0) > 0;
     const limits = { wallMs, memoryMb };
-    await host.announce(headText({ title, made, limits, scripts, files: told }));
+    await host.announce(formatHead({ title, made, limits, scripts, files: told }));
   }
 
   /** Offers what there is room for, takes what is there, and takes away what is kept. */
@@ -153,7 +160,7 @@ class Offer<T extends Job> {
     const offered = new Map<string, string>();
     for (const task of this.#pulled.splice(0)) {
       this.#count += 1;
-      const [name, text] = [taskName(this.#count), jobText(task)];
+      const [name, text] = [taskName(this.#count), formatJob(task)];
       this.#open.set(name, { task, text, strikes: 0 });
       this.#bytes += text.length;
       offered.set(name, text);
@@ -192,13 +199,13 @@ class Offer<T extends Job> {
       this.#kept.push(name);
       return;
     }
-    const outcome = outcomeTold(value.toString('utf8'));
+    const outcome = parseOutcome(value.toString('utf8'));
     if (!outcome) return this.#strike(host, name, offered);
     this.#open.delete(name);
     this.#bytes -= offered.text.length;
     await this.#options.onDone(offered.task, outcome);
     this.#kept.push(name);
-    if ('result' in outcome) this.#remember(name, offered.task, digestOf(value));
+    if ('result' in outcome) this.#remember(name, offered.task, sha256Hex(value));
   }
 
   async #strike(host: QueueHost, name: string, offered: Offered<T>): Promise<void> {
@@ -226,7 +233,7 @@ class Offer<T extends Job> {
   async #compare(host: QueueHost): Promise<void> {
     for (const { name, value } of await host.again()) {
       const [task = ''] = name.split('/');
-      const digest = hasResult(value) ? digestOf(value) : null;
+      const digest = hasResult(value) ? sha256Hex(value) : null;
       if (digest !== null && this.#done.has(task)) this.#judge(task, digest);
       else if (digest !== null && this.#open.has(task)) this.#early.set(task, digest);
       await host.forget(name);
@@ -243,15 +250,60 @@ class Offer<T extends Job> {
 
 /** A failure has none: how a machine fails is its own. */
 function hasResult(told: Buffer): boolean {
-  const outcome = jsonOf(told.toString('utf8')) as { result?: unknown } | null | undefined;
+  const outcome = parseJsonOrUndefined(told.toString('utf8')) as
+    | { result?: unknown }
+    | null
+    | undefined;
   return outcome?.result !== undefined;
 }
 
-const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-
 /** That etcd has let go of a queue, or nobody wants it, ends it; all else is thrown. */
 function ended(error: unknown): null {
-  const isEnd = error instanceof Ended || (error instanceof EtcdError && error.kind === 'no_lease');
+  const isEnd =
+    error instanceof QueueEnded || (error instanceof EtcdError && error.kind === 'no_lease');
   if (!isEnd) throw error;
   return null;
+}
+
+/** What one worker may say that it does at a time: more is no worker of ours. */
+const MOST_JOBS = 256;
+/** Of a worker's own words, which may be anybody's. */
+const LONGEST = 300;
+
+class Workers {
+  /** Runs that all of them do at a time. */
+  slots = 0;
+  readonly #say: (line: string) => void;
+  readonly #told = new Set<string>();
+  #shown = '';
+
+  constructor(say: (line: string) => void) {
+    this.#say = say;
+  }
+
+  async look(host: QueueHost): Promise<void> {
+    let workers = 0;
+    this.slots = 0;
+    for (const { name, value } of await host.workers()) {
+      const about = parseJsonOrUndefined(value.toString('utf8')) as {
+        jobs?: unknown;
+        refused?: unknown;
+      } | null;
+      if (typeof about?.refused === 'string') this.#tellOnce(name, about.refused);
+      const jobs = Number(about?.jobs);
+      if (!Number.isSafeInteger(jobs) || jobs < 1 || jobs > MOST_JOBS) continue;
+      workers += 1;
+      this.slots += jobs;
+    }
+    const shown =
+      workers === 0 ? 'no worker yet' : `${workers} workers, ${this.slots} runs at a time`;
+    if (shown !== this.#shown) this.#say(shown);
+    this.#shown = shown;
+  }
+
+  #tellOnce(name: string, refused: string): void {
+    if (this.#told.has(name)) return;
+    this.#told.add(name);
+    this.#say(`a worker takes no part: ${refused.slice(0, LONGEST)}`);
+  }
 }

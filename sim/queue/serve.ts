@@ -8,23 +8,30 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type EtcdClient, HeldLease } from '../../cluster/etcd/index.js';
+import type { EtcdClient } from '../../cluster/etcd/client.js';
+import { Lease } from '../../cluster/etcd/lease.js';
 import {
   type Claim,
-  Ended,
+  LARGEST_BYTES,
   persist,
   QueueClaims,
-  queuesIn,
-  type Stored,
-} from '../../cluster/queue/index.js';
-import type { Provenance } from '../../report/provenance.js';
-import { type Job, runJobs } from '../run/jobs/index.js';
-import { pathProblem, writeFile } from './carried.js';
-import { headTold, otherBuild, type QueueHead } from './head.js';
-import { Results } from './results.js';
-import { jobReader, outcomeText } from './told.js';
+  QueueEnded,
+  type StoreResult,
+} from '../../cluster/queue/claims.js';
+import { listQueues } from '../../cluster/queue/host.js';
+import type { Provenance } from '../../report/folder.js';
+import { type Job, runJobs } from '../run/jobs.js';
+import {
+  describeBuildMismatch,
+  formatOutcome,
+  jobReader,
+  parseHead,
+  pathProblem,
+  type QueueHead,
+  writeFile,
+} from './messages.js';
 
-export interface ServeOptions {
+interface ServeOptions {
   made: Provenance;
   jobs: number;
   /** How long a claim outlives a worker that has died. */
@@ -50,14 +57,14 @@ export async function serveQueues(client: EtcdClient, options: ServeOptions): Pr
   try {
     await worker.run();
   } catch (error) {
-    if (!(error instanceof Ended)) throw error;
+    if (!(error instanceof QueueEnded)) throw error;
   } finally {
     await worker.close();
   }
   return worker.stored;
 }
 
-type Found = Awaited<ReturnType<typeof queuesIn>>[number];
+type Found = Awaited<ReturnType<typeof listQueues>>[number];
 
 interface ClaimedJob extends Job {
   claim: Claim;
@@ -82,7 +89,7 @@ class Worker {
   readonly #refused = new Set<string>();
   /** Queues whose titles were said. */
   readonly #begun = new Set<string>();
-  #lease: HeldLease | null = null;
+  #lease: Lease | null = null;
   stored = 0;
 
   constructor(client: EtcdClient, options: ServeOptions) {
@@ -96,7 +103,7 @@ class Worker {
     let pauseMs: number = PAUSE_MS.least;
     while (!signal.aborted && performance.now() - busyAt < idleMs) {
       const before = this.stored;
-      for (const queue of await persist(signal, () => queuesIn(this.#client))) {
+      for (const queue of await persist(signal, () => listQueues(this.#client))) {
         if (!signal.aborted && !this.#refused.has(queue.id)) await this.#consider(queue);
       }
       const busy = this.stored > before;
@@ -112,7 +119,7 @@ class Worker {
   }
 
   async #consider(queue: Found): Promise<void> {
-    const head = headTold(queue.value);
+    const head = parseHead(queue.value);
     const why = head ? this.#problemOf(head) : 'it is none of this build';
     if (head && why === null) {
       if (!this.#begun.has(queue.id)) this.#options.say(`queue ${queue.id}: ${head.title}`);
@@ -127,7 +134,7 @@ class Worker {
   }
 
   #problemOf(head: QueueHead): string | null {
-    const other = otherBuild(head, this.#options.made);
+    const other = describeBuildMismatch(head, this.#options.made);
     if (other !== null) return `it is of another build: ${other}`;
     if (head.scripts && !this.#options.scripts) {
       return 'it has scripts, which are programs; --scripts runs them, with all you may do here';
@@ -155,13 +162,13 @@ class Worker {
         signal: over.signal,
         onDone: async ({ claim, since }, outcome) => {
           results.took(performance.now() - since);
-          await results.add({ claim, text: outcomeText(outcome) });
+          await results.add({ claim, text: formatOutcome(outcome) });
           if (served.ahead.length === 0) await results.flush();
         },
       });
       await results.flush();
     } catch (error) {
-      if (!(error instanceof Ended)) throw error;
+      if (!(error instanceof QueueEnded)) throw error;
     } finally {
       over.abort();
       await looking;
@@ -179,7 +186,7 @@ class Worker {
         await pause(LOOK_MS, undefined, { signal }).catch(() => {});
       }
     } catch (error) {
-      if (!(error instanceof Ended)) throw error;
+      if (!(error instanceof QueueEnded)) throw error;
     } finally {
       over.abort();
     }
@@ -189,7 +196,7 @@ class Worker {
     const { claims, results, read, signal } = served;
     const { jobs } = this.#options;
     const about = JSON.stringify({ jobs, host: hostname() });
-    let registered: HeldLease | null = null;
+    let registered: Lease | null = null;
     let since = performance.now();
     let pauseMs: number = PAUSE_MS.least;
     while (!signal.aborted) {
@@ -218,7 +225,7 @@ class Worker {
     }
   }
 
-  #told({ task }: Claim, how: Stored): void {
+  #told({ task }: Claim, how: StoreResult): void {
     if (how === 'late') {
       this.#options.say(`run ${Number(task)} was not this worker's any more: its lease had ended`);
     }
@@ -226,10 +233,84 @@ class Worker {
   }
 
   /** The lease under which claims are made; another one when that was lost. */
-  async #held(): Promise<HeldLease> {
+  async #held(): Promise<Lease> {
     if (this.#lease && !this.#lease.lost.aborted) return this.#lease;
     const { signal, leaseSeconds } = this.#options;
-    this.#lease = await persist(signal, () => HeldLease.grant(this.#client, leaseSeconds));
+    this.#lease = await persist(signal, () => Lease.grant(this.#client, leaseSeconds));
     return this.#lease;
+  }
+}
+
+/*
+ * Results of short runs are stored some at a time, since each time costs more than one result does.
+ * None waits for long.
+ */
+
+/** How long a result may wait for others, and how many go together. */
+const TOGETHER = { ms: 500, most: 16 } as const;
+/** How much the last run counts for what the next ones may take. */
+const WEIGHT = 0.2;
+
+interface Done {
+  claim: Claim;
+  text: string;
+}
+
+class Results {
+  readonly #claims: Pick<QueueClaims, 'storeAll'>;
+  readonly #onStored: (claim: Claim, how: StoreResult) => void;
+  #waiting: Done[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** Rejects when something could not be stored: whoever comes next is told. */
+  #storing: Promise<void> = Promise.resolve();
+  /** What a run takes; of none that is known yet, for ever. */
+  #runMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    claims: Pick<QueueClaims, 'storeAll'>,
+    onStored: (claim: Claim, how: StoreResult) => void,
+  ) {
+    this.#claims = claims;
+    this.#onStored = onStored;
+  }
+
+  /** How many runs are to be claimed at once by who does so many at a time. */
+  ahead(jobs: number): number {
+    const many = Math.floor((TOGETHER.ms * jobs) / this.#runMs);
+    return Math.max(1, Math.min(TOGETHER.most, many));
+  }
+
+  /** A run was done, which took so long. */
+  took(ms: number): void {
+    const before = Number.isFinite(this.#runMs) ? this.#runMs : ms;
+    this.#runMs = before + WEIGHT * (ms - before);
+  }
+
+  /** Resolves when there is room for more; it is stored soon, or with the next `flush`. */
+  async add(done: Done): Promise<void> {
+    const bytes = Buffer.byteLength(done.text);
+    if (this.#bytes + bytes > LARGEST_BYTES || this.#waiting.length === TOGETHER.most) {
+      await this.flush();
+    }
+    this.#waiting.push(done);
+    this.#bytes += bytes;
+    this.#timer ??= setTimeout(() => this.flush().catch(() => {}), TOGETHER.ms);
+  }
+
+  /** Resolves when all is stored that was added. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const some = this.#waiting;
+    this.#waiting = [];
+    this.#bytes = 0;
+    if (some.length > 0) this.#storing = this.#storing.then(() => this.#store(some));
+    return this.#storing;
+  }
+
+  async #store(some: readonly Done[]): Promise<void> {
+    const each = await this.#claims.storeAll(some);
+    for (const [at, how] of each.entries()) this.#onStored(some[at]!.claim, how);
   }
 }

@@ -1,7 +1,7 @@
 /** Reports: one HTML file out of what a run or a sweep has left in its folder. */
 import { basename, dirname } from 'node:path';
-import { writeWhole } from '../../report/whole-file.js';
-import type { Compared } from './compare/page.js';
+import { writeWhole } from '../../report/folder.js';
+import type { ComparisonInput } from './comparison.js';
 
 /**
  * Writes report.html of a kept run. Drawing is loaded when it is needed: most runs draw nothing.
@@ -25,8 +25,8 @@ export async function writeSweepReport(folder: string): Promise<void> {
  * Writes the page of two kept runs that were compared.
  * @throws {StoreError} `UNREADABLE` when a folder holds no finished run or the file cannot be had.
  */
-export async function writeComparison(compared: Compared): Promise<void> {
-  const { comparisonPage } = await import('./compare/page.js');
+export async function writeComparison(compared: ComparisonInput): Promise<void> {
+  const { comparisonPage } = await import('./comparison.js');
   const { file } = compared;
   writeWhole(dirname(file), basename(file), await comparisonPage(compared));
 }

@@ -1,24 +1,38 @@
-/** The report of a run: what it was to answer, what came out, and how to get it again. */
+/**
+ * The report of a run: the question that it was to answer, the verdict, the measures, and how to
+ * get the run again.
+ */
+
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { type Chart, figure } from '../../report/figure.js';
-import { type Html, html } from '../../report/html.js';
-import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';
-import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
-import { groupTitles, measureText, measureTitles } from '../../report/shared/measures/titles.js';
-import { shown, time } from '../../report/shared/numbers.js';
+import { hasFile, parseNumber, readJson, type TableRow, tableRows } from '../../report/folder.js';
+import {
+  code,
+  facts,
+  type Html,
+  html,
+  listing,
+  madeBy,
+  page,
+  section,
+  table,
+} from '../../report/page.js';
+import { format, formatMs } from '../../report/shared/format.js';
+import {
+  measures as dictionary,
+  groupTitles,
+  type MeasureName,
+  measureText,
+  measureTitles,
+} from '../../report/shared/measures.js';
+import { decidedText, endingText, runVerdicts } from '../../report/shared/verdicts.js';
 import { commandLine } from '../../report/shell.js';
-import { measures as dictionary, type MeasureName, tables } from '../measure/dictionary.js';
+import { tables } from '../measure/dictionary.js';
 import type { SimResult } from '../run/result.js';
-import { type ClosedBlock, closedBlock } from './charts/blocks.js';
-import { finalityChart } from './charts/finality.js';
-import { groupsChart } from './charts/groups.js';
-import { Latencies } from './charts/latency.js';
-import { outcomesChart } from './charts/outcomes.js';
-import { reputationChart } from './charts/reputation.js';
-import { shadesOf } from './charts/shades.js';
-import { blockLinks, closerSection, isExported } from './closer.js';
-import { configuration } from './configuration.js';
-import { SeriesData } from './series-data.js';
-import { verdictBox } from './verdict.js';
+import { groupsChart, reputationChart, SeriesData } from './agent-charts.js';
+import { finalityChart, Latencies, outcomesChart } from './block-charts.js';
+import { blockLinks, closerSection, configuration, isExported } from './sections.js';
+import { type ClosedBlock, closedBlock, computeShades } from './timeline.js';
 
 export async function runReport(folder: string): Promise<string> {
   const result = readJson<SimResult>(folder, 'summary.json');
@@ -55,7 +69,7 @@ async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): 
     if (block) blocks.push(block);
   }
   const series = await SeriesData.read(folder);
-  const shades = shadesOf(result);
+  const shades = computeShades(result);
   const names = groups.map(({ group }) => group!);
   const finality = finalityChart(blocks, result.measures, shades, result.virtual_ms);
   const links = isExported(folder) ? blockLinks(blocks) : [];
@@ -64,7 +78,7 @@ async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): 
     outcomesChart(blocks, shades, result.virtual_ms),
     reputationChart(series, names, shades),
     groupsChart(groups),
-    has(folder, 'votes.csv') ? await latencyChart(folder, result) : null,
+    hasFile(folder, 'votes.csv') ? await latencyChart(folder, result) : null,
   ];
   return charts.filter((chart) => chart !== null);
 }
@@ -79,14 +93,14 @@ async function latencyChart(folder: string, result: SimResult): Promise<Chart | 
 function keyFacts(result: SimResult): Html {
   const { measures, scenario } = result;
   return facts([
-    { name: 'agents', value: shown(scenario.population) },
+    { name: 'agents', value: format(scenario.population) },
     {
       name: 'blocks finalized',
-      value: `${shown(measures.finalized)} of ${shown(measures.proposed)}`,
+      value: `${format(measures.finalized)} of ${format(measures.proposed)}`,
     },
-    { name: 'median time to finality', value: time(measures.finality_p50_ms) },
-    { name: 'votes', value: shown(measures.votes) },
-    { name: 'virtual time', value: time(result.virtual_ms) },
+    { name: 'median time to finality', value: formatMs(measures.finality_p50_ms) },
+    { name: 'votes', value: format(measures.votes) },
+    { name: 'virtual time', value: formatMs(result.virtual_ms) },
     { name: 'seed', value: code(result.seed) },
     result.url === undefined
       ? { name: 'digest of the whole run', value: code(result.digest), wide: true }
@@ -101,7 +115,7 @@ const shownIn = ({ deciders }: SimResult) =>
 function groupsTable(groups: readonly TableRow[], result: SimResult): Html {
   const columns = Object.keys(tables['groups.csv']).filter(shownIn(result));
   const rows = groups.map((row) =>
-    columns.map((column) => (column === 'group' ? row[column]! : shown(numberOf(row[column])))),
+    columns.map((column) => (column === 'group' ? row[column]! : format(parseNumber(row[column])))),
   );
   const kinds = columns.map((column) => {
     const name = groupTitles[column as keyof typeof groupTitles];
@@ -128,7 +142,7 @@ function measuresTable(result: SimResult): Html {
   const short = ended_by === 'stalled' || ended_by === 'safety' || ended_by === 'nothing_due';
   const cut =
     (short ? `. The run was cut (${ended_by}): all are of a shorter run than was asked for` : '') +
-    (measured_from_ms ? `. Without the warm-up, which ended at ${time(measured_from_ms)}` : '');
+    (measured_from_ms ? `. Without the warm-up, which ended at ${formatMs(measured_from_ms)}` : '');
   const names = (Object.keys(dictionary) as MeasureName[]).filter(shownIn(result));
   const columns = [
     { name: 'measure' },
@@ -146,7 +160,7 @@ function measuresTable(result: SimResult): Html {
 /** What the scenario's scripts measured; nothing without any, and of folders of before. */
 function reportedSection({ reported }: Partial<SimResult>): Html | null {
   const of = (whom: string, figures: Readonly<Record<string, number | null>>) =>
-    Object.entries(figures).map(([name, value]) => [whom, code(name), shown(value)]);
+    Object.entries(figures).map(([name, value]) => [whom, code(name), format(value)]);
   const { run = {}, groups = {} } = reported ?? {};
   const rows = [
     ...of('the run', run),
@@ -174,11 +188,46 @@ ${listing('the command that simulates it', sim)}`;
 ${code(digest)} again:</p>
 ${listing('the command that runs it again', sim)}
 ${
-  has(folder, 'network')
+  hasFile(folder, 'network')
     ? html`<p>The log of this run, computed again from its first entry${
         signed.length > 0 ? ', every signature checked' : null
       }:</p>
 ${listing('the command that checks its log', replay)}`
     : null
+}`;
+}
+
+function verdictBox(result: SimResult): Html {
+  const { verdict, broken, scenario, measures } = result;
+  const expected = verdict === scenario.expect;
+  const bad = verdict === 'safety' || !expected;
+  return html`<div class="verdict${bad ? ' bad' : null}">
+<p><strong>Verdict: ${verdict}.</strong> ${runVerdicts[verdict] ?? null}
+${decidedText(verdict, measures)}
+${expected ? 'This is what the scenario expects.' : `The scenario expects ${scenario.expect}.`}</p>
+${ending(result)}${
+  broken === null
+    ? null
+    : facts([
+        { name: 'rule', value: broken.rule, wide: true },
+        { name: 'when, by the time of the engine', value: formatInstant(broken.at), wide: true },
+        { name: 'actor', value: broken.actor, wide: true },
+        { name: 'expected', value: broken.expected, wide: true },
+        { name: 'found', value: broken.found, wide: true },
+      ])
+}</div>
+`;
+}
+
+/** What ended the run, and what that cut short; folders of before do not say. */
+function ending({ ended_by, censored = [], reported }: Partial<SimResult>): Html | null {
+  if (ended_by === undefined) return null;
+  const missing = (reported?.missing ?? []).map((text) => html`<li>${text}</li>`);
+  const cut = censored.map((what) => html`<li>${what}</li>`);
+  return html`<p>Ended by ${code(ended_by)}: ${endingText(ended_by)}.</p>
+${cut.length === 0 ? null : html`<p>What the end cut short:</p>\n<ul>${cut}</ul>\n`}${
+  missing.length === 0
+    ? null
+    : html`<p>Warnings about measures of scripts:</p>\n<ul>${missing}</ul>\n`
 }`;
 }

@@ -1,10 +1,18 @@
-/** What the report of a sweep draws, read from sweep.json, runs.csv and summary.csv. */
-import type { Provenance } from '../../report/provenance.js';
-import { has, numberOf, readJson, type TableRow, tableRows } from '../../report/read.js';
-import { shortened } from '../../report/shared/text.js';
+/**
+ * The data that the report of a sweep draws, read from sweep.json, runs.csv and summary.csv; and
+ * the role of each factor: along the axis, as lines, or as panels.
+ */
+import {
+  hasFile,
+  type Provenance,
+  parseNumber,
+  readJson,
+  type TableRow,
+  tableRows,
+} from '../../report/folder.js';
+import { shorten } from '../../report/shared/format.js';
 import type { Verdict } from '../run/result.js';
-import type { Scenario } from '../scenario/schema/scenario.js';
-import type { Sweep } from '../scenario/schema/sweep.js';
+import type { Scenario, Sweep } from '../scenario/schema/scenario.js';
 
 /** sweep.json */
 export interface SweepHead extends Partial<Provenance> {
@@ -23,7 +31,7 @@ export interface FactorData {
   numeric: boolean;
 }
 
-export interface Estimate {
+interface Estimate {
   n: number;
   mean: number;
   low: number | null;
@@ -44,7 +52,7 @@ export interface CellData {
   missing: Map<string, number>;
 }
 
-export interface FailedRun {
+interface FailedRun {
   run: string;
   cell: string;
   seed: string;
@@ -102,16 +110,16 @@ async function readCells(
     cells.set(key, cell);
     const { n, low, high, missing } = row;
     if (missing) cell.missing.set(row.measure!, Number(missing));
-    const mean = numberOf(row.mean);
+    const mean = parseNumber(row.mean);
     if (mean === null) continue;
     cell.estimates.set(row.measure!, {
       n: Number(n),
       mean,
-      low: numberOf(low),
-      high: numberOf(high),
+      low: parseNumber(low),
+      high: parseNumber(high),
       missing: Number(missing ?? 0),
-      least: numberOf(row.mean_least),
-      most: numberOf(row.mean_most),
+      least: parseNumber(row.mean_least),
+      most: parseNumber(row.mean_most),
     });
   }
   return [...cells.values()];
@@ -162,9 +170,79 @@ interface Kept {
 
 function whyFailed(folder: string, name: string): string {
   const file = `runs/${name}`;
-  if (!isFile(name) || !has(folder, file)) return '';
+  if (!isFile(name) || !hasFile(folder, file)) return '';
   const { error, broken } = readJson<Kept>(folder, file);
-  if (error) return shortened(error.message, MOST_LETTERS);
+  if (error) return shorten(error.message, MOST_LETTERS);
   const text = broken && `${broken.rule}: expected ${broken.expected}, found ${broken.found}`;
-  return text ? shortened(text, MOST_LETTERS) : '';
+  return text ? shorten(text, MOST_LETTERS) : '';
+}
+
+export interface Roles {
+  x: FactorData;
+  /** A line for each of its levels. */
+  lines: FactorData | null;
+  /** A panel for each of its levels. */
+  panels: FactorData | null;
+  /** What is left: cells that differ in these alone are averaged. */
+  rest: FactorData[];
+}
+
+const MOST = { lines: 7, panels: 6 } as const;
+
+/** Null when nothing is varied. */
+export function assignRoles(
+  factors: readonly FactorData[],
+  cells: readonly CellData[],
+): Roles | null {
+  const varied = factors.filter(({ levels }) => levels.length > 1);
+  const x = most(varied.filter(({ numeric }) => numeric)) ?? most(varied);
+  if (!x) return null;
+  const others = varied.filter((factor) => factor !== x && crosses(factor, x, cells));
+  others.sort((a, b) => a.levels.length - b.levels.length);
+  const lines = others.findLast(({ levels }) => levels.length <= MOST.lines) ?? null;
+  const panels =
+    others.find((factor) => factor !== lines && factor.levels.length <= MOST.panels) ?? null;
+  const rest = varied.filter((factor) => ![x, lines, panels].includes(factor));
+  return { x, lines, panels, rest };
+}
+
+const most = (factors: readonly FactorData[]): FactorData | undefined =>
+  [...factors].sort((a, b) => b.levels.length - a.levels.length)[0];
+
+/** Whether some level of it meets more than one level of the other. */
+function crosses(factor: FactorData, other: FactorData, cells: readonly CellData[]): boolean {
+  const met = new Map<string, Set<string>>();
+  for (const { levels } of cells) {
+    const level = levels[factor.column]!;
+    const others = met.get(level) ?? new Set();
+    met.set(level, others.add(levels[other.column]!));
+  }
+  return [...met.values()].some(({ size }) => size > 1);
+}
+
+export interface Point extends Estimate {
+  levels: Record<string, string>;
+}
+
+/** One point for each combination of these factors: the cell's, or the mean of several cells. */
+export function pointsBy(
+  factors: readonly FactorData[],
+  cells: readonly CellData[],
+  measure: string,
+): Point[] {
+  const groups = new Map<string, Point[]>();
+  for (const { levels, estimates } of cells) {
+    const estimate = estimates.get(measure);
+    if (!estimate) continue;
+    const key = JSON.stringify(factors.map(({ column }) => levels[column]));
+    const group = groups.get(key) ?? [];
+    groups.set(key, group);
+    group.push({ ...estimate, levels });
+  }
+  return [...groups.values()].map((group) => {
+    if (group.length === 1) return group[0]!;
+    const mean = group.reduce((sum, point) => sum + point.mean, 0) / group.length;
+    const n = group.reduce((sum, point) => sum + point.n, 0);
+    return { levels: group[0]!.levels, n, mean, low: null, high: null };
+  });
 }

@@ -1,16 +1,38 @@
-/** The report of a sweep: its design, how the measures answer to the factors, and all cells. */
+/**
+ * The report of a sweep: its design, how the measures answer to the factors, all cells, the indices
+ * of the factors, and the differences from the baseline.
+ */
 import { type Chart, figure } from '../../report/figure.js';
-import { type Content, type Html, html } from '../../report/html.js';
-import { code, facts, listing, madeBy, page, section, table } from '../../report/page.js';
-import { measureMeaning, measureText, measureTitle } from '../../report/shared/measures/titles.js';
-import { shown } from '../../report/shared/numbers.js';
+import { hasFile, parseNumber, type TableRow, tableRows } from '../../report/folder.js';
+import {
+  type Content,
+  code,
+  facts,
+  type Html,
+  html,
+  listing,
+  madeBy,
+  page,
+  section,
+  table,
+} from '../../report/page.js';
+import { format } from '../../report/shared/format.js';
+import {
+  differenceText,
+  measureMeaning,
+  measureText,
+  measureTitle,
+} from '../../report/shared/measures.js';
 import { commandLine } from '../../report/shell.js';
-import { heatChart } from './charts/heat.js';
-import { responseChart, scatterChart } from './charts/response.js';
-import { configuration } from './configuration.js';
-import { rolesOf } from './roles.js';
-import { type CellData, readSweep, type SweepData, type SweepHead } from './sweep-data.js';
-import { differencesSection, indicesSection } from './sweep-tables.js';
+import { configuration } from './sections.js';
+import { heatChart, responseChart, scatterChart } from './sweep-charts.js';
+import {
+  assignRoles,
+  type CellData,
+  readSweep,
+  type SweepData,
+  type SweepHead,
+} from './sweep-data.js';
 
 /** Dots of all charts of a Latin hypercube together, so that the file stays small. */
 const MOST_DOTS = 4_800;
@@ -50,7 +72,7 @@ function chartsOf({ head, factors, cells }: SweepData): Chart[] {
     );
     return charts.filter((chart) => chart !== null);
   }
-  const roles = rolesOf(factors, cells);
+  const roles = assignRoles(factors, cells);
   if (!roles) return [];
   const { x, lines } = roles;
   const rest = varied.filter((factor) => factor !== x && factor !== lines);
@@ -63,15 +85,20 @@ function chartsOf({ head, factors, cells }: SweepData): Chart[] {
 
 function runsBox({ head, verdicts, failures, cells }: SweepData): Html {
   const finished = [...verdicts.values()].reduce((sum, count) => sum + count, 0);
-  const counted = [...verdicts].map(([verdict, count]) => `${shown(count)} ${verdict}`).join(', ');
+  const counted = [...verdicts].map(([verdict, count]) => `${format(count)} ${verdict}`).join(', ');
   const missing = head.runs - finished;
   const unexpected = finished - (verdicts.get(head.scenario.expect) ?? 0);
   const look = failures > 0 || missing > 0 ? ' bad' : unexpected > 0 ? ' mixed' : null;
   return html`<div class="verdict${look}">
-<p><strong>${shown(finished)} of ${shown(head.runs)} planned runs finished</strong>, in
-${shown(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
-${missing > 0 ? html`<p>${shown(missing)} runs are missing: the sweep was not finished.</p>` : null}
-${failures > 0 ? html`<p>${shown(failures)} runs failed; they are listed below.</p>` : null}
+<p><strong>${format(finished)} of ${format(head.runs)} planned runs finished</strong>, in
+${format(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
+${
+  missing > 0
+    ? html`<p>${format(missing)} runs are missing: the sweep was not
+finished.</p>`
+    : null
+}
+${failures > 0 ? html`<p>${format(failures)} runs failed; they are listed below.</p>` : null}
 ${
   unexpected > failures
     ? html`<p>The scenario expects ${head.scenario.expect}. The table
@@ -95,13 +122,13 @@ function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
     .map(({ cell, levels }) => [
       cell,
       ...factors.map(({ column }) => levels[column]!),
-      [...notPassed.get(cell)!].map(([verdict, count]) => `${shown(count)} ${verdict}`).join(', '),
+      [...notPassed.get(cell)!].map(([verdict, count]) => `${format(count)} ${verdict}`).join(', '),
     ]);
   const left = found.length - rows.length;
   return section(
     'Cells with runs that did not pass',
     table('Verdicts other than pass, by cell', columns, rows),
-    left > 0 ? html`<p>${shown(left)} more cells are in runs.csv.</p>` : null,
+    left > 0 ? html`<p>${format(left)} more cells are in runs.csv.</p>` : null,
   );
 }
 
@@ -115,9 +142,9 @@ function missingText({ head, cells }: SweepData): Html | null {
   if (lines.length === 0) return null;
   const items = lines.map(
     ({ measure, runs, cells: count }) =>
-      html`<li>${measureTitle(measure)} (${code(measure)}): ${shown(
+      html`<li>${measureTitle(measure)} (${code(measure)}): ${format(
         runs,
-      )} ${runs === 1 ? 'run' : 'runs'} in ${shown(count)} ${count === 1 ? 'cell' : 'cells'}</li>`,
+      )} ${runs === 1 ? 'run' : 'runs'} in ${format(count)} ${count === 1 ? 'cell' : 'cells'}</li>`,
   );
   return html`<div class="warning"><p><strong>Some runs have no value of a response.</strong> Means,
 differences and indices leave them out, and they may be unlike the others: a run in which no block
@@ -160,11 +187,11 @@ function designTable({ head, factors }: SweepData): Html {
     const few = levels.length <= 12;
     const range = `${levels[0]} to ${levels.at(-1)}`;
     const values = few || !numeric ? levels.slice(0, 12).join(', ') : range;
-    return [column, code(path), shown(levels.length), few || numeric ? values : `${values}, …`];
+    return [column, code(path), format(levels.length), few || numeric ? values : `${values}, …`];
   });
   return html`${facts([
     { name: 'design', value: `${design}: ${designs[design]}`, wide: true },
-    { name: 'runs a cell', value: shown(replicates) },
+    { name: 'runs a cell', value: format(replicates) },
     { name: 'seed', value: code(seedOf(head)) },
   ])}
 ${table('What was varied', columns, rows)}`;
@@ -197,7 +224,7 @@ bounds of the mean over all runs where some have none (?: without bound). The la
 command that makes a run of the cell again, on the page that shows it. runs/ has the record of each
 run as JSON; runs.csv names its file.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
-${left > 0 ? html`<p>${shown(left)} more cells are in summary.csv.</p>` : null}
+${left > 0 ? html`<p>${format(left)} more cells are in summary.csv.</p>` : null}
 ${facts(
   responses.map((name) => {
     return {
@@ -258,7 +285,7 @@ function failedTable({ failed, failures, factors }: SweepData): Html {
   });
   const left = failures - failed.length;
   return html`${table('Runs that broke a rule or ended in an error', columns, rows)}
-${left > 0 ? html`<p>${shown(left)} more are in runs.csv.</p>` : null}`;
+${left > 0 ? html`<p>${format(left)} more are in runs.csv.</p>` : null}`;
 }
 
 function again(data: SweepData): Html {
@@ -278,4 +305,99 @@ ${listing('the command that runs one run', one)}
 ${listing('the command that shows that run on a page', commandLine('explore', 'RUN'))}`
     : null
 }`;
+}
+
+const MOST_ROWS = 300;
+const number = (name: string) => ({ name, kind: 'number' }) as const;
+
+async function rowsIn(folder: string, name: string, wanted: (row: TableRow) => boolean) {
+  const rows: TableRow[] = [];
+  if (!hasFile(folder, name)) return rows;
+  for await (const row of tableRows(folder, name)) {
+    if (wanted(row)) rows.push(row);
+    if (rows.length === MOST_ROWS) break;
+  }
+  return rows;
+}
+
+const figureIn = (row: TableRow, name: string) => format(parseNumber(row[name]));
+
+const interval = ({ low, high }: TableRow): string =>
+  low === '' || high === '' ? '–' : `${format(parseNumber(low))} to ${format(parseNumber(high))}`;
+
+const differences = ({ measure, low, high }: TableRow): string => {
+  const said = (text: string | undefined) => differenceText(measure!, parseNumber(text));
+  return low === '' || high === '' ? '–' : `${said(low)} to ${said(high)}`;
+};
+
+/** Samples that were left out, and the index with the extremes in their place. */
+const gapColumns = [number('missing'), { name: 'if the missing are least to most' }];
+
+const gap = (row: TableRow): string[] => {
+  const { missing = '0' } = row;
+  const ends = ['with_least', 'with_most'].map((name) => figureIn(row, name));
+  return missing === '0' || missing === '' ? ['0', '–'] : [missing, ends.join(' to ')];
+};
+
+const saysOf = {
+  morris: `What one step of a factor changes, per whole range of it: the mean, where signs cancel,
+the mean of the sizes, and the deviation, which is large where it depends on the other factors.`,
+  sobol: `The share of the variance of a response that a factor accounts for by itself (first), and
+with all that it has to do with (total). What is in no factor's total is chance.`,
+} as const;
+
+/** Null for designs that have none. */
+async function indicesSection(folder: string, design: string): Promise<Html | null> {
+  if (design !== 'morris' && design !== 'sobol') return null;
+  const rows = await rowsIn(folder, 'indices.csv', () => true);
+  const cells = rows.map((row) => [
+    ...[
+      measureTitle(row.response!),
+      row.factor!,
+      row.index!,
+      figureIn(row, 'value'),
+      interval(row),
+    ],
+    ...[figureIn(row, 'n'), ...gap(row)],
+  ]);
+  const names = [{ name: 'response' }, { name: 'factor' }, { name: 'index' }];
+  const columns = [
+    ...names,
+    number('value'),
+    { name: '95 % interval' },
+    number('n'),
+    ...gapColumns,
+  ];
+  const title = 'Indices of the factors';
+  return section('Indices', html`<p>${saysOf[design]}</p>\n`, table(title, columns, cells));
+}
+
+/** Null where there is no baseline. */
+async function differencesSection(
+  folder: string,
+  columns: readonly string[],
+  responses: ReadonlySet<string>,
+): Promise<Html | null> {
+  const rows = await rowsIn(folder, 'differences.csv', ({ measure }) => responses.has(measure!));
+  if (rows.length === 0) return null;
+  const cells = rows.map((row) => [
+    ...[row.cell!, ...columns.map((name) => row[name]!), measureTitle(row.measure!)],
+    ...[
+      differenceText(row.measure!, parseNumber(row.mean)),
+      differences(row),
+      figureIn(row, 'n'),
+      row.missing || '0',
+    ],
+  ]);
+  const heads = [number('cell'), ...columns.map((name) => ({ name })), { name: 'measure' }];
+  const all = [
+    ...heads,
+    number('difference'),
+    { name: '95 % interval' },
+    number('n'),
+    number('missing'),
+  ];
+  const says = html`<p>Of each cell less the baseline, replicate by replicate: they share their seed
+there, so what chance does to both cancels. No interval: all differences are the same.</p>\n`;
+  return section('Differences from the baseline', says, table('Paired differences', all, cells));
 }

@@ -1,10 +1,14 @@
-/** How a run in virtual time is made, and who looks on. */
+/** The options and hooks of a run in virtual time, and the genesis of its network. */
 import type { KnownGraph } from '../../api/contract/run.js';
-import type { Network, SignedRequest, VerifierKind } from '../../engine/internal.js';
-import type { Provenance } from '../../report/provenance.js';
-import type { DeciderOptions } from '../agents/deciders/index.js';
-import type { DecisionLine } from '../measure/index.js';
-import type { Progress } from './ending/ending.js';
+import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
+import type { Network } from '../../engine/node/network.js';
+import type { GenesisOptions } from '../../engine/node/open-store.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import type { Provenance } from '../../report/folder.js';
+import type { DeciderOptions } from '../agents/deciders/deciders.js';
+import type { DecisionLine } from '../measure/decisions.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Progress } from './ending.js';
 
 /** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
 export const START_MS = 1_735_689_600_000;
@@ -63,4 +67,15 @@ export interface SimHooks {
 export interface FaultHooks extends SimHooks {
   /** Changes requests on their way. */
   inTransit?: (request: SignedRequest) => SignedRequest;
+}
+
+export function toGenesisOptions({ consensus, signatures }: Scenario): GenesisOptions {
+  const { participation, dormant_share, ...rest } = consensus;
+  return {
+    network_id: 'folkmoot-sim',
+    ...rest,
+    dormant_share_max: Math.round(dormant_share * 10_000),
+    participation_bps: Math.round(participation * 10_000),
+    ...(signatures === 'none' ? { signatures } : {}),
+  };
 }

@@ -4,17 +4,15 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crashPoint } from '../../engine/internal.js';
-import { CsvFile } from '../../report/csv-file.js';
-import { prepareFolder } from '../../report/folder.js';
-import { NdjsonFile } from '../../report/ndjson-file.js';
-import { removeParts, writeWhole } from '../../report/whole-file.js';
-import { CASSETTE_FILE } from '../agents/deciders/cassette/name.js';
-import type { DecisionLine } from '../measure/decisions/schema.js';
+import { crashPoint } from '../../engine/store/process-end.js';
+import { prepareFolder, removeParts, writeWhole } from '../../report/folder.js';
+import { CsvFile, NdjsonFile } from '../../report/tables.js';
+import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
+import type { DecisionLine } from '../measure/decisions.js';
 import { type Row, sweepTables, type TableName, tables } from '../measure/dictionary.js';
-import type { Finished } from '../measure/finish.js';
+import type { RunResults } from '../measure/results.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { edgesOf, type Neighbours } from '../world/links/graph/linked.js';
+import { listEdges, type Neighbours } from '../world/graph.js';
 import type { SimResult } from './result.js';
 
 /** What a run or a sweep writes; none of it may be there before. */
@@ -78,7 +76,7 @@ export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'
 export async function writeResult(
   folder: string,
   result: SimResult,
-  { tables: rows }: Finished,
+  { tables: rows }: RunResults,
   neighbours: Neighbours,
 ): Promise<void> {
   crashPoint('output.before');
@@ -86,7 +84,7 @@ export async function writeResult(
   open(folder, 'agents.csv').finishWith(rows['agents.csv']);
   open(folder, 'groups.csv').finishWith(rows['groups.csv']);
   open(folder, 'series.csv').finishWith(rows['series.csv']);
-  open(folder, 'edges.csv').finishWith(edgesOf(neighbours));
+  open(folder, 'edges.csv').finishWith(listEdges(neighbours));
   open(folder, 'messages.csv').finishWith(rows['messages.csv']);
   const reported = [...reportedRows(result.reported)];
   if (reported.length > 0) open(folder, 'reported.csv').finishWith(reported);

@@ -4,7 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockShown, Control, ControlCommand, Until } from '../../api/contract/control.js';
-import { formatInstant, type PublishedEvent, type ServedNetwork } from '../../engine/internal.js';
+import type { PublishedEvent } from '../../engine/node/encode.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 
 /** What it asks of the network that is run. */
 interface PacedNetwork extends Pick<ServedNetwork, 'durable' | 'onEvents'> {
@@ -78,7 +80,7 @@ export class Pace implements Control {
     this.#from = null;
     this.#standing = false;
     this.#wake();
-    this.#tell();
+    this.#notify();
     if (!this.#paused) this.#release();
     if (command.do === 'pause' || command.do === 'step') await this.#stands();
     return null;
@@ -95,7 +97,7 @@ export class Pace implements Control {
   over = async (): Promise<void> => {
     this.#over = true;
     if (this.#until !== null) this.#pause();
-    else this.#tell();
+    else this.#notify();
     while (this.#paused && !this.#signal?.aborted) {
       this.#steps = 0;
       await this.#stand();
@@ -193,10 +195,10 @@ export class Pace implements Control {
     this.#paused = true;
     this.#until = null;
     this.#from = null;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -1,29 +1,45 @@
-/** One run of a scenario: its agents on a network in virtual time, until its length is reached. */
-import { rm } from 'node:fs/promises';
+/**
+ * One run of a scenario: its agents on a network in virtual time, until its length is reached.
+ * External deciders are opened before it, if its scenario has some, and it is kept in its folder,
+ * if it has one.
+ */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createVerifier,
-  Network,
-  type Verifier,
-  type VerifierKind,
-  type VirtualClock,
-  virtualClock,
-} from '../../engine/internal.js';
-import type { Deciders } from '../agents/deciders/index.js';
-import { Auditor } from '../audit/index.js';
-import { Collector } from '../measure/index.js';
+import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
+import type { Verifier } from '../../engine/crypto/verifier.js';
+import { type VirtualClock, virtualClock } from '../../engine/node/clock.js';
+import { Network } from '../../engine/node/network.js';
+import { lockFolder } from '../../engine/store/folder.js';
+import { StoreError } from '../../engine/store/store.js';
+import { AskingEnded, CASSETTE_FILE } from '../agents/deciders/adapter.js';
+import type { DeciderOptions, Deciders } from '../agents/deciders/deciders.js';
+import { Auditor } from '../audit/auditor.js';
+import { Collector } from '../measure/collector.js';
+import type { DecisionLine } from '../measure/decisions.js';
+import type { Row } from '../measure/dictionary.js';
+import type { RunResults } from '../measure/results.js';
+import { listExternals } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { Quotas } from '../world/virtual/quotas.js';
-import { LocalWorld } from '../world/virtual/world.js';
-import { type Assembly, assemble } from './assemble.js';
-import { openDeciders, unlessEnded } from './deciders.js';
-import { Ending } from './ending/ending.js';
-import { genesisOf } from './genesis.js';
-import { type Keeper, keeping, temporaryFolder } from './keep.js';
-import { type FaultHooks, type SimHooks, type SimOptions, START_MS } from './options.js';
-import { reportedOf } from './reported.js';
-import type { EndedBy, SimResult } from './result.js';
-import { figuresOf, resultOf } from './summary.js';
+import type { Neighbours } from '../world/graph.js';
+import { LocalWorld, Quotas } from '../world/local-world.js';
+import { type Assembly, assemble } from './assembly.js';
+import { Ending, type Progress } from './ending.js';
+import {
+  type FaultHooks,
+  type SimHooks,
+  type SimOptions,
+  START_MS,
+  toGenesisOptions,
+} from './options.js';
+import {
+  collectReports,
+  createResult,
+  type EndedBy,
+  getNetworkFigures,
+  type SimResult,
+} from './result.js';
 
 /** A run was ended early. Entries up to `seq` are durable, in `out/network` if `out` was given. */
 export class Interrupted extends Error {
@@ -117,7 +133,7 @@ async function run(wanted: Wanted): Promise<SimResult> {
     const network = await Network.open({
       // Who looks reads entries and events too.
       ...(path === null ? { memory: hooks.onNetwork ? true : ('state' as const) } : { path }),
-      genesis: genesisOf(scenario),
+      genesis: toGenesisOptions(scenario),
       verifier,
       clock,
       onFatal: (error) => {
@@ -150,7 +166,7 @@ interface Running extends Wanted {
 
 async function runOn(network: Network, running: Running): Promise<SimResult> {
   const { scenario, options } = running;
-  return keeping(options.out, scenario, async (keeper) => {
+  return recordRun(options.out, scenario, async (keeper) => {
     const assembly = await assembleOn(network, running, keeper);
     try {
       return await runAssembled(network, running, assembly, keeper);
@@ -173,7 +189,7 @@ async function runAssembled(
     graph,
     interventions,
   }: Assembly<LocalWorld, Collector>,
-  keeper: Keeper,
+  keeper: RunRecorder,
 ): Promise<SimResult> {
   const { scenario, hooks, deciders } = running;
   const { watch } = running.options;
@@ -200,13 +216,13 @@ async function runAssembled(
     watched_alliances: collector.watched?.alliances,
     refusals: world.refusals,
     finished,
-    reported: reportedOf(scripts, world, finished),
+    reported: collectReports(scripts, world, finished),
     startMs: START_MS,
     endMs: world.now,
     wallMs: performance.now() - running.started,
     made: hooks.made,
   };
-  const result = resultOf(end, figuresOf(network, running));
+  const result = createResult(end, getNetworkFigures(network, running));
   await deciders?.finish();
   await keeper.keep(result, finished, neighbours);
   return result;
@@ -249,7 +265,7 @@ async function runToEnd(
 function assembleOn(
   network: Network,
   running: Running,
-  { onRow, onDecision: onLine = running.hooks.onDecision }: Keeper,
+  { onRow, onDecision: onLine = running.hooks.onDecision }: RunRecorder,
 ) {
   const { scenario, options, hooks, clock, seed } = running;
   const { genesis } = network;
@@ -276,4 +292,154 @@ function assembleOn(
         ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
       }),
   });
+}
+
+interface Options {
+  seed?: string;
+  out?: string;
+  folder?: string;
+  deciders?: DeciderOptions;
+}
+
+interface Hooks {
+  onProgress?: (progress: Progress) => void;
+  onNote?: (note: string) => void;
+  signal?: AbortSignal;
+}
+
+interface OpenedDeciders<H> {
+  deciders: Deciders | null;
+  /** They tell of calls, too. */
+  hooks: H;
+}
+
+/**
+ * Prepares the folder of the run, and opens its cassettes.
+ * @throws {ScenarioError} when nobody may be asked. @throws {StoreError} about folder or cassette.
+ */
+async function openDeciders<H extends Hooks>(
+  scenario: Scenario,
+  { out, folder, seed = scenario.seed, deciders: wanted = {} }: Options,
+  hooks: H,
+): Promise<OpenedDeciders<H>> {
+  const keep = wanted.keep ?? (out === undefined ? undefined : join(out, CASSETTE_FILE));
+  const goesOn = out !== undefined && wanted.record === true && isUnfinished(out);
+  if (goesOn) refuseWriter(out);
+  else await prepareRunFolder(out);
+  const heard = hearing(hooks);
+  const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
+  const { signal, onNote } = hooks;
+  const deciders = hasSome(scenario, wanted, onNote)
+    ? await (await loaded()).open(scenario, options, { signal, onNote, onCall: heard.onCall })
+    : null;
+  if (goesOn) await prepareRunFolder(out, true);
+  return { deciders, hooks: deciders ? heard.hooks : hooks };
+}
+
+/** They are loaded where a scenario has some. */
+const loaded = async () => (await import('../agents/deciders/deciders.js')).Deciders;
+
+/** Who names a cassette in vain is told. */
+function hasSome(
+  scenario: Scenario,
+  { cassette, record }: DeciderOptions,
+  onNote: Hooks['onNote'],
+): boolean {
+  if (listExternals(scenario).length > 0) return true;
+  if (record || cassette !== undefined) onNote?.(nobody);
+  return false;
+}
+
+const nobody = 'nobody outside decides in this scenario: nothing is recorded, or taken';
+
+/** It has what deciders answered, and no result. */
+const isUnfinished = (out: string): boolean =>
+  existsSync(join(out, CASSETTE_FILE)) && !existsSync(join(out, 'summary.json'));
+
+/** @throws {StoreError} `LOCKED` while another process makes the run. */
+function refuseWriter(out: string): void {
+  const network = join(out, 'network');
+  if (existsSync(network)) lockFolder(network)();
+}
+
+/** Whoever ends a run while somebody is asked finds the end that it has at any other time. */
+function unlessEnded(error: unknown): true {
+  if (error instanceof AskingEnded) return true;
+  throw error;
+}
+
+/** Each call is progress, beside the blocks. */
+function hearing<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): void } {
+  const { onProgress } = hooks;
+  if (!onProgress) return { hooks, onCall: () => {} };
+  let calls = 0;
+  let last: Progress = { done: 0, closed: 0, votes: 0, virtualMs: 0, seq: 0, digest: '' };
+  const tell = () => onProgress({ ...last, calls });
+  return {
+    hooks: {
+      ...hooks,
+      onProgress(progress: Progress) {
+        last = progress;
+        tell();
+      },
+    },
+    onCall(made) {
+      calls = made;
+      tell();
+    },
+  };
+}
+
+/** Keeps a run in its folder; the module that writes is loaded only where there is one. */
+export interface RunRecorder {
+  /** Takes the rows of votes.csv; absent when nobody asks for them. */
+  onRow?: (row: Row<'votes.csv'>) => void;
+  /** Takes the lines of decisions.ndjson likewise. */
+  onDecision?: (line: DecisionLine) => void;
+  /** To be called at the end. The network must be open: rows are read as they are written. */
+  keep(result: SimResult, finished: RunResults, neighbours: Neighbours): Promise<void>;
+}
+
+/** Loaded where something is kept. */
+const output = () => import('./output.js');
+
+/**
+ * @param goesOn it holds the beginning of the same run, which is made again.
+ * @throws {StoreError} when the folder cannot be used, or holds a run.
+ */
+export async function prepareRunFolder(folder: string | undefined, goesOn = false): Promise<void> {
+  if (folder !== undefined) await (await output()).prepareOutput(folder, goesOn);
+}
+
+/** A run that fails leaves no half table behind. */
+export async function recordRun<T>(
+  folder: string | undefined,
+  scenario: Scenario,
+  run: (keeper: RunRecorder) => Promise<T>,
+): Promise<T> {
+  if (folder === undefined) return run({ keep: async () => {} });
+  const { openTables, writeResult } = await output();
+  const { finish, abandon, ...takers } = openTables(folder, scenario);
+  try {
+    return await run({
+      ...takers,
+      async keep(result, finished, neighbours) {
+        finish();
+        await writeResult(folder, result, finished, neighbours);
+      },
+    });
+  } catch (error) {
+    abandon();
+    throw error;
+  }
+}
+
+/** Where a run is while it is made that nobody keeps. @throws {StoreError} `UNREADABLE` */
+async function temporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new StoreError('UNREADABLE', `no temporary folder can be made: ${why}`, { cause });
+  }
 }

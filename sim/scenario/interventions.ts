@@ -1,16 +1,22 @@
-/** Whom the interventions of a scenario are about, as far as it can be said before the run. */
+/**
+ * The interventions of a scenario as far as they can be read before the run: the agents that each
+ * is about, the condition at which it acts, the values that it may set, and a text for each.
+ */
+
+import type { Static, TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { Streams } from '../rng.js';
-import { conditionOf, conditionText } from './conditions.js';
-import { type Inhabitant, inhabitants } from './population.js';
+import { drawAgents, type Inhabitant, inhabitants } from './population.js';
+import { findSchema } from './schema/common.js';
 import type {
+  ConditionMeasure,
+  Condition as Given,
   Intervention,
   InterventionKind,
   InterventionOf,
   Named,
   Whom,
-} from './schema/interventions/interventions.js';
-import type { Scenario } from './schema/scenario.js';
-import { drawnOf } from './select.js';
+} from './schema/interventions.js';
+import { Scenario } from './schema/scenario.js';
 
 /** The network's end of a link. */
 export const NETWORK_END = 'network';
@@ -36,7 +42,7 @@ export class Names {
 export type AllianceMembers = (alliance: Named) => readonly number[];
 
 /** Ordinals, ascending. `place` is the intervention's place in the scenario: it names the draws. */
-export function selectedBy(
+export function resolveWhom(
   scenario: Scenario,
   names: Names,
   whom: readonly Whom[],
@@ -51,7 +57,7 @@ export function selectedBy(
         ? [names.ordinalOf(agent)]
         : alliance !== undefined
           ? membersOf(alliance)
-          : drawnOf(scenario, selector, stream);
+          : drawAgents(scenario, selector, stream);
     for (const one of those) found.add(one);
   }
   return [...found].sort((a, b) => a - b);
@@ -86,7 +92,7 @@ export function momentText(intervention: Intervention): string {
   if (at_ms !== undefined) return `at ${at_ms} ms`;
   if (at_entry !== undefined) return `at entry ${at_entry}`;
   if (at_height !== undefined) return `at height ${at_height}`;
-  return `at ${conditionText(conditionOf(at_condition!))}`;
+  return `at ${conditionText(toCondition(at_condition!))}`;
 }
 
 const agentText = (agent: Named) => (typeof agent === 'number' ? `agent ${agent}` : agent);
@@ -107,3 +113,61 @@ function whomText(whom: readonly Whom[]): string {
   });
   return others.length === 0 ? first! : `${first} and ${others.length} more`;
 }
+
+/** Either `at_least` or `at_most` is there. */
+export interface Condition {
+  measure: ConditionMeasure;
+  group?: string;
+  at_least?: number;
+  at_most?: number;
+  held_ms: number;
+  held_blocks: number;
+}
+
+/** The conditions that end a run. */
+export function getConditions({ until = [] }: Scenario['length']): Condition[] {
+  return (Array.isArray(until) ? until : [until]).map(toCondition);
+}
+
+/** With what it may leave out; `reaches` is the short form of `at_least`. */
+export function toCondition(given: Static<typeof Given>): Condition {
+  const { reaches, held_ms = 0, held_blocks = 0, ...rest } = given;
+  return {
+    ...rest,
+    ...(reaches === undefined ? {} : { at_least: reaches }),
+    held_ms,
+    held_blocks,
+  };
+}
+
+/** As `reputation_mean of town at_most 40 for 60000 ms`. */
+export function conditionText(condition: Condition): string {
+  const { measure, group, at_least, at_most, held_ms, held_blocks } = condition;
+  const whose = group === undefined ? '' : ` of ${group}`;
+  const bound = at_least === undefined ? `at_most ${at_most}` : `at_least ${at_least}`;
+  const held = [
+    ...(held_ms > 0 ? [`${held_ms} ms`] : []),
+    ...(held_blocks > 0 ? [`${held_blocks} blocks`] : []),
+  ];
+  return `${measure}${whose} ${bound}${held.length > 0 ? ` for ${held.join(' and ')}` : ''}`;
+}
+
+/** Whole sections, and single members. */
+const settableSections = ['producers', 'social', 'links.loss', 'links.duplication'];
+/** Members that mean something together only. */
+const settableWhole = ['producers.transactions'];
+
+const settableSchemas = new Map(settableSections.flatMap((path) => leavesOf(path)));
+
+function leavesOf(path: string): [string, TSchema][] {
+  const schema = findSchema(Scenario, path.split('.'))!;
+  const { properties } = schema as { properties?: Record<string, unknown> };
+  if (!properties || settableWhole.includes(path)) return [[path, schema]];
+  return Object.keys(properties).flatMap((name) => leavesOf(`${path}.${name}`));
+}
+
+/** The schema of a value that may be set, by its path. */
+export const settable = (path: string): TSchema | undefined => settableSchemas.get(path);
+
+/** All paths. */
+export const settablePaths = (): string[] => [...settableSchemas.keys()];

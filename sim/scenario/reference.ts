@@ -1,14 +1,14 @@
-/** docs/scenarios.md: every key of a scenario, out of the schema. */
-import type { TSchema } from '../../engine/internal.js';
-import { interventionsText, introduction, scriptsText } from './reference-text.js';
-import { allowed } from './schema/describe.js';
-import { Fault, Selector } from './schema/faults.js';
-import { Intervention, moments, Whom } from './schema/interventions/interventions.js';
-import { Condition } from './schema/length.js';
-import { Scenario } from './schema/scenario.js';
+/**
+ * The documents that are made of the scenario schema: docs/scenarios.md, which lists every key, and
+ * the JSON Schema for editors.
+ */
+import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
+import { describeAllowed } from './schema/common.js';
+import { Condition, Intervention, moments, Whom } from './schema/interventions.js';
+import { Fault, Selector } from './schema/network.js';
+import { Drawn } from './schema/personalities.js';
+import { Factor, Scenario } from './schema/scenario.js';
 import { Strategy } from './schema/strategies.js';
-import { Factor } from './schema/sweep.js';
-import { Drawn } from './schema/traits.js';
 
 interface Member extends TSchema {
   default?: unknown;
@@ -97,7 +97,7 @@ function rowsOf(schema: Member, prefix: string): Row[] {
     const given =
       member.default === undefined ? '' : code(member.default === '' ? '""' : member.default);
     return [
-      [code(path, true), allowed(member), required ? 'required' : given, about(member)],
+      [code(path, true), describeAllowed(member), required ? 'required' : given, about(member)],
       ...inside,
     ];
   });
@@ -146,4 +146,76 @@ function pick(members: Record<string, Member>, names: string[]): Record<string, 
 
 function without(members: Record<string, Member>, ...names: string[]): Record<string, Member> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+}
+
+/** Code stands in quotes here, since backquotes end a template. */
+const backquoted = (text: string) => text.replaceAll("'", '`');
+
+const introduction = backquoted(`# Scenarios
+
+A scenario is an experiment as a file, YAML or JSON, of at most 1 MiB. This page lists every key; it
+is made from the schema, as is [scenario.schema.json](scenario.schema.json) for editors
+('folkmoot scenario schema' prints it). [simulating.md](simulating.md) shows how to use scenarios,
+[model.md](model.md) says what they mean.
+
+'''yaml
+title: Some are silent
+question: How many silent voters does it take to stop the town?
+population: 60
+agents:
+  - group: town # neither count nor share: the rest
+    producers: 3
+  - group: silent
+    share: 0.2
+    strategy: { kind: silent }
+length:
+  blocks: 20
+'''
+
+Whatever is left out has its default. Names end in their unit. What is not known here is refused,
+with file, line and what is allowed: 'folkmoot scenario check FILE'. 'folkmoot scenario show FILE'
+prints a scenario with everything filled in. A value can be changed for one run by its path:
+'--set agents.silent.share=0.4' (an element of a list by its index, a group also by its name).
+
+A first line '# yaml-language-server: $schema=scenario.schema.json' gives completion in editors that
+know it.
+`);
+
+const scriptsText = backquoted(`A script is a TypeScript or JavaScript module. It exports some of
+the functions that [scripts.md](scripts.md) lists, each called with what the agent sees and its own
+random stream; what it returns, one command or a list, the agent does. What it leaves out follows
+the personality. 'sim/scenarios/scripts/grudge.ts' is one.
+`);
+
+const interventionsText = backquoted(`A list: what is made to be otherwise, from when on; see
+[what-if.md](what-if.md). Each has a kind, and one of the first four of these to say when it acts:
+`);
+
+type Tree = Record<string, unknown>;
+
+/** The JSON Schema of scenario files, for editors: docs/scenario.schema.json. */
+export function scenarioJsonSchema(): Record<string, unknown> {
+  const { description: _, ...schema } = optionalWhereDefaulted(Scenario) as Tree;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: 'urn:folkmoot:scenario',
+    title: 'Folkmoot scenario',
+    description: 'An experiment: who takes part, what goes wrong, what is measured',
+    ...schema,
+  };
+}
+
+/** The schema describes scenarios with everything filled in; a file may leave defaults out. */
+function optionalWhereDefaulted(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(optionalWhereDefaulted);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { required, default: standard, ...rest } = schema as Tree & { required?: string[] };
+  const members = Object.entries(rest).map(([key, one]) => [key, optionalWhereDefaulted(one)]);
+  const properties = (rest.properties ?? {}) as Record<string, Tree>;
+  const needed = required?.filter((name) => properties[name]?.default === undefined) ?? [];
+  return {
+    ...Object.fromEntries(members),
+    ...(needed.length === 0 ? {} : { required: needed }),
+    ...(standard === undefined ? {} : { default: standard }),
+  };
 }

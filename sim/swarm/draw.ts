@@ -2,22 +2,21 @@
  * Draws a whole scenario from a number: whatever can be set is set by chance, and the number alone
  * gives the scenario. All of them are small: a run takes well under a second.
  */
-import { policies, weightings } from '../../engine/internal.js';
+import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
 import { type Stream, Streams } from '../rng.js';
-import { completeScenario } from '../scenario/read/complete.js';
+import { completeScenario } from '../scenario/complete.js';
+import type { Fault } from '../scenario/schema/network.js';
+import { personalityNames } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { drawFaults } from './draw-faults.js';
-import { drawGroups } from './draw-groups.js';
-import { withStays } from './draw-stays.js';
-import { between, type Raw, share, sometimes } from './terms.js';
+import type { External, Strategy } from '../scenario/schema/strategies.js';
 
 /** A scenario as a file would hold it, and what became of it. */
-export interface Drawn {
+export interface DrawnScenario {
   raw: Raw;
   scenario: Scenario;
 }
 
-export function draw(number: number): Drawn {
+export function draw(number: number): DrawnScenario {
   const streams = new Streams(`swarm/${number}`);
   const rng = (part: string): Stream => streams.of('world', part);
   // Half of them are calm: there, a network that makes no progress has failed.
@@ -159,3 +158,184 @@ function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm
     leak_periods: rng.pick([0, 1, 3, 20]),
   };
 }
+
+/** In a calm scenario the first group outweighs all others by so much that its votes decide. */
+const CALM_MULTIPLE = 6;
+
+function drawGroups(rng: Stream, calm: boolean): Raw[] {
+  const names = Array.from({ length: between(rng, 1, 5) }, (_, index) => `g${index}`);
+  if (calm) return calmGroups(rng, names);
+  const room = Math.floor(60 / names.length);
+  const groups = names.map((group) => ({
+    group,
+    count: between(rng, 1, room),
+    personality: drawPersonalities(rng),
+    capabilities: rng.pick([['validator'], ['validator'], ['validator', 'producer']]),
+    producers: between(rng, 0, 2),
+    ...drawTraits(rng),
+    strategy: drawStrategy(rng, names),
+  }));
+  // Somebody has to make blocks, or there is nothing to see.
+  groups[0]!.producers = Math.max(1, groups[0]!.producers);
+  return groups;
+}
+
+function calmGroups(rng: Stream, names: readonly string[]): Raw[] {
+  const others = names.slice(1).map((group) => ({
+    group,
+    count: between(rng, 1, 2),
+    personality: drawPersonalities(rng),
+    ...drawTraits(rng),
+    strategy: drawStrategy(rng, names),
+  }));
+  const outweighed = others.reduce((sum, { count }) => sum + count, 0);
+  const least = Math.max(4, CALM_MULTIPLE * outweighed);
+  const count = between(rng, least, Math.max(least, 60 - outweighed));
+  const main = {
+    group: names[0]!,
+    count,
+    personality: drawPersonalities(rng),
+    producers: between(rng, 1, Math.min(4, count)),
+    traits: { care: 1, abstains: 0, think_ms: between(rng, 0, 500) },
+    strategy: { kind: 'honest' },
+  };
+  return [main, ...others];
+}
+
+function drawPersonalities(rng: Stream): string[] {
+  const first = rng.int(personalityNames.length);
+  return personalityNames.slice(first, first + between(rng, 1, 4));
+}
+
+function drawTraits(rng: Stream): Raw {
+  const percent = () => sometimes(rng, 0.2, () => drawn(rng, 0, 100)) ?? rng.int(101);
+  const some = () => sometimes(rng, 0.2, () => drawn(rng, 0, 1)) ?? share(rng);
+  const traits = sometimes(rng, 0.3, () => ({
+    technical: percent(),
+    social: percent(),
+    meme: percent(),
+    random: percent(),
+    threshold: percent(),
+    care: some(),
+    memes: some(),
+    remarks: some(),
+    invites: some(),
+    accepts: some(),
+    abstains: some(),
+    think_ms: sometimes(rng, 0.2, () => drawn(rng, 0, 5_000)) ?? between(rng, 0, 5_000),
+  }));
+  return traits ? { traits } : {};
+}
+
+/** A trait that each agent draws for itself. */
+function drawn(rng: Stream, least: number, most: number): Raw {
+  const distribution = rng.pick(['uniform', 'normal', 'beta', 'choice']);
+  const [from, to] = [least, most * share(rng)];
+  if (distribution === 'uniform') return { distribution, from, to };
+  if (distribution === 'normal') return { distribution, mean: to, deviation: most * share(rng) };
+  if (distribution === 'choice') return { distribution, values: [from, to], weights: [1, 2] };
+  return { distribution, from, to, alpha: 0.5 + 3 * share(rng), beta: 0.5 + 3 * share(rng) };
+}
+
+type Kind = Exclude<Strategy['kind'], 'script' | External['kind']>;
+
+/** Every strategy but scripts, which are files, and those that others decide. */
+const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> = {
+  personality: () => ({}),
+  honest: (rng) => ({ soundness: rng.pick([100, 100, 80, 50]) }),
+  equivocator: (rng) => ({ rate: share(rng), gap_ms: between(rng, 0, 3_000) }),
+  bloc: (rng) => ({ honest_blocks: rng.chance(0.5) }),
+  contrarian: () => ({}),
+  follower: (rng) => ({ hears: between(rng, 1, 5), patience_ms: between(rng, 0, 5_000) }),
+  lazy: (rng) => ({ effort: share(rng) }),
+  flip_flop: () => ({}),
+  meme_spammer: (rng) => ({
+    memes: between(rng, 1, 8),
+    stance: rng.pick(['approve', 'reject']),
+  }),
+  sybil: (rng) => ({ approves: share(rng) }),
+  silent: () => ({}),
+  vote_exhauster: (rng) => ({ every_ms: between(rng, 300, 3_000) }),
+  slot_holder: (rng) => ({ every_ms: between(rng, 300, 3_000) }),
+  censor: (rng, groups) => ({ against: rng.pick(groups) }),
+};
+
+function drawStrategy(rng: Stream, groups: readonly string[]): Raw {
+  // A third are people as they are: many scenarios would else be nothing but attacks.
+  const kinds = Object.keys(strategies) as Kind[];
+  const kind = sometimes(rng, 1 / 3, () => 'personality' as const) ?? rng.pick(kinds);
+  return { kind, ...strategies[kind](rng, groups) };
+}
+
+/** What each kind has beside when, how long and whom. */
+const faultKinds: Record<Fault['kind'], (rng: Stream) => Raw> = {
+  partition: (rng) => ({ direction: rng.pick(['both', 'in', 'out']) }),
+  crash: () => ({}),
+  pause: () => ({}),
+  slow_link: (rng) => ({ factor: between(rng, 2, 50) }),
+  clock_skew: (rng) => ({ skew_ms: between(rng, -3_600_000, 3_600_000) }),
+  churn: (rng) => ({
+    stay_ms: between(rng, 1_000, 30_000),
+    away_ms: between(rng, 1_000, 30_000),
+  }),
+};
+
+/** In voting periods: so early do faults begin and so soon are they over in a calm scenario. */
+const CALM = { start: 2, length: 3 };
+
+function drawFaults(rng: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw[] {
+  return Array.from({ length: rng.pick([0, 0, 1, 1, 2, 4]) }, () => {
+    const kind = rng.pick(Object.keys(faultKinds) as Fault['kind'][]);
+    return {
+      kind,
+      start_ms: rng.int((calm ? CALM.start : 20) * period),
+      length_ms: between(rng, 1, (calm ? CALM.length : 60) * period),
+      whom: [drawSelector(rng, groups)],
+      ...faultKinds[kind](rng),
+    };
+  });
+}
+
+/** All of a group or of the network, or so many of them, or a share that is not nobody. */
+function drawSelector(rng: Stream, groups: readonly Raw[]): Raw {
+  const group = rng.chance(0.6) ? rng.pick(groups) : null;
+  const all = group ? [group] : groups;
+  const count = all.reduce((sum, one) => sum + (one.count as number), 0);
+  const whom = group ? { group: group.group } : {};
+  const how = rng.int(3);
+  if (how === 0) return whom;
+  if (how === 1) return { ...whom, count: between(rng, 1, count) };
+  return { ...whom, share: Math.min(1, (1 + Math.ceil(100 * share(rng))) / 100 + 1 / count) };
+}
+
+/** All have joined by then. */
+const LEAST_LEAVE_MS = 40_000;
+
+/** Late, in waves, or not to the end; most groups are there throughout. */
+function withStays(rng: Stream, groups: readonly Raw[]): Raw[] {
+  const waves = () => ({
+    over_ms: between(rng, 0, 5_000),
+    waves: between(rng, 1, 4),
+    every_ms: between(rng, 1, 5_000),
+  });
+  return groups.map((group) => {
+    const join = sometimes(rng, 0.15, () => ({ start_ms: between(rng, 0, 20_000), ...waves() }));
+    const at = () => between(rng, LEAST_LEAVE_MS, 70_000);
+    const leave = sometimes(rng, 0.15, () => ({ at_ms: at(), ...waves() }));
+    return { ...group, ...(join ? { join } : {}), ...(leave ? { leave } : {}) };
+  });
+}
+
+/** A scenario, or a section of one, as a file would hold it. */
+export type Raw = Record<string, unknown>;
+
+/** A whole number, both ends included. */
+const between = (rng: Stream, least: number, most: number): number =>
+  least + rng.int(most - least + 1);
+
+/** From 0 to 1 in hundredths, as somebody would write it. */
+const share = (rng: Stream): number => rng.int(101) / 100;
+
+/** What `make` gives with a probability; else undefined. */
+const sometimes = <T>(rng: Stream, probability: number, make: () => T): T | undefined =>
+  rng.chance(probability) ? make() : undefined;

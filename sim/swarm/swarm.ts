@@ -1,11 +1,28 @@
-/** A swarm: scenario after scenario drawn by number, each run and judged, until one fails. */
-import { type Job, type Lasting, type Outcome, runJobs, type Spread } from '../run/jobs/index.js';
-import { type Coverage, cover, emptyCoverage } from './coverage.js';
-import { draw } from './draw.js';
-import { expectsProgress } from './expectation.js';
-import { differenceOf, digestOf, failureIn, type RunFailure } from './failures.js';
+/**
+ * A swarm: scenario after scenario drawn by number, each run and judged, until one fails. The
+ * coverage counts how often each thing was drawn; a count of 0 means that it was not tested.
+ */
+
+import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
+import {
+  type Job,
+  type JobRunner,
+  type LastingResult,
+  type Outcome,
+  runJobs,
+} from '../run/jobs.js';
+import { Fault, Latency, Topology } from '../scenario/schema/network.js';
+import { Producing, type Scenario } from '../scenario/schema/scenario.js';
+import { isExternal, Strategy } from '../scenario/schema/strategies.js';
+import { draw, type Raw } from './draw.js';
+import {
+  expectsProgress,
+  findDigestDifference,
+  findFailure,
+  getDigest,
+  type RunFailure,
+} from './failures.js';
 import { shrink } from './shrink.js';
-import type { Raw } from './terms.js';
 
 /** How many scenarios are drawn, and how. */
 export interface SwarmOptions {
@@ -19,7 +36,7 @@ export interface SwarmOptions {
    *
    * @internal
    */
-  spread?: Spread;
+  spread?: JobRunner;
   /** Asked before each scenario: false ends the swarm. */
   goesOn?: () => boolean;
   onProgress?: (done: number) => void;
@@ -130,13 +147,13 @@ class Judgement {
     this.#found.push({ kind: 'nondeterminism', sign: '', message, task });
   }
 
-  take(task: SwarmTask, outcome: Outcome<Lasting>): void {
+  take(task: SwarmTask, outcome: Outcome<LastingResult>): void {
     const { number, scenario, again } = task;
     if (!again) this.#count(task, outcome);
-    const found = again ? null : failureIn(scenario, outcome);
+    const found = again ? null : findFailure(scenario, outcome);
     if (found) this.#found.push({ ...found, task });
     if (number % TWICE !== 0) return;
-    const digest = digestOf(outcome);
+    const digest = getDigest(outcome);
     const other = this.#digests.get(number);
     if (other === undefined) {
       this.#digests.set(number, digest);
@@ -144,18 +161,76 @@ class Judgement {
     }
     this.#digests.delete(number);
     this.result.twice += 1;
-    const difference = differenceOf(
+    const difference = findDigestDifference(
       ...(again ? ([other, digest] as const) : ([digest, other] as const)),
     );
     if (difference) this.#found.push({ ...difference, task });
   }
 
-  #count({ scenario }: SwarmTask, outcome: Outcome<Lasting>): void {
+  #count({ scenario }: SwarmTask, outcome: Outcome<LastingResult>): void {
     this.result.ran += 1;
     cover(this.result.coverage, scenario);
     if (expectsProgress(scenario)) this.result.expected += 1;
     if ('result' in outcome && outcome.result.verdict === 'no_progress') {
       this.result.noProgress += 1;
     }
+  }
+}
+
+/** How many of the drawn scenarios held what. */
+export type Coverage = Record<string, Record<string, number>>;
+
+interface Kinds {
+  anyOf: readonly { properties: { kind: { const: string } } }[];
+}
+
+const kindsOf = (union: unknown): string[] =>
+  (union as Kinds).anyOf.map(({ properties }) => properties.kind.const);
+
+const zeros = (names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, 0]));
+
+function emptyCoverage(): Coverage {
+  return {
+    policy: zeros(policies),
+    weights: zeros(weightings),
+    // A script is a file, and some others decide: a swarm draws none of them.
+    strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script' && !isExternal({ kind }))),
+    fault: zeros(kindsOf(Fault)),
+    // Nor does it draw what else is a file.
+    latency: zeros(Latency.properties.distribution.enum.filter((name) => name !== 'empirical')),
+    topology: zeros(Topology.properties.kind.enum.filter((name) => name !== 'edges')),
+    schedule: zeros(Producing.properties.schedule.enum),
+    signatures: zeros(['verified', 'unverified', 'none']),
+    limits: zeros(['off', 'spec']),
+    stay: zeros(['throughout', 'join', 'leave']),
+    uplink: zeros(['no limit', 'of all', 'of a group']),
+  };
+}
+
+function cover(coverage: Coverage, scenario: Scenario): void {
+  const { consensus, agents, faults, topology, links, producers, signatures, limits } = scenario;
+  const drawn: Record<string, string[]> = {
+    policy: [consensus.policy],
+    weights: [consensus.weights],
+    strategy: agents.map(({ strategy }) => strategy.kind),
+    fault: faults.map(({ kind }) => kind),
+    latency: [links.latency.distribution],
+    topology: [topology.kind],
+    schedule: [producers.schedule],
+    signatures: [signatures],
+    limits: [limits],
+    stay: agents.flatMap(({ join, leave }) => {
+      const kinds = [...(join ? ['join'] : []), ...(leave ? ['leave'] : [])];
+      return kinds.length === 0 ? ['throughout'] : kinds;
+    }),
+    uplink: [
+      ...(links.uplink_kbps === undefined ? ['no limit'] : ['of all']),
+      ...agents.flatMap(({ uplink_kbps }) => (uplink_kbps === undefined ? [] : ['of a group'])),
+    ],
+  };
+  for (const [what, kinds] of Object.entries(drawn)) {
+    const counts = coverage[what]!;
+    for (const kind of new Set(kinds)) counts[kind] = (counts[kind] ?? 0) + 1;
   }
 }

@@ -1,22 +1,28 @@
-/** The plan of a sweep: all cells completed and checked before the first run, then its tasks. */
+/**
+ * The plan of a sweep: all cells are completed and checked before the first run, then come its
+ * tasks. A shard is a part of the plan that one machine runs.
+ */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { canonical, fileBounds, readBounded } from '../../engine/internal.js';
-import type { Job } from '../run/jobs/index.js';
-import { strategiesIn } from '../scenario/external.js';
-import { dataFiles } from '../scenario/files/data.js';
-import { scriptModules } from '../scenario/files/modules.js';
-import { ScenarioError } from '../scenario/problem.js';
-import { completeScenario } from '../scenario/read/complete.js';
-import { type Loaded, loadScenario } from '../scenario/read/load.js';
-import { type Change, withValues } from '../scenario/read/paths.js';
-import type { Scenario } from '../scenario/schema/scenario.js';
+import { canonical } from '../../engine/protocol/canonical.js';
+import { fileBounds, readBounded } from '../../engine/store/folder.js';
+import type { Job } from '../run/jobs.js';
+import { completeScenario } from '../scenario/complete.js';
+import { dataFiles } from '../scenario/files.js';
+import { type Loaded, loadScenario } from '../scenario/load.js';
+import { listStrategies, scriptModules } from '../scenario/population.js';
+import { type Change, ScenarioError, withValues } from '../scenario/problem.js';
+import type { Scenario, Sweep } from '../scenario/schema/scenario.js';
 import type { Strategy } from '../scenario/schema/strategies.js';
-import type { Sweep } from '../scenario/schema/sweep.js';
-import { baselineOf } from './design/baseline.js';
-import { type Cell, cellsOf, countCells, seedOf } from './design/cells.js';
-import { checkDesign } from './design/check.js';
-import type { FactorValue } from './design/place.js';
+import {
+  type Cell,
+  checkDesign,
+  countCells,
+  type FactorValue,
+  findBaseline,
+  formatSeed,
+  generateCells,
+} from './design.js';
 import { firstReplicates } from './stopping.js';
 
 /** What is larger is a typing mistake; all cells are checked before the first run. */
@@ -75,11 +81,11 @@ export interface PlanOptions {
  * @throws {ScenarioError} naming the values of the first cell that cannot be, and why.
  */
 export function planSweep(file: string, options: PlanOptions = {}): Plan {
-  return planLoaded(loadScenario(file, changesOf(options)));
+  return planScenario(loadScenario(file, changesOf(options)));
 }
 
 /** The same of a scenario that is read already. */
-export function planLoaded({ scenario, raw, folder }: Loaded): Plan {
+export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   const { sweep } = scenario;
   if (!sweep) throw new ScenarioError('sweep is missing; expected a section with factors');
   checkDesign(sweep);
@@ -87,7 +93,7 @@ export function planLoaded({ scenario, raw, folder }: Loaded): Plan {
   const runs = cells * firstReplicates(sweep);
   checkSize(cells, runs, longestSeed(sweep, scenario.seed));
   const { sweep: _, ...base } = raw as Record<string, unknown>;
-  if (sweep.baseline && !baselineOf(sweep, scenario.seed)) {
+  if (sweep.baseline && !findBaseline(sweep, scenario.seed)) {
     throw new ScenarioError('sweep.baseline: no cell has these values; expected those of one');
   }
   const plan = { scenario, sweep, cells, runs, base, folder };
@@ -111,7 +117,7 @@ function widthOf(until: NonNullable<PlanOptions['until']>) {
 }
 
 const longestSeed = (sweep: Sweep, seed: string): string =>
-  seedOf(seedOf(seed, sweep.samples ?? 0), sweep.until?.most ?? sweep.replicates);
+  formatSeed(formatSeed(seed, sweep.samples ?? 0), sweep.until?.most ?? sweep.replicates);
 
 function checkSize(cells: number, runs: number, longest: string): void {
   if (cells > LARGEST.cells) {
@@ -132,7 +138,7 @@ function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'>
   const modules = new Map<string, string>();
   const scripts = new Set<string>();
   const keys: string[] = [];
-  for (const cell of cellsOf(plan.sweep, plan.scenario.seed)) {
+  for (const cell of generateCells(plan.sweep, plan.scenario.seed)) {
     const scenario = scenarioOf(plan, cell);
     const hash = createHash('sha256').update(`${cell.seed}\n${canonical(scenario)}`);
     keys.push(hash.digest('hex').slice(0, KEY_LENGTH));
@@ -151,24 +157,24 @@ const promptsIn = (strategy: Strategy): string[] =>
 /** Modules of scripts, prompts of deciders and files of data. */
 const filesOf = (scenario: Scenario): string[] => [
   ...scriptModules(scenario),
-  ...strategiesIn(scenario).flatMap(({ strategy }) => promptsIn(strategy)),
+  ...listStrategies(scenario).flatMap(({ strategy }) => promptsIn(strategy)),
   ...dataFiles(scenario),
 ];
 
 /** The runs for which `wanted` holds, in order; each cell is completed anew when it is reached. */
-export function* tasksOf(
+export function* generateTasks(
   plan: Plan,
   replicatesOf: (cell: number) => number,
   wanted: (key: string, replicate: number) => boolean,
 ): Generator<SweepTask> {
-  for (const cell of cellsOf(plan.sweep, plan.scenario.seed)) {
+  for (const cell of generateCells(plan.sweep, plan.scenario.seed)) {
     const key = plan.keys[cell.number - 1]!;
     const most = replicatesOf(cell.number);
     let scenario: Scenario | null = null;
     for (let replicate = 1; replicate <= most; replicate += 1) {
       if (!wanted(key, replicate)) continue;
       scenario ??= scenarioOf(plan, cell);
-      const seed = seedOf(cell.seed, replicate);
+      const seed = formatSeed(cell.seed, replicate);
       yield {
         cell,
         key,
@@ -187,12 +193,12 @@ function audited({ sweep: { audit } }: Plan, replicate: number): { audit: boolea
 }
 
 /** As `path=value` of each factor, in the order of the design. */
-export function valuesOf(sweep: Sweep, { values }: Cell): [path: string, value: FactorValue][] {
+export function getValues(sweep: Sweep, { values }: Cell): [path: string, value: FactorValue][] {
   return sweep.factors.map(({ path }, index) => [path, values[index]!]);
 }
 
 function scenarioOf({ base, sweep, folder }: Uncounted, cell: Cell): Scenario {
-  const changes = valuesOf(sweep, cell);
+  const changes = getValues(sweep, cell);
   try {
     return completeScenario(withValues(base, changes), folder);
   } catch (error) {
@@ -209,3 +215,45 @@ function fileHash(path: string): string {
     throw new ScenarioError(`the file ${path} cannot be read: ${(error as Error).message}`);
   }
 }
+
+/*
+ * Shards: a sweep dealt out to machines that know nothing of each other. Which runs are a shard's
+ * follows from the sweep alone. Runs are dealt one by one, all first replicates first, so that more
+ * replicates leave every run where it is; each hand begins one shard further, or the heavy value of
+ * a factor might always come to the same one. Where an interval says when a cell has runs enough,
+ * whole cells are dealt: to look at it takes all of the cell's runs.
+ */
+
+/** One of several parts of a sweep. */
+export interface Shard {
+  /** From 1. */
+  index: number;
+  of: number;
+}
+
+/** Whether a run is among those of a shard. */
+export type Share = (key: string, replicate: number) => boolean;
+
+/** Gives the index of the shard that a run belongs to; null for one that is not of the sweep. */
+export function isDealtTo(
+  { sweep, keys }: Pick<Plan, 'sweep' | 'keys'>,
+  of: number,
+): (key: string, replicate: number) => number | null {
+  const places = new Map<string, number>();
+  for (const key of keys) if (!places.has(key)) places.set(key, places.size);
+  return (key, replicate) => {
+    const place = places.get(key);
+    if (place === undefined) return null;
+    const card = sweep.until ? place : (replicate - 1) * places.size + place;
+    return 1 + ((card + Math.floor(card / of)) % of);
+  };
+}
+
+/** Without a shard, all runs. */
+export function getShare(plan: Pick<Plan, 'sweep' | 'keys'>, shard?: Shard): Share {
+  if (!shard) return () => true;
+  const dealt = isDealtTo(plan, shard.of);
+  return (key, replicate) => dealt(key, replicate) === shard.index;
+}
+
+export const shardText = ({ index, of }: Shard): string => `${index}/${of}`;

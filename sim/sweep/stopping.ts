@@ -9,13 +9,19 @@
  * - Intervals of such a sweep are made at 97.5 %, in its looks and in its tables (Bonferroni's
  *   inequality over two looks; see Jennison and Turnbull 1999, Group Sequential Methods).
  *
- * `npm run validate -- --case stopping` counts the coverage: 95 of 100 at least.
+ * `npm run validate -- -t stopping` counts the coverage: 95 of 100 at least.
  * A look needs all runs up to it and nothing else, so it is the same for any number of jobs.
  */
-import type { Sweep } from '../scenario/schema/sweep.js';
-import { type IntervalKind, type Statistics, statisticsOf } from './statistics/interval.js';
-import { Sample } from './statistics/sample.js';
-import { LEVEL_95, LEVEL_97_5, type Level } from './statistics/student.js';
+import type { Sweep } from '../scenario/schema/scenario.js';
+import {
+  computeStatistics,
+  type IntervalKind,
+  LEVEL_95,
+  LEVEL_97_5,
+  type Level,
+  Sample,
+  type Statistics,
+} from './statistics.js';
 
 const FIRST_LOOK = 30;
 const GROWTH = 1.5;
@@ -24,7 +30,7 @@ const GROWTH = 1.5;
 type Stopping = Pick<Sweep, 'replicates' | 'until'>;
 
 /** The level at which the intervals of a sweep are made, so that they hold the mean in 95 %. */
-export const levelOf = ({ until }: Pick<Sweep, 'until'>): Level => (until ? LEVEL_97_5 : LEVEL_95);
+export const getLevel = ({ until }: Pick<Sweep, 'until'>): Level => (until ? LEVEL_97_5 : LEVEL_95);
 
 /** How many runs a cell has at least. */
 export const firstReplicates = ({ until, replicates }: Stopping): number =>
@@ -53,12 +59,12 @@ export class Replicates {
   readonly #sweep: Stopping;
   /** By the number of the cell. */
   readonly #counts: Uint32Array;
-  readonly #settled: Uint8Array;
+  readonly #finished: Uint8Array;
 
   constructor(sweep: Stopping, cells: number) {
     this.#sweep = sweep;
     this.#counts = new Uint32Array(cells + 1).fill(firstReplicates(sweep));
-    this.#settled = new Uint8Array(cells + 1);
+    this.#finished = new Uint8Array(cells + 1);
   }
 
   of(cell: number): number {
@@ -72,7 +78,7 @@ export class Replicates {
    * cell of another shard, which is left alone.
    * @returns whether some cell needs more.
    */
-  look(
+  checkCells(
     valuesOf: (cell: number, replicates: number) => number[] | null,
     kind: IntervalKind,
   ): boolean {
@@ -80,13 +86,13 @@ export class Replicates {
     if (!until) return false;
     let more = false;
     for (let cell = 1; cell < this.#counts.length; cell += 1) {
-      if (this.#settled[cell]) continue;
+      if (this.#finished[cell]) continue;
       const count = this.of(cell);
       const next = nextReplicates(this.#sweep, count);
       const values = valuesOf(cell, count);
-      const found = values && statisticsOf(Sample.of(values), kind, levelOf(this.#sweep));
+      const found = values && computeStatistics(Sample.of(values), kind, getLevel(this.#sweep));
       const isEnough = !found || isNarrow(until, found);
-      if (next === null || isEnough) this.#settled[cell] = 1;
+      if (next === null || isEnough) this.#finished[cell] = 1;
       else {
         this.#counts[cell] = next;
         more = true;

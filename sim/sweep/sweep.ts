@@ -1,27 +1,50 @@
-/** One sweep: runs what is missing, keeps each run as it ends, and makes the tables at the end. */
+/**
+ * One sweep: it runs what is missing, keeps each run as it ends, and makes the tables and the
+ * report at the end. A shard of a sweep is sealed instead.
+ */
 import { join } from 'node:path';
-import { makeFolder } from '../../engine/internal.js';
-import type { Provenance } from '../../report/provenance.js';
-import type { DeciderOptions } from '../agents/deciders/index.js';
+import { makeFolder } from '../../engine/store/folder.js';
+import { type Provenance, writeWhole } from '../../report/folder.js';
+import type { DeciderOptions } from '../agents/deciders/deciders.js';
+import { compareRuns, type Determinism } from '../compare/determinism.js';
 import {
-  type Lasting,
+  type JobRunner,
+  JobWorker,
+  jobDefaults,
+  type LastingResult,
   type Outcome,
   runJobs,
-  type Spread,
   usesDeciders,
-} from '../run/jobs/index.js';
-import { countRuns, type Extent, runsOf } from './extent.js';
-import { finishShard, finishSweep } from './finish.js';
-import { checkFirstRun, differenceText } from './first-run.js';
-import { SweepFolder } from './folder/folder.js';
-import { headOf } from './folder/head.js';
-import { CASSETTES, cassettePath } from './folder/names.js';
-import type { Plan, SweepTask } from './plan.js';
-import { failureOf, recordOf } from './record.js';
-import { type FailedRun, failedRun, noVerdicts, type SweepResult } from './result.js';
-import { looked, missingTasks, UnderWay } from './schedule.js';
-import { type Shard, shareOf } from './shard.js';
+} from '../run/jobs.js';
+import { scriptModules } from '../scenario/population.js';
+import type { Cell } from './design.js';
+import { CASSETTES, cassettePath, createSweepHead, SweepFolder, sealFolder } from './folder.js';
+import {
+  generateTasks,
+  getShare,
+  type Outline,
+  type Plan,
+  type Shard,
+  type SweepTask,
+} from './plan.js';
+import {
+  checkStopping,
+  countRuns,
+  type Extent,
+  type FailedRun,
+  failedRun,
+  finishedSweep,
+  generateRuns,
+  getFailure,
+  missingTasks,
+  noVerdicts,
+  type RunRecord,
+  RunsUnderWay,
+  type SweepResult,
+  toRunRecord,
+} from './runs.js';
 import { Replicates } from './stopping.js';
+import { writeTables } from './tables.js';
 
 /** Where a sweep is kept, and how it is run. */
 export interface SweepOptions {
@@ -37,7 +60,7 @@ export interface SweepOptions {
    *
    * @internal
    */
-  spread?: Spread;
+  spread?: JobRunner;
   /**
    * The effect of a failed run: it ends the sweep and the runs under way (default), or only itself.
    * A run without a decider's answer is never kept: `resume` runs it again.
@@ -59,16 +82,16 @@ export interface SweepOptions {
  */
 export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepResult> {
   const { out, made, shard, resume = false } = options;
-  const share = shareOf(plan, shard);
+  const share = getShare(plan, shard);
   const extent = { plan, replicates: new Replicates(plan.sweep, plan.cells), share };
-  const folder = await SweepFolder.open(out, headOf(plan, made, shard), resume, share);
+  const folder = await SweepFolder.open(out, createSweepHead(plan, made, shard), resume, share);
   try {
     if (options.deciders?.record || options.deciders?.cassette) forgetUnanswered(folder, extent);
     const different = folder.isEmpty ? await firstDiffers(extent, options) : null;
     const failed = different ?? (await runMissing(folder, extent, options));
     const { planned, completed } = countRuns(folder, extent);
     // Ended between two looks at its cells, it has not all that it needs.
-    if (completed < planned || looked(folder, extent)) {
+    if (completed < planned || checkStopping(folder, extent)) {
       const counted = countRuns(folder, extent);
       return { ...counted, verdicts: noVerdicts(), failed, finished: false };
     }
@@ -87,9 +110,9 @@ async function firstDiffers(extent: Extent<Plan>, options: SweepOptions) {
 
 /** Earlier versions kept a run whose call budget was spent as failed: it is run again. */
 function forgetUnanswered(folder: SweepFolder, extent: Extent<Plan>): void {
-  for (const { key, replicate } of runsOf(extent)) {
+  for (const { key, replicate } of generateRuns(extent)) {
     if (!folder.has(key, replicate)) continue;
-    if (failureOf(folder.read(key, replicate))?.kind === 'unanswered')
+    if (getFailure(folder.read(key, replicate))?.kind === 'unanswered')
       folder.remove(key, replicate);
   }
 }
@@ -103,7 +126,7 @@ async function runMissing(
   const { jobs, wallMs, signal, spread = runJobs, onError = 'stop' } = options;
   const failures: FailedRun[] = [];
   const unanswered: FailedRun[] = [];
-  const underWay = new UnderWay();
+  const underWay = new RunsUnderWay();
   const end = () => underWay.end();
   const copies = countEach(plan.keys);
   let [done, planned] = [0, 0];
@@ -111,9 +134,9 @@ async function runMissing(
     ({ completed: done, planned } = countRuns(folder, extent));
     options.onProgress?.(done, planned);
   };
-  const keep = (task: SweepTask, outcome: Outcome<Lasting>) => {
-    const record = recordOf(plan.sweep, task, outcome);
-    const failure = failureOf(record);
+  const keep = (task: SweepTask, outcome: Outcome<LastingResult>) => {
+    const record = toRunRecord(plan.sweep, task, outcome);
+    const failure = getFailure(record);
     // Not kept: a resumed sweep runs it again, and ends there again or goes past it.
     if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
     // Not a result: a resumed sweep goes on with the answers in the run's cassette.
@@ -183,4 +206,106 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
     const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
     return { ...task, deciders: { ...asked, ...from, keep: join(folder, name) } };
   };
+}
+
+/*
+ * Before a sweep with scripts, or a shard of one: its first run is made twice, in processes and
+ * by verifiers of their own. A script that draws its own chance would otherwise be found by whoever
+ * runs the sweep again.
+ */
+
+/** A first run that was made twice. */
+interface FirstRun {
+  task: SweepTask;
+  determinism: Determinism;
+  /** The modules that take part in it. */
+  scripts: string[];
+}
+
+class WithoutResult extends Error {}
+
+interface Limits {
+  wallMs?: number;
+  signal?: AbortSignal;
+}
+
+/** Null where no script takes part, or one of the two has no result: the sweep will say so. */
+async function checkFirstRun(
+  { plan, replicates, share }: Extent<Plan>,
+  limits: Limits,
+): Promise<FirstRun | null> {
+  const { wallMs = jobDefaults.wallMs, signal = new AbortController().signal } = limits;
+  const [task] = generateTasks(plan, (cell) => replicates.of(cell), share);
+  // There may be more shards than runs.
+  if (!task) return null;
+  const scripts = scriptModules(task.scenario);
+  // What others decide is recorded, and not to be asked twice.
+  if (scripts.length === 0 || usesDeciders(task)) return null;
+  const worker = new JobWorker({ ...jobDefaults, wallMs });
+  try {
+    const determinism = await compareRuns(async (verifier, out) => {
+      const outcome = await worker.run({ ...task, keep: { out, verifier } }, signal);
+      if ('failure' in outcome) throw new WithoutResult(outcome.failure.message);
+      return outcome.result;
+    });
+    return { task, determinism, scripts };
+  } catch (error) {
+    if (signal.aborted || error instanceof WithoutResult) return null;
+    throw error;
+  } finally {
+    await worker.close();
+  }
+}
+
+/** In a line, or null when it is the same again. */
+function differenceText({ determinism, scripts }: FirstRun): string | null {
+  const { difference } = determinism;
+  if (!difference) return null;
+  const details = Object.entries(difference.details).map(([name, text]) => `${name} ${text}`);
+  const where = [difference.where, ...details].join('; ');
+  return `the run is not the same again, with ${scripts.join(', ')}: it parts at ${where}`;
+}
+
+export async function finishSweep(folder: SweepFolder, extent: Extent): Promise<SweepResult> {
+  const tally = new Tally(extent.plan);
+  writeTables(folder.path, finishedSweep(folder, extent), (record, cell) => {
+    tally.add(record, cell);
+  });
+  writeWhole(folder.path, 'scenario.json', `${JSON.stringify(extent.plan.scenario, null, 2)}\n`);
+  const { writeSweepReport } = await import('../report/index.js');
+  await writeSweepReport(folder.path);
+  return tally.result;
+}
+
+function finishShard(folder: SweepFolder, extent: Extent): SweepResult {
+  const tally = new Tally(extent.plan);
+  for (const { cell, records } of finishedSweep(folder, extent).cells()) {
+    for (const record of records) tally.add(record, cell);
+  }
+  sealFolder(folder.path, generateRuns(extent));
+  return tally.result;
+}
+
+/** Counts verdicts over all runs, in their order. */
+class Tally {
+  readonly result: SweepResult = {
+    planned: 0,
+    completed: 0,
+    verdicts: noVerdicts(),
+    failed: null,
+    finished: true,
+  };
+  readonly #plan: Outline;
+
+  constructor(plan: Outline) {
+    this.#plan = plan;
+  }
+
+  add(record: RunRecord, cell: Cell): void {
+    this.result.planned += 1;
+    this.result.completed += 1;
+    this.result.verdicts[record.verdict] += 1;
+    const failure = getFailure(record);
+    if (failure) this.result.failed ??= failedRun(this.#plan, { ...record, cell }, failure);
+  }
 }

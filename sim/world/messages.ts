@@ -3,7 +3,8 @@
  * kind, its sender, the block that it is about, and how many of that kind its sender caused before
  * about that block (or, without a block, at all). So no other agent and no other block changes it.
  */
-import type { CommandKind, SignedRequest } from '../../engine/internal.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { mix, type Subject } from '../rng.js';
 
 /**

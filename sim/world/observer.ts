@@ -1,7 +1,20 @@
-/** What the measures of a run are told while it runs, in the order in which it happened. */
-import type { CommandKind, Event, Reason } from '../../engine/internal.js';
-import type { AnswerCost } from '../agents/port/asking.js';
-import type { ContentNote, DecisionNote } from '../agents/port/notes.js';
+/**
+ * The parties that a run passes into its world: the observer, which is told what happens in the
+ * order in which it happened; the interventions, which change it; and the auditor, which checks it.
+ */
+import type { Outcome } from '../../engine/core/state.js';
+import type { Views } from '../../engine/node/views.js';
+import type { Command, CommandKind } from '../../engine/protocol/schema/command.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
+import type { Reason } from '../../engine/protocol/schema/reason.js';
+import type {
+  AnswerCost,
+  ContentNote,
+  DecisionNote,
+  ScheduledEvent,
+  World,
+} from '../agents/port.js';
 import type { MessageKind } from './messages.js';
 
 /** Each once: a copy on the way is not sent but duplicated; it may be lost, as any. */
@@ -36,4 +49,65 @@ export interface Observer {
   traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void;
   /** So many messages waited in all so many milliseconds before they began to leave an uplink. */
   waited(count: number, ms: number): void;
+}
+
+/** A request with what its agent noted. */
+export interface Outgoing {
+  request: SignedRequest;
+  note: DecisionNote | null;
+}
+
+/** By meme: from when on nobody hears of it any more. */
+export type Mutes = ReadonlyMap<string, number>;
+
+export interface Intervening {
+  readonly mutes: Mutes;
+  /** When the next one acts that waits for an instant; infinite without any. */
+  readonly nextAt: number;
+  /** Those whose instant has come act. */
+  actAt(now: number): void;
+  /** An agent is to be called; and it has been, or will never be. */
+  scheduled(agent: number, event: ScheduledEvent): void;
+  called(agent: number, event: ScheduledEvent): void;
+  /** A request as it is to go out; null when it is not to. */
+  sending(from: number, outgoing: Outgoing): Outgoing | null;
+  /** Before anybody is told of it. */
+  happened(event: Event): void;
+  /** Whether a request that is there never arrives; `accepted` says whether it would be done. */
+  keepsOut(command: Command, accepted: () => boolean): boolean;
+}
+
+/** What interventions do to a world. */
+export interface Changeable extends World {
+  /** Another value of the scenario, by its path. */
+  change(path: string, value: unknown): void;
+  /** Names from now on all draws that belong to nobody, or to a message. */
+  redraw(seedNumber: number): void;
+}
+
+/** A rule that was broken, as the auditor says it. */
+export interface RuleViolation {
+  at: number;
+  rule: string;
+  actor: string;
+  expected: string;
+  found: string;
+}
+
+/** What looks over the network's shoulder; each call gives the rule that was broken, or null. */
+export interface Watch {
+  observe(step: {
+    at: number;
+    command: Command;
+    outcome: Outcome;
+    events: readonly Event[];
+  }): RuleViolation | null;
+  precheck(prechecked: {
+    at: number;
+    command: Command;
+    outcome: Outcome | null;
+  }): RuleViolation | null;
+  advance(at: number, events: readonly Event[]): RuleViolation | null;
+  /** Holds all that the network's reads say against what it should have come to. */
+  finish(at: number, reads: Views): RuleViolation | null;
 }

@@ -23,7 +23,7 @@ import { expect, test } from 'vitest';
 import { instant, START_MS } from '../support/citizens.js';
 import { counts } from '../support/counts.js';
 import { signatoryOf, testNetwork } from '../support/fixture.js';
-import { serve, transports } from '../support/service/server.js';
+import { oneTransport, serve } from '../support/service/server.js';
 
 type Cased = (hex: string) => string;
 
@@ -105,7 +105,7 @@ const lower = life((hex) => hex);
 const idOf = ({ data }: { data?: Record<string, unknown> }, member: string) => data?.[member];
 
 test.each(
-  transports,
+  oneTransport,
 )('case over %s: accepts hex in either case, as in process', async (transport) => {
   const plain = await inProcess(lower);
   expect(plain.answers.filter((answer) => 'reason' in answer)).toEqual([]);

@@ -1,11 +1,11 @@
 /** /metrics: labels are the table's, what only grows is a counter, and blocks count by status. */
 import { expect, test } from 'vitest';
-import { transports, world } from '../support/service/server.js';
+import { oneTransport, world } from '../support/service/server.js';
 
 const typeOf = (text: string, name: string) =>
   new RegExp(`^# TYPE folkmoot_${name} (\\w+)$`, 'm').exec(text)?.[1];
 
-test.each(transports)('metrics over %s: by route, method and status', async (transport) => {
+test.each(oneTransport)('metrics over %s: by route, method and status', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');
   const path = `/api/v1/agents/${ada.agentId}`;

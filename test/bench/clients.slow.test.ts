@@ -1,10 +1,9 @@
 /** The clients that servers are measured with, against a bare server; and frames in pieces. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { frames } from '../../dist/bench/clients/frames.js';
-import { getRate } from '../../dist/bench/clients/get.js';
-import { subscribe } from '../../dist/bench/clients/subscribers.js';
-import { withBare } from '../../dist/bench/servers/bare.js';
+import { getRate, subscribe } from '../../dist/bench/clients/clients.js';
+import { frames } from '../../dist/bench/clients/subscribers-thread.js';
+import { withBare } from '../../dist/bench/servers/processes.js';
 
 const loads = await import('uWebSockets.js').then(
   () => true,

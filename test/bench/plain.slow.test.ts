@@ -1,19 +1,25 @@
 /** The plain server that folkmoot is measured beside: it does what it is said to do. */
 import { open } from 'lmdb';
 import { expect, test } from 'vitest';
-import { postRate } from '../../dist/bench/clients/posts.js';
-import { chain, NETWORK_ID, registration, signatories } from '../../dist/bench/fixtures/chain.js';
-import { bytesOf, headOf } from '../../dist/bench/fixtures/http.js';
-import { withFolkmoot } from '../../dist/bench/servers/folkmoot.js';
-import { withForked } from '../../dist/bench/servers/forked.js';
-import { withPlain } from '../../dist/bench/servers/plain.js';
-import { composeVote, type SignedRequest } from '../../dist/engine/internal.js';
+import { postRate } from '../../dist/bench/clients/clients.js';
+import {
+  chain,
+  formatHead,
+  NETWORK_ID,
+  registration,
+  signatories,
+  toHttpBytes,
+} from '../../dist/bench/fixtures/chain.js';
+import { withChildServer } from '../../dist/bench/servers/child-server.js';
+import { withFolkmoot, withPlain } from '../../dist/bench/servers/processes.js';
+import { composeVote } from '../../dist/engine/protocol/compose.js';
+import type { SignedRequest } from '../../dist/engine/protocol/schema/entry.js';
 import { temporaryFolder } from '../support/fixture.js';
 
 const now = () => new Date().toISOString();
 
 async function post(url: string, request: SignedRequest) {
-  const { method, path, headers } = headOf(request);
+  const { method, path, headers } = formatHead(request);
   const response = await fetch(url + path, { method, headers, body: Buffer.from(request.body) });
   return { status: response.status, ...((await response.json()) as { data: object }) };
 }
@@ -30,7 +36,7 @@ test('plain server: votes are checked, counted once, on disk when they are answe
   const by = signatories('plain', 4, true);
   const timestamp = now();
   const { proposal, votes } = chain(by, timestamp).next().value;
-  await withForked('plain-server', [path, NETWORK_ID], async ({ url }) => {
+  await withChildServer('plain-server', [path, NETWORK_ID], async ({ url }) => {
     for (const [ordinal, one] of by.entries()) {
       expect(await post(url, registration(one, ordinal, timestamp))).toMatchObject({ status: 200 });
     }
@@ -67,10 +73,10 @@ test('posts: the same bytes to both servers, and all are taken', async () => {
   const by = signatories('posts', 20, true);
   const timestamp = now();
   const blocks = chain(by, timestamp);
-  const rounds = [by.map((one, ordinal) => bytesOf(registration(one, ordinal, timestamp)))];
+  const rounds = [by.map((one, ordinal) => toHttpBytes(registration(one, ordinal, timestamp)))];
   for (let block = 0; block < 12; block += 1) {
     const { proposal, votes } = blocks.next().value;
-    rounds.push([bytesOf(proposal)], votes.map(bytesOf));
+    rounds.push([toHttpBytes(proposal)], votes.map(toHttpBytes));
   }
   const load = { connections: 8, warmUp: 5 };
   const network = ['--network-id', NETWORK_ID];
@@ -87,7 +93,7 @@ test('posts: an answer that is no success ends the measurement', async () => {
   const by = signatories('refused', 4, true);
   const timestamp = now();
   const { votes } = chain(by, timestamp).next().value;
-  const rounds = [votes.map(bytesOf)];
+  const rounds = [votes.map(toHttpBytes)];
   const measured = withPlain(NETWORK_ID, (server) =>
     postRate([server], rounds, { connections: 2, warmUp: 0 }),
   );

@@ -1,8 +1,8 @@
 /** What becomes of rows: medians over rounds, tiers, batches added up, goals told. */
 import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
-import { printResult } from '../../dist/bench/print.js';
-import { rateOf, rateOver } from '../../dist/bench/raw/measure.js';
+import { printResult } from '../../dist/bench/main.js';
+import { measureRate, rateOver } from '../../dist/bench/raw/raw.js';
 import { bench } from '../../dist/bench/run.js';
 
 /** Gives 3, 1 and 2 in three rounds, with whatever else is said. */
@@ -66,7 +66,7 @@ test('bench: a case that fails says why, and the others are measured', async () 
 test('measure: every item of rateOf is worked on once, and what fails is told', () => {
   let made = 0;
   const seen = new Set<number>();
-  const { perSecond, cpuUs } = rateOf(
+  const { perSecond, cpuUs } = measureRate(
     (count) => Array.from({ length: count }, () => made++),
     (item) => {
       expect(seen.has(item)).toBe(false);

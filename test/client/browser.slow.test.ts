@@ -12,7 +12,7 @@ test('bundle: holds nothing of Node, nothing native, and no server', async () =>
   expect(inputs.filter((path) => /ajv|typebox|xstate|temporal|engine\/core/.test(path))).toEqual(
     [],
   );
-  expect(inputs).toContain('dist/engine/protocol/hash/portable.js');
+  expect(inputs).toContain('dist/engine/protocol/sha256-portable.js');
 });
 
 /** What the page runs, in its own words: it sees the bundle only. */

@@ -3,10 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot } from '../support/cli.js';
-import { temporaryFolder } from '../support/fixture.js';
+import { folkmoot } from '../support/cli.js';
+import { expectOneLine } from '../support/command.js';
+import { freePort, temporaryFolder } from '../support/fixture.js';
 import { linesOf } from '../support/runs.js';
-import { freePort, live } from './helpers.js';
+import { live } from './helpers.js';
 
 /** Runs a command that must be done; gives what it printed. */
 async function done(env: Record<string, string>, ...args: string[]): Promise<string> {
@@ -155,20 +156,4 @@ test('cli: what cannot be meant is exit code 2, at every depth', async () => {
     expect(stderr).not.toMatch(/^ +at /m);
     expect(stderr).not.toContain('abab');
   }
-});
-
-const ofAgent = 'register status vote propose meme discuss reputation ally watch'.split(' ');
-const ofAlly = ['propose', 'respond', 'leave'];
-const ofNetwork = ['state', 'agents', 'blocks'];
-
-test.each([
-  'agent',
-  ...ofAgent.map((name) => `agent ${name}`),
-  ...ofAlly.map((name) => `agent ally ${name}`),
-  'network',
-  ...ofNetwork.map((name) => `network ${name}`),
-])('cli: the help of %s has examples of it', async (command) => {
-  const { code, stdout } = await folkmoot([...command.split(' '), '--help']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(new RegExp(`Examples?:\\n(.*\\n)*  \\$ folkmoot.* ${command}`));
 });

@@ -2,8 +2,9 @@
 import { type Event, type Position, StreamError } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { temporaryFolder } from '../support/fixture.js';
-import { agentOf, clientOf, failureOf, freePort, live, seqsOf, take } from './helpers.js';
+import { heavy } from '../support/counts.js';
+import { freePort, temporaryFolder } from '../support/fixture.js';
+import { agentOf, clientOf, failureOf, live, seqsOf, take } from './helpers.js';
 
 const transports = ['node', 'uws'] as const;
 const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'outcomes'];
@@ -72,7 +73,7 @@ test.each(
   await stream.return();
 });
 
-test('events: another history is published as a gap and filled in over HTTP', async () => {
+test('events: another history is published as a gap and filled in over HTTP', heavy, async () => {
   const port = await freePort();
   const old = await live({ port });
   const client = await agentOf(old.url);

@@ -4,8 +4,6 @@ import { type Server, type ServerOptions, startServer } from 'folkmoot/api';
 import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
 
-export { freePort } from '../support/fixture.js';
-
 export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
   /** A folder; in memory without one. */
   path?: string;

@@ -135,6 +135,15 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect((await client.agents({ limit: 1 })).validators.length).toBe(1);
     const { agents, next_cursor } = await client.roster({ limit: 1 });
     expect([agents[0]!.id, agents[0]!.number, next_cursor]).toEqual([client.agentId, 0, '1']);
+    const asked = { id: client.agentId, at: 0 };
+    await expect(client.get('/api/v1/agents/{id}', asked)).rejects.toMatchObject({
+      reason: 'NO_HISTORY',
+    });
+    expect(await client.get('/api/v1/agents/{id}', { id: client.agentId })).toEqual(
+      await client.agent(client.agentId),
+    );
+    const overview = await client.get('/api/v1/overview', { buckets: 1 });
+    expect(overview.buckets.length).toBe(1);
     expect(await client.meta()).toMatchObject({
       network_id: 'testnet',
       policy: 'bft',

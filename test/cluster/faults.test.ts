@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createVerifier, Network, type Outcome, type SignedRequest, virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import type { Batch, OrderedBatch, Position } from '../../dist/cluster/order/order.js';
-import { decodeEntry, splitStored } from '../../dist/engine/internal.js';
+import { decodeEntry, splitStored } from '../../dist/engine/protocol/log.js';
 import {
   agents,
   blockOf,

@@ -11,7 +11,7 @@ import {
   tables,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
-import type { Card } from '../../dist/cluster/index.js';
+import type { Card } from '../../dist/cluster/order/order.js';
 import {
   agents,
   blockOf,

@@ -2,7 +2,7 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EtcdOrder } from '../../dist/cluster/index.js';
+import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import { folkmoot } from '../support/cli.js';
 import { expectKept } from '../support/cluster/history.js';
 import { update } from '../support/cluster/load.js';

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { connect } from '../support/service/live.js';
-import { transports, world } from '../support/service/server.js';
+import { oneTransport, world } from '../support/service/server.js';
 import { agentOf, auth, register, signed } from '../support/service/signer.js';
 import { call, get } from '../support/service/world.js';
 
@@ -112,7 +112,7 @@ test('servers: a node that is cut off says so, and goes on showing what it has',
 });
 
 test.each(
-  transports,
+  oneTransport,
 )('servers: %s bears a subscriber that leaves before it is let in', async (by) => {
   const node = await openNode(new MemoryOrder());
   const url = await served(node, by);

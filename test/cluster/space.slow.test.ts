@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { EtcdOrder, type Position } from '../../dist/cluster/index.js';
+import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
+import type { Position } from '../../dist/cluster/order/order.js';
 import { expectKept } from '../support/cluster/history.js';
 import { isDone, update } from '../support/cluster/load.js';
 import {

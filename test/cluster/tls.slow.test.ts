@@ -1,7 +1,7 @@
 /** `serve --cluster` and `cluster status` over an etcd that wants to know its clients. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readTls } from '../../dist/cluster/etcd/index.js';
+import { readTls } from '../../dist/cluster/etcd/wire.js';
 import { folkmoot } from '../support/cli.js';
 import { certificates } from '../support/cluster/certificates.js';
 import { expectKept } from '../support/cluster/history.js';

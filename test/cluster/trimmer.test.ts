@@ -1,7 +1,7 @@
 /** What the order lets go of: what all nodes have, and not for ever what one that is away lacks. */
 import { expect, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
-import { Trimmer } from '../../dist/cluster/node/trimmer.js';
+import { Trimmer } from '../../dist/cluster/node/ticker.js';
 import type { Card, Position } from '../../dist/cluster/order/order.js';
 
 const MIB = 2 ** 20;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { meta, registration } from '../live/clients/actions.js';
 import { Caller, expectCut, inParallel } from '../live/clients/caller.js';
-import { expectOneLine } from '../support/cli.js';
+import { expectOneLine } from '../support/command.js';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
 import { main } from '../support/paths.js';

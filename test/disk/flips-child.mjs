@@ -6,18 +6,15 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ViewLog } from '../../dist/api/view/log/index.js';
-import {
-  checkStorePages,
-  History,
-  KeptNetwork,
-  openLmdbStore,
-  replay,
-  SCHEMA_VERSION,
-  StoreError,
-  storedLines,
-  tables,
-} from '../../dist/engine/internal.js';
+import { ViewLog } from '../../dist/api/view/log/view-log.js';
+import { History } from '../../dist/engine/history/history.js';
+import { KeptNetwork } from '../../dist/engine/node/kept-network.js';
+import { SCHEMA_VERSION, tables } from '../../dist/engine/protocol/schema/record.js';
+import { storedLines } from '../../dist/engine/replay/lines.js';
+import { replay } from '../../dist/engine/replay/replay.js';
+import { openLmdbStore } from '../../dist/engine/store/lmdb.js';
+import { checkStorePages } from '../../dist/engine/store/lmdb-guards.js';
+import { StoreError } from '../../dist/engine/store/store.js';
 
 const [folder, copy, listed, from] = process.argv.slice(2);
 const flips = JSON.parse(readFileSync(listed, 'utf8'));
@@ -43,10 +40,10 @@ async function shown() {
   const history = History.open({ path: copy, spacing: 16, share: 1 });
   const end = network.read.position.seq;
   const all = [];
-  for (let next = 0; next <= end; next = all.at(-1).to + 1) all.push(await view.span(next));
+  for (let next = 0; next <= end; next = all.at(-1).to + 1) all.push(await view.readRowBatch(next));
   for (const at of [end, end >> 1, end >> 2]) {
     const { read, position } = await history.at(at);
-    all.push(await view.picture(at), position.digest, [...read.agents()], [...read.blocks()]);
+    all.push(await view.readSnapshot(at), position.digest, [...read.agents()], [...read.blocks()]);
   }
   await history.close();
   await view.close();

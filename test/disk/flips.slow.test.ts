@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support/fixture.js';
 import { suiteFolder } from '../support/runs.js';
 import { drawnFrom, seed } from '../support/seeded.js';
 
-const child = fileURLToPath(new URL('flips-child.mjs', import.meta.url));
+const child = fileURLToPath(new URL('./flips-child.mjs', import.meta.url));
 const draw = drawnFrom(seed);
 const run = join(suiteFolder(), 'run');
 const folder = join(run, 'network');
@@ -31,7 +31,7 @@ beforeAll(async () => {
   expect(archived.code, archived.stderr).toBe(0);
   const network = KeptNetwork.open({ path: folder });
   const view = viewOf(network, { chunkRows: 40 });
-  await view.picture();
+  await view.readSnapshot();
   await view.close();
   await network.close();
   const history = History.open({ path: folder, spacing: 16, share: 1 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { History } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
-import { simJson } from '../support/cli.js';
+import { simJson } from '../support/command.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { type Line, logLines } from '../support/runs.js';
 import { faulty, why } from './faulty.js';

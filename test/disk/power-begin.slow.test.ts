@@ -9,9 +9,9 @@ import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host } from '../support/host.js';
 import { replayHere } from '../support/runs.js';
 import { drawnFrom, seed } from '../support/seeded.js';
-import { reopened } from './begun.js';
 import { faulty, why } from './faulty.js';
 import { PowerCut } from './journal.js';
+import { reopened } from './open-folder.js';
 
 const draw = drawnFrom(seed);
 const args = ['--network-id', 'devnet'];

@@ -20,12 +20,16 @@ import {
   type EventType,
   type Outcome,
   type ProposalFields,
+  type Reason,
+  type Refusal,
   type Registration,
+  reasons,
   type Signatory,
   type SignedRequest,
   type SignedTransaction,
   type Status,
 } from 'folkmoot';
+import { expect } from 'vitest';
 import { type Citizen, citizenOf, instant, paperSignatory, START_MS } from '../support/citizens.js';
 import {
   signatoryOf,
@@ -33,8 +37,6 @@ import {
   type TestNetworkOptions,
   testNetwork,
 } from '../support/fixture.js';
-
-export { type Citizen, citizenOf, instant, paperSignatory, START_MS };
 
 export type Capability = 'validator' | 'producer';
 
@@ -53,6 +55,12 @@ export function answerOf<K extends keyof AnswerOf>(outcome: Outcome): AnswerOf[K
 export function refusalOf(outcome: Outcome) {
   if ('data' in outcome) throw new Error(`was done: ${JSON.stringify(outcome.data)}`);
   return outcome.refusal;
+}
+
+/** Expects a refusal for this reason, with the code and the status of the table of reasons. */
+export function expectRefused(outcome: Outcome, reason: Reason, more: Partial<Refusal> = {}): void {
+  const { code, status } = reasons[reason];
+  expect(refusalOf(outcome)).toMatchObject({ code, status, reason, ...more });
 }
 
 /** A population whose verifier is off unless the options say otherwise: keys are made up then. */

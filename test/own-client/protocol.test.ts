@@ -2,7 +2,11 @@
 import { reasons } from 'folkmoot';
 import { closeCodes, perMinute, topics } from 'folkmoot/api';
 import { expect, test } from 'vitest';
+import { reads } from '../../dist/api/contract/reads.js';
+import type { Declared } from '../../dist/api/contract/route.js';
 import { routes } from '../../dist/api/contract/routes.js';
+import { serverRoutes } from '../../dist/api/contract/server.js';
+import { shownReads } from '../../dist/api/contract/views.js';
 import { document, section } from './markdown.js';
 
 const protocol = document('docs/protocol.md');
@@ -44,6 +48,26 @@ test('protocol.md: has every route, and no other', () => {
     .map((path) => path.replace(/\{\w+\}/, '{}'));
   const known = routes.map(({ path }) => path.replace(/\{\w+\}/, '{}'));
   expect(paths.sort()).toEqual([...known].sort());
+});
+
+test('protocol.md: the table of reads has the query parameters of each, dated reads first', () => {
+  const part = section(protocol, '13. HTTP');
+  const table = part.slice(part.indexOf('### Reads'), part.indexOf('- `at` of an agent'));
+  const shown = rows(table)
+    .filter(([paths]) => paths!.startsWith('/api/'))
+    .flatMap(([paths, query]) => {
+      const names = query!.replace(/\(.*?\)/g, '').match(/\w+/g) ?? [];
+      return paths!.split(', ').map((path) => [path, ...names]);
+    });
+  const declared: Declared[] = Object.values({ ...serverRoutes, ...shownReads, ...reads });
+  const known = new Map(
+    declared
+      .filter(({ method }) => method === undefined)
+      .map(({ path, query = {} }) => [path, Object.keys(query)]),
+  );
+  expect(shown).toEqual(shown.map(([path]) => [path, ...known.get(path!)!]));
+  const dated = Object.values(reads).map(({ path }) => path);
+  expect(shown.slice(0, dated.length).map(([path]) => path)).toEqual(dated);
 });
 
 test('protocol.md: has the limits of the code', () => {

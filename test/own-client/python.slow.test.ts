@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { document, fenced } from './markdown.js';
 import { ownClient, python } from './programs.js';
-import { served } from './served.js';
+import { served } from './start-server.js';
 
 const what =
   'own-client.md: the Python agent registers, proposes, votes, sees the block final, leaves';

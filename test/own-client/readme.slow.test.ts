@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/fixture.js';
 import { main as cli, root } from '../support/paths.js';
 import { document, fenced, section } from './markdown.js';
 import { dependingFolder, ownClient, python } from './programs.js';
-import { served } from './served.js';
+import { served } from './start-server.js';
 
 const run = promisify(execFile);
 const part = section(document('README.md'), 'Connect an agent');

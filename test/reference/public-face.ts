@@ -35,7 +35,7 @@ interface Part {
 }
 
 /** TypeDoc's numbers. */
-export const kinds = { class: 128, constructor: 512 } as const;
+const kinds = { class: 128, constructor: 512 } as const;
 
 export interface PublicFace {
   modules: Reflection[];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { compiled } from '../own-client/programs.js';
-import { served } from '../own-client/served.js';
+import { served } from '../own-client/start-server.js';
 import { commentsOf, examplesOf, named, publicFace } from './public-face.js';
 
 const run = promisify(execFile);

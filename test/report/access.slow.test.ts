@@ -5,14 +5,19 @@ import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { compareKept, futuresOf } from '../../dist/sim/compare/index.js';
-import { forkScenario, readKept, runFork } from '../../dist/sim/fork/index.js';
+import { compareFutures } from '../../dist/sim/compare/futures.js';
+import { compareKept } from '../../dist/sim/compare/runs.js';
+import { runFork } from '../../dist/sim/fork/fork.js';
+import { readKept } from '../../dist/sim/fork/kept-run.js';
+import { forkScenario } from '../../dist/sim/fork/scenario.js';
 import { writeComparison } from '../../dist/sim/report/index.js';
-import { lively, run } from '../sim/interventions/world.js';
+import { lively, runsHere } from '../sim/interventions/world.js';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { barriers } from './access.js';
-import { executablePath, hasBrowser, launch } from './browser.js';
 import { keptRun, keptSweep } from './fixture.js';
+
+const run = runsHere();
 
 const needs = `(needs ${executablePath})`;
 
@@ -59,7 +64,7 @@ const making: Record<string, () => Promise<string>> = {
     const added = { kind: 'silence', whom: [{ group: 'town', share: 0.3 }], at_height: 2 };
     await runFork(kept, forkScenario(kept, [added]), b);
     const found = await compareKept(a, b);
-    const futures = await futuresOf(a, b, found.first?.seq);
+    const futures = await compareFutures(a, b, found.first?.seq);
     const file = join(temporaryFolder(), 'both.html');
     await writeComparison({ a, b, file, found, futures });
     return file;

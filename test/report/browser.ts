@@ -4,8 +4,6 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-export { executablePath, hasBrowser, launch } from '../support/browser.js';
-
 export interface Shown {
   tab: Page;
   /** Whatever went wrong, or was asked for, beside the document itself. */

@@ -4,16 +4,12 @@ import { measures as dictionary } from 'folkmoot/sim';
 import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
 import { type Chart, figure } from '../../dist/report/figure.js';
-import { boundsOf, isShare, measureTitle } from '../../dist/report/shared/measures/titles.js';
+import { getBounds, isShare, measureTitle } from '../../dist/report/shared/measures.js';
 import { timeScale } from '../../dist/report/shared/time-scale.js';
-import { type ClosedBlock, outagesOf } from '../../dist/sim/report/charts/blocks.js';
-import { rangeOf, within } from '../../dist/sim/report/charts/estimates.js';
-import { finalityChart } from '../../dist/sim/report/charts/finality.js';
-import { outcomesChart } from '../../dist/sim/report/charts/outcomes.js';
-import { responseChart } from '../../dist/sim/report/charts/response.js';
-import type { Shade } from '../../dist/sim/report/charts/shades.js';
-import { bounded, statisticsOf } from '../../dist/sim/sweep/statistics/interval.js';
-import { Sample } from '../../dist/sim/sweep/statistics/sample.js';
+import { finalityChart, outcomesChart } from '../../dist/sim/report/block-charts.js';
+import { clipToRange, computeRange, responseChart } from '../../dist/sim/report/sweep-charts.js';
+import { type ClosedBlock, findOutages, type Shade } from '../../dist/sim/report/timeline.js';
+import { clampInterval, computeStatistics, Sample } from '../../dist/sim/sweep/statistics.js';
 
 type Measures = Parameters<typeof finalityChart>[1];
 const measures = { finality_p50_ms: 2_000, finality_p95_ms: 2_400 } as Measures;
@@ -80,9 +76,9 @@ describe('finality', () => {
 
   test('outages: at the beginning and at the end too; none in a steady run', () => {
     const steady = Array.from({ length: 50 }, (_, index) => 2_000 * (index + 1));
-    expect(outagesOf(steady, 100_000)).toEqual([]);
+    expect(findOutages(steady, 100_000)).toEqual([]);
     const late = steady.map((ms) => ms + 60_000);
-    expect(outagesOf(late, 300_000)).toEqual([
+    expect(findOutages(late, 300_000)).toEqual([
       { fromMs: 0, toMs: 62_000 },
       { fromMs: 160_000, toMs: 300_000 },
     ]);
@@ -144,9 +140,9 @@ const estimate = fc
 test('intervals: no axis of a share goes beyond 0 and 1, whatever an old table says', () => {
   fc.assert(
     fc.property(fc.array(estimate, { minLength: 1 }), (rows) => {
-      const range = rangeOf('finalized_share', rows);
+      const range = computeRange('finalized_share', rows);
       expect(range).toEqual({ least: 0, most: 1 });
-      for (const { low, high } of within(rows, range)) {
+      for (const { low, high } of clipToRange(rows, range)) {
         expect(low).toBeGreaterThanOrEqual(0);
         expect(high).toBeLessThanOrEqual(1);
       }
@@ -164,18 +160,23 @@ test('intervals: one that is far wider than all means does not press them to the
     high: mean,
   }));
   const wide = [{ ...rows[0]!, low: 0, high: 122 }, ...rows.slice(1)];
-  const range = rangeOf('expired', wide);
+  const range = computeRange('expired', wide);
   expect(range.most).toBeLessThan(30);
-  expect(within(wide, range).map(({ cutHigh }) => cutHigh)).toEqual([true, false, false, false]);
+  expect(clipToRange(wide, range).map(({ cutHigh }) => cutHigh)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 test('intervals: what has two ends keeps to them in its interval and in differences', () => {
   const value = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
     fc.property(fc.array(value, { minLength: 2, maxLength: 8 }), (values) => {
-      const share = statisticsOf(Sample.of(values), 'share');
-      const means = statisticsOf(Sample.of(values.map((one) => 100 * one)), 't_log');
-      const kept = bounded(means, 0, boundsOf('reputation_mean').most!);
+      const share = computeStatistics(Sample.of(values), 'share');
+      const means = computeStatistics(Sample.of(values.map((one) => 100 * one)), 't_log');
+      const kept = clampInterval(means, 0, getBounds('reputation_mean').most!);
       for (const [{ low, high, mean }, most] of [
         [share, 1],
         [kept, 100],

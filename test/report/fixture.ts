@@ -3,15 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { measures as dictionary, type SimResult } from 'folkmoot/sim';
-import { Collector } from '../../dist/sim/measure/index.js';
+import { Collector } from '../../dist/sim/measure/collector.js';
 import { openTables, prepareOutput, writeResult } from '../../dist/sim/run/output.js';
-import { newPopulation, START_MS } from '../engine/helpers.js';
+import { newPopulation } from '../engine/helpers.js';
 import { agentsIn, eventsOf, timeOf } from '../sim/measure/fixture.js';
+import { START_MS } from '../support/citizens.js';
 
-export type Scenario = SimResult['scenario'];
+type Scenario = SimResult['scenario'];
 
 /** A scenario with everything filled in. */
-export function scenarioOf(groups: readonly string[], changes: Partial<Scenario> = {}): Scenario {
+function scenarioOf(groups: readonly string[], changes: Partial<Scenario> = {}): Scenario {
   return {
     title: 'Three quarters of a town',
     question: 'Does a quarter of contrarians keep a town from deciding?',

@@ -4,16 +4,9 @@ import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
-import {
-  collisions,
-  executablePath,
-  faults,
-  hasBrowser,
-  launch,
-  type Setting,
-  show,
-} from './browser.js';
+import { collisions, faults, type Setting, show } from './browser.js';
 import { keptRun, keptSweep, type SweepOptions } from './fixture.js';
 
 let browser: Browser;

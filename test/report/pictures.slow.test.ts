@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { writeRunReport } from 'folkmoot/sim';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
-import { executablePath, hasBrowser, launch, show } from './browser.js';
+import { show } from './browser.js';
 import { keptRun } from './fixture.js';
 
 const needs = `(needs ${executablePath})`;

@@ -3,8 +3,9 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures as dictionary, writeRunReport, writeSweepReport } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { START_MS } from '../support/citizens.js';
 import { counts, heavy } from '../support/counts.js';
-import { START_MS, temporaryFolder } from '../support/fixture.js';
+import { temporaryFolder } from '../support/fixture.js';
 import { keptRun, keptSweep, type RunOptions, type SweepOptions } from './fixture.js';
 
 const reportIn = (folder: string): string => readFileSync(join(folder, 'report.html'), 'utf8');

@@ -4,7 +4,8 @@ import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkm
 import { defaultScenario, type SimOptions, type SimResult, simulate } from 'folkmoot/sim';
 import { type FaultHooks, simulateWithFaults } from 'folkmoot/testing';
 import { beforeAll, expect, test } from 'vitest';
-import { START_MS, temporaryFolder } from '../support/fixture.js';
+import { START_MS } from '../support/citizens.js';
+import { temporaryFolder } from '../support/fixture.js';
 import { type Line, logLines, replayHere } from '../support/runs.js';
 
 const scenario = defaultScenario(40, { seed: '7', length: { blocks: 4 } });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
 import { completeScenario, type Row, type SimResult, type TableName } from 'folkmoot/sim';
 import { simulateWithFaults } from 'folkmoot/testing';
-import { START_MS, temporaryFolder } from '../support/fixture.js';
+import { START_MS } from '../support/citizens.js';
+import { temporaryFolder } from '../support/fixture.js';
 import { csvRows } from '../support/runs.js';
 
 export type Raw = Record<string, unknown>;

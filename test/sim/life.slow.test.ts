@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
 import { personalities } from 'folkmoot/sim';
 import { beforeAll, expect, test } from 'vitest';
-import { type SimJson, simJson } from '../support/cli.js';
+import { type SimJson, simJson } from '../support/command.js';
 import { bodyOf, type Line, logLines, suiteFolder } from '../support/runs.js';
 
 const kinds: CommandKind[] = [

@@ -21,16 +21,16 @@ export const counts = {
   /** Inputs on which the two SHA-256 implementations are compared. */
   fuzzHashes: pick({ quick: 500, full: 10_000 }),
   /** Values on which the two canonical encoders are compared. */
-  canonicalValues: pick({ quick: 2_000, full: 100_000 }),
+  canonicalValues: pick({ quick: 1_000, full: 100_000 }),
   /** Lives whose hex is in random case, over the wire and in process. */
   casedLives: pick({ quick: 4, full: 200 }),
   /** Certificates in which a bit, or a member, was changed. */
-  forgedBytes: pick({ quick: 2_000, full: 100_000 }),
-  forgedMembers: pick({ quick: 400, full: 20_000 }),
+  forgedBytes: pick({ quick: 120, full: 100_000 }),
+  forgedMembers: pick({ quick: 80, full: 20_000 }),
   /** Cassettes in which a byte was changed, or that were cut off. */
-  damagedCassettes: pick({ quick: 60, full: 2_000 }),
+  damagedCassettes: pick({ quick: 20, full: 2_000 }),
   /** Random lives whose past is looked into. */
-  histories: pick({ quick: 6, full: 300 }),
+  histories: pick({ quick: 4, full: 300 }),
   /** Entries at which a picture is compared with the engine's reads, of each of five scenarios. */
   pictures: pick({ quick: 8, full: 200 }),
   /** Lives of three nodes between which and their order things go wrong. */
@@ -41,31 +41,31 @@ export const counts = {
   /** Random values that are written to each key in etcd that nodes read. */
   unreadableValues: pick({ quick: 100, full: 1_000 }),
   /** Random sessions of a network that is held now and then. */
-  heldSessions: pick({ quick: 40, full: 2_000 }),
+  heldSessions: pick({ quick: 15, full: 2_000 }),
   /** Random lives as spans, per property. */
-  spans: pick({ quick: 150, full: 20_000 }),
+  spans: pick({ quick: 40, full: 20_000 }),
   /** Texts that are nearly durations, timestamps or tags. */
-  texts: pick({ quick: 1_000, full: 100_000 }),
+  texts: pick({ quick: 400, full: 100_000 }),
   /** Random command sequences, and how long each is. */
-  commandSequences: pick({ quick: 15, full: 1_000 }),
+  commandSequences: pick({ quick: 8, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
   /** Random polls of which each vote is changed, and the network asked what becomes of it. */
   recountedPolls: pick({ quick: 6, full: 300 }),
   /** Random lives whose measures are computed twice. */
-  measuredLives: pick({ quick: 15, full: 400 }),
+  measuredLives: pick({ quick: 6, full: 400 }),
   /** The largest sweep of which a report is made. */
   largeHypercube: pick({
     quick: { factors: 4, responses: 4 },
     full: { factors: 10, responses: 12 },
   }),
   /** Random scenarios that are completed, and written and read in two languages. */
-  randomScenarios: pick({ quick: 60, full: 2_000 }),
+  randomScenarios: pick({ quick: 30, full: 2_000 }),
   /** Simulated ablations, each of some pairs whose effect is known. */
   pairedTrials: pick({ quick: 2_000, full: 50_000 }),
   /** Sequences of looks at pairs of runs, for the chance of a false finding. */
   sequences: pick({ quick: 300, full: 20_000 }),
   /** Random interventions in a run that is held against the run without. */
-  randomInterventions: pick({ quick: 40, full: 1_000 }),
+  randomInterventions: pick({ quick: 12, full: 1_000 }),
   /** Runs that are killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),

@@ -21,13 +21,14 @@ import {
 import { onTestFinished } from 'vitest';
 import { START_MS } from './citizens.js';
 
-export { START_MS };
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+export function temporaryFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'folkmoot-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** A folder on the disk, for a fast test that needs commits to take a while. */
+export const diskFolder = () => temporaryFolder(process.env.FOLKMOOT_TEST_DISK);
 
 /** Of each worker of vitest: no two tests are given the same port between look and use. */
 const PORTS_EACH = 3_000;

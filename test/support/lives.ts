@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import {
   type AllianceRow,
-  newRows,
+  type RowBatch,
   type RowKind,
   rowKinds,
-  type Span,
-  saidKinds,
-} from '../../dist/api/view/index.js';
+} from '../../dist/api/view/model.js';
+import { newRows } from '../../dist/api/view/row-batch.js';
+import { saidKinds } from '../../dist/engine/protocol/event-types.js';
 
 /** One row in the making: what of the numbers is chosen is taken modulo what there is. */
 interface Act {
@@ -37,14 +37,14 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
 );
 
 /** The whole life as one span from entry 0. */
-export const lives: fc.Arbitrary<Span> = acts.map(spanOf);
+export const lives: fc.Arbitrary<RowBatch> = acts.map(spanOf);
 
 interface Open {
   number: number;
   producer: number;
 }
 
-function spanOf(life: readonly Act[]): Span {
+function spanOf(life: readonly Act[]): RowBatch {
   const rows: {
     entry: number;
     at: number;
@@ -53,8 +53,8 @@ function spanOf(life: readonly Act[]): Span {
     what: number;
     value: number;
   }[] = [];
-  const introduced: Span['introduced'] = { agents: [], blocks: [], memes: [], alliances: [] };
-  const said: Span['said'] = [];
+  const introduced: RowBatch['introduced'] = { agents: [], blocks: [], memes: [], alliances: [] };
+  const said: RowBatch['said'] = [];
   const open: Open[] = [];
   const alliances: AllianceRow[] = [];
   let entry = 0;

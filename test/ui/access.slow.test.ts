@@ -1,15 +1,8 @@
 /** Whoever comes, sees and reaches everything: axe in each mode, and one journey by keys alone. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  accessFaults,
-  checkedModes,
-  executablePath,
-  hasBrowser,
-  launch,
-  modes,
-  open,
-} from './browser.js';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { accessFaults, checkedModes, modes, open } from './browser.js';
 import { type Crowd, crowd } from './crowd.js';
 
 let browser: Browser;

@@ -5,8 +5,6 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { full } from '../support/counts.js';
 
-export { executablePath, hasBrowser, launch } from '../support/browser.js';
-
 export interface Opened {
   tab: Page;
   /** Lines of the console, errors, dialogs, and requests to anybody else. */

@@ -5,11 +5,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { pageFile } from '../../dist/api/documents/page.js';
-import { cutSpan } from '../../dist/api/view/cut.js';
-import { applySpan, emptyPicture } from '../../dist/api/view/fold.js';
-import { type Picture, rowKinds, type Span } from '../../dist/api/view/model.js';
-import { encodeSpan, newRows } from '../../dist/api/view/span.js';
+import { pageFile } from '../../dist/api/documents/masthead.js';
+import { type RowBatch, rowKinds, type Snapshot } from '../../dist/api/view/model.js';
+import { applyRowBatch, createEmptySnapshot } from '../../dist/api/view/reducer.js';
+import { encodeRowBatch, newRows, sliceRowBatch } from '../../dist/api/view/row-batch.js';
 import { kind, Story, type StoryOptions } from './story.js';
 
 /** Of entries before anybody looks. */
@@ -27,7 +26,7 @@ export interface CrowdOptions extends StoryOptions {
 export interface Crowd {
   url: string;
   /** Of all that happened so far. */
-  picture: Picture;
+  picture: Snapshot;
   /** It has read its log. */
   made(): void;
   close(): Promise<void>;
@@ -38,7 +37,7 @@ export interface Crowd {
 
 export async function crowd(options: CrowdOptions): Promise<Crowd> {
   const story = new Story(options);
-  const spans: Span[] = [];
+  const spans: RowBatch[] = [];
   // One at the least: a log that has an end.
   const before = Math.max(1, options.agents + options.votes);
   for (let rows = 0; rows < before; rows += ROWS_A_SPAN) {
@@ -65,7 +64,7 @@ export async function crowd(options: CrowdOptions): Promise<Crowd> {
       const span = spans.find((one) => one.from <= from && from <= one.to);
       const empty = { ...spans.at(-1)!, from, to: from - 1, rows: newRows(0), said: [] };
       const none = { ...empty, introduced: { agents: [], blocks: [], memes: [], alliances: [] } };
-      const bytes = encodeSpan(span ? cutSpan(span, from, number('to')) : none);
+      const bytes = encodeRowBatch(span ? sliceRowBatch(span, from, number('to')) : none);
       return send('application/octet-stream', bytes);
     }
     if (url.pathname === '/api/v1/overview') return json(overviewOf(spans));
@@ -88,7 +87,7 @@ export async function crowd(options: CrowdOptions): Promise<Crowd> {
           const rows = Math.round((options.eventsPerSecond * every) / 1_000);
           const span = story.next(rows, every / rows);
           spans.push(span);
-          const bytes = encodeSpan(span);
+          const bytes = encodeRowBatch(span);
           for (const socket of sockets.clients) socket.send(bytes);
         }, every)
       : null;
@@ -122,13 +121,13 @@ async function listening(server: Server, port: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function pictureAt(of: Picture, spans: readonly Span[], entry: number): Picture {
-  const picture = emptyPicture(of);
-  for (const span of spans) if (span.from <= entry) applySpan(picture, span, entry);
-  return picture;
+function pictureAt(of: Snapshot, spans: readonly RowBatch[], entry: number): Snapshot {
+  const snapshot = createEmptySnapshot(of);
+  for (const span of spans) if (span.from <= entry) applyRowBatch(snapshot, span, entry);
+  return snapshot;
 }
 
-function overviewOf(spans: readonly Span[]) {
+function overviewOf(spans: readonly RowBatch[]) {
   const last = spans.at(-1)!;
   const closings = spans.flatMap(({ from, rows }) =>
     [...rows.kind].flatMap((code, row) =>

@@ -2,9 +2,9 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Begun, begin } from '../support/begun.js';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
+import { type Begun, begin } from '../support/running-command.js';
 
 /** Made at this path by `folkmoot sim`, with these arguments. */
 export async function keptRun(path: string, ...args: string[]): Promise<string> {

@@ -1,7 +1,8 @@
 /** Ten thousand agents and five thousand events a second: frames come as on an idle page. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { executablePath, hasBrowser, launch, modes, open } from './browser.js';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { modes, open } from './browser.js';
 import { type CrowdOptions, crowd } from './crowd.js';
 
 let browser: Browser;

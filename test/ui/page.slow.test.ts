@@ -2,7 +2,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { executablePath, hasBrowser, launch, modes, open, sameImage } from './browser.js';
+import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { modes, open, sameImage } from './browser.js';
 import { type CrowdOptions, crowd } from './crowd.js';
 
 let browser: Browser;
@@ -20,17 +21,17 @@ async function served(options: Partial<CrowdOptions> = {}) {
 }
 
 test.skipIf(!hasBrowser)(`page: figures are those of the network ${needs}`, async () => {
-  const { url, picture } = await served();
+  const { url, picture: snapshot } = await served();
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
   await tab.getByText('finished run').waitFor();
-  const block = picture.blocks.at(-1)!;
+  const block = snapshot.blocks.at(-1)!;
   await tab.getByRole('heading', { name: new RegExp(`^Block ${block.height} `) }).waitFor();
   const rejections = block.ballots.filter((ballot) => ballot % 2 === 1).length;
   const approvals = block.ballots.length - rejections;
   const counts = await tab.locator('.counts').innerText();
   expect(counts).toMatch(new RegExp(`^\\s*${approvals} approve\\s+${rejections} reject`));
   const figures = await tab.locator('.figures').innerText();
-  expect(figures.replaceAll(',', '')).toContain(String(picture.totals.votes));
+  expect(figures.replaceAll(',', '')).toContain(String(snapshot.totals.votes));
   expect(complaints).toEqual([]);
 });
 
@@ -48,11 +49,11 @@ test.skipIf(!hasBrowser)(
 );
 
 /** A picture once it does not change any more: on a busy machine it comes in pieces. */
-async function still(picture: () => Promise<Buffer>): Promise<Buffer> {
-  let last = await picture();
+async function still(snapshot: () => Promise<Buffer>): Promise<Buffer> {
+  let last = await snapshot();
   for (;;) {
     await setTimeout(1_000);
-    const next = await picture();
+    const next = await snapshot();
     if (await sameImage(browser, last, next)) return next;
     last = next;
   }
@@ -63,20 +64,20 @@ test.skipIf(!hasBrowser)(`page: a reloaded link gives the same picture ${needs}`
   for (const link of ['now?at=777', 'agents?at=1111&color=reputation', 'agents?at=900&as=table']) {
     const { tab } = await open(browser, `${url}/ui/${link}`, modes.light);
     await tab.getByText(/^paused/).waitFor();
-    const picture = () => tab.locator('main').screenshot();
+    const snapshot = () => tab.locator('main').screenshot();
     await expect.poll(() => new URL(tab.url()).searchParams.get('at')).toMatch(/777|1111|900/);
-    const before = await still(picture);
+    const before = await still(snapshot);
     await tab.reload();
     await tab.getByText(/^paused/).waitFor();
-    await expect.poll(async () => sameImage(browser, before, await picture())).toBe(true);
+    await expect.poll(async () => sameImage(browser, before, await snapshot())).toBe(true);
     await tab.close();
   }
 });
 
 test.skipIf(!hasBrowser)(`page: an entry that is not there is said so ${needs}`, async () => {
-  const { url, picture } = await served();
+  const { url, picture: snapshot } = await served();
   const { tab, complaints } = await open(browser, `${url}/ui/?at=99999999`, modes.light);
-  await tab.getByText(`the newest is ${picture.entry}, which is shown`).waitFor();
+  await tab.getByText(`the newest is ${snapshot.entry}, which is shown`).waitFor();
   await open(browser, `${url}/ui/?at=-3%22%3E`, modes.light);
   expect(complaints).toEqual([]);
 });

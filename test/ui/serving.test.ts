@@ -163,7 +163,7 @@ test('page: what comes first is small, all views are, and what recomputes is', a
   expect(sum((name) => !verifies(name))).toBeLessThan(120 * KB);
   expect(sum(verifies)).toBeGreaterThan(50 * KB);
   expect(sum(verifies)).toBeLessThan(150 * KB);
-  for (const title of ['view', 'page', 'chunk', 'player', 'verify']) {
+  for (const title of ['now', 'page', 'chunk', 'player', 'verify']) {
     expect([title, [...all.keys()].some((name) => name.startsWith(title))]).toEqual([title, true]);
   }
 });

@@ -1,7 +1,8 @@
 /** What happens in a made-up network: registrations, then votes on block after block. */
-import { applySpan, emptyPicture } from '../../dist/api/view/fold.js';
-import { type Picture, rowKinds, type Span } from '../../dist/api/view/model.js';
-import { newRows } from '../../dist/api/view/span.js';
+
+import { type RowBatch, rowKinds, type Snapshot } from '../../dist/api/view/model.js';
+import { applyRowBatch, createEmptySnapshot } from '../../dist/api/view/reducer.js';
+import { newRows } from '../../dist/api/view/row-batch.js';
 
 export const kind = (name: (typeof rowKinds)[number]) => rowKinds.indexOf(name);
 const personalities = ['chaotic', 'dramatic', 'emotional', 'lawful', 'memetic', 'rational'];
@@ -18,7 +19,7 @@ export interface StoryOptions {
 /** Entries one after the other. */
 export class Story {
   readonly #options: StoryOptions;
-  readonly picture: Picture;
+  readonly picture: Snapshot;
   #seed = 1;
   #entry = 0;
   #event = 0;
@@ -30,15 +31,15 @@ export class Story {
     this.#options = options;
     const { policy = 'bft' } = options;
     const of = { network_id: 'crowd', epoch: 'one', policy, weights: 'equal' };
-    this.picture = emptyPicture({ ...of, participation_bps: 5_000 });
+    this.picture = createEmptySnapshot({ ...of, participation_bps: 5_000 });
   }
 
   /** The next entries, a row or two each. */
-  next(rows: number, stepMs: number): Span {
+  next(rows: number, stepMs: number): RowBatch {
     const from = this.#entry;
     const columns = newRows(rows);
-    const introduced: Span['introduced'] = { agents: [], blocks: [], memes: [], alliances: [] };
-    const said: Span['said'] = [];
+    const introduced: RowBatch['introduced'] = { agents: [], blocks: [], memes: [], alliances: [] };
+    const said: RowBatch['said'] = [];
     const put = (
       row: number,
       name: (typeof rowKinds)[number],
@@ -84,7 +85,7 @@ export class Story {
       }
       this.#entry += 1;
     }
-    const span: Span = {
+    const span: RowBatch = {
       from,
       to: this.#entry - 1,
       event_seq: this.#event,
@@ -96,7 +97,7 @@ export class Story {
       said: said.slice(-50),
       omitted: Math.max(0, said.length - 50),
     };
-    applySpan(this.picture, span);
+    applyRowBatch(this.picture, span);
     return span;
   }
 
@@ -108,7 +109,7 @@ export class Story {
     return 3 * reject >= this.#options.agents ? 2 : this.#chance() < 0.1 ? 3 : 1;
   }
 
-  #open({ blocks }: Span['introduced']): void {
+  #open({ blocks }: RowBatch['introduced']): void {
     this.#closed = false;
     this.#block += 1;
     this.#tally = [0, 0];

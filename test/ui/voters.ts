@@ -3,15 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { Picture } from '../../dist/api/view/model.js';
+import type { Snapshot } from '../../dist/api/view/model.js';
 import { agentOf } from '../client/helpers.js';
 
 export const isLive = (tab: Page) => tab.getByText('live', { exact: true }).waitFor();
 /** What the browser itself notes of a server that is not there. */
 export const own = (line: string) => !/net::ERR_|WebSocket connection to/.test(line);
 
-export async function viewOf(url: string): Promise<Picture> {
-  return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Picture }).data;
+export async function viewOf(url: string): Promise<Snapshot> {
+  return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Snapshot }).data;
 }
 
 /** All of what happened is on the page, as the server has it: metrics go on every few seconds. */

@@ -10,7 +10,7 @@ import { Application } from 'typedoc';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Name of an entry, as it is imported, to its source. */
-export function entries() {
+function entries() {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const typed = Object.entries(exports).filter(([, target]) => typeof target === 'object');
   return typed.map(([path, { types }]) => ({

@@ -1,5 +1,5 @@
 /** The page's wire to its worker: what a reader wants goes out, what is known comes in. */
-import { home } from '../home/home.js';
+import { home } from '../home.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import { apply, clock, link, notice, overview, world } from './store.js';
 
@@ -26,11 +26,11 @@ export function connect(at: number | null): void {
     unheard = null;
     startWorker().postMessage(start, [source]);
   }
-  const visibility = () => tell({ do: 'hidden', hidden: document.hidden });
+  const visibility = () => postToWorker({ do: 'hidden', hidden: document.hidden });
   document.addEventListener('visibilitychange', visibility);
   if (document.hidden) visibility();
   const motion = matchMedia('(prefers-reduced-motion: reduce)');
-  const calm = () => tell({ do: 'calm', calm: motion.matches });
+  const calm = () => postToWorker({ do: 'calm', calm: motion.matches });
   motion.addEventListener('change', calm);
   calm();
 }
@@ -56,16 +56,16 @@ function startWorker(): Worker {
   return made;
 }
 
-export function tell(message: ToWorker): void {
+export function postToWorker(message: ToWorker): void {
   unheard?.push(message);
   worker?.postMessage(message);
 }
 
-/** Asks the worker about the network at the entry that is shown. @see ../player/questions.ts */
-export function ask<T>(name: string, parameters: unknown = null): Promise<T> {
+/** Asks the worker about the network at the entry that is shown. @see ../player/answers.ts */
+export function askWorker<T>(name: string, parameters: unknown = null): Promise<T> {
   questions += 1;
   const id = questions;
-  tell({ do: 'ask', id, question: { name, parameters } });
+  postToWorker({ do: 'ask', id, question: { name, parameters } });
   return new Promise<T>((resolve, reject) => {
     waiting.set(id, { resolve: resolve as (answer: unknown) => void, reject });
   });

@@ -1,14 +1,15 @@
 /** What the page and its worker tell each other. The worker knows all, the page what it draws. */
-import type { PictureOf } from '../../api/view/fold.js';
+
 import type {
   AgentRow,
   AllianceRow,
-  BlockPicture,
+  BlockSnapshot,
   MemeRow,
+  Message,
   Overview,
-  Said,
   Totals,
 } from '../../api/view/model.js';
+import type { NetworkParameters } from '../../api/view/reducer.js';
 
 /** How the view's clock goes. It never touches the network's. */
 export type Mode = 'live' | 'paused' | 'playing';
@@ -26,7 +27,7 @@ export interface ClockState {
 }
 
 /** A block as it is drawn: its ballots are counted. */
-export interface BlockShown extends Omit<BlockPicture, 'ballots'> {
+export interface BlockItem extends Omit<BlockSnapshot, 'ballots'> {
   approvals: number;
   rejections: number;
 }
@@ -44,8 +45,7 @@ export interface AgentColumns {
 
 export const DORMANT = 4;
 
-/** Of the block that is looked at: what each agent said to it. */
-export const undecided = 0;
+/** The vote of each agent on the block that is shown; 0 where it has not voted. */
 export const approves = 1;
 export const rejects = 2;
 
@@ -76,7 +76,7 @@ export interface Position {
 }
 
 export interface Patch {
-  of: PictureOf;
+  of: NetworkParameters;
   position: Position;
   totals: Totals;
   rates: Rates;
@@ -88,12 +88,12 @@ export interface Patch {
   agents: AgentColumns;
   numbers: Uint32Array | null;
   /** All that are shown, or only those that changed. */
-  blocks: { all: boolean; list: BlockShown[] };
+  blocks: { all: boolean; list: BlockItem[] };
   focus: Focus;
   /** Null where they are as before. */
   alliances: AllianceRow[] | null;
   memes: MemeRow[] | null;
-  said: Said[] | null;
+  said: Message[] | null;
 }
 
 /** How the page stands with its server. */
@@ -114,7 +114,7 @@ export type WorldCommand =
   | { do: 'speed'; speed: number | null };
 
 /** What the server says of its world and its clock. */
-export interface World {
+export interface WorldStatus {
   kind: 'live' | 'sim' | 'folder' | 'replay' | 'load';
   clock: {
     /** What stands still while it is paused. */
@@ -171,6 +171,6 @@ export type FromWorker =
   | { is: 'link'; link: LinkState }
   | { is: 'overview'; overview: Overview }
   | { is: 'notice'; notice: Notice | null }
-  | { is: 'world'; message: World }
+  | { is: 'world'; message: WorldStatus }
   | { is: 'answer'; id: number; answer: unknown }
   | { is: 'failed'; id: number; why: string };

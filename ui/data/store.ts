@@ -1,38 +1,136 @@
-/** What the page knows, as signals: they carry what a view draws, never events. */
+/**
+ * The state of the page, as signals that the patches of the worker change. Agents are columns by
+ * number: ten thousand of them change in place, and say which did.
+ */
 import { computed, signal } from '@preact/signals';
-import type { PictureOf } from '../../api/view/fold.js';
-import type { AllianceRow, MemeRow, Overview, Said, Totals } from '../../api/view/model.js';
-import { Agents } from './agents.js';
 import type {
-  BlockShown,
-  ClockState,
-  KnownPart,
-  LinkState,
-  Notice,
-  Patch,
-  Position,
-  Rates,
-  World,
+  AgentRow,
+  AllianceRow,
+  MemeRow,
+  Message,
+  Overview,
+  Totals,
+} from '../../api/view/model.js';
+import type { NetworkParameters } from '../../api/view/reducer.js';
+import {
+  type AgentColumns,
+  approves,
+  type BlockItem,
+  type ClockState,
+  type KnownPart,
+  type LinkState,
+  type Notice,
+  type Patch,
+  type Position,
+  type Rates,
+  rejects,
+  type WorldStatus,
 } from './messages.js';
 
-/** Null until the first picture has come. */
-export const network = signal<PictureOf | null>(null);
+/** Numbers of those that changed, or all of them. */
+type Changed = Uint32Array | 'all';
+
+class Agents implements AgentColumns {
+  /** In order of registration. Some may be of later than the entry that is shown: see `count`. */
+  readonly rows: AgentRow[] = [];
+  status = new Uint8Array();
+  reputation = new Uint32Array();
+  votes = new Uint32Array();
+  memes = new Uint32Array();
+  produced = new Uint32Array();
+  /** To the block that is looked at. */
+  decision = new Uint8Array();
+  /** How many there are at this entry; a view that depends on it is drawn anew. */
+  readonly count = signal(0);
+  /** Goes up with every change: for views that show a few of them. */
+  readonly version = signal(0);
+  readonly #watchers = new Set<(changed: Changed) => void>();
+  readonly #byId = new Map<string, number>();
+
+  /** Calls back after every change; returns how to stop that. */
+  watch(watcher: (changed: Changed) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Of the agents that there are at this entry. */
+  numberOf(id: string): number | null {
+    const number = this.#byId.get(id);
+    return number === undefined || number >= this.count.value ? null : number;
+  }
+
+  apply({ roster, count, agents, numbers, focus }: Patch): void {
+    const first = roster[0]?.number;
+    if (first === 0) this.#forget();
+    for (const row of roster) {
+      this.rows[row.number] = row;
+      this.#byId.set(row.id, row.number);
+    }
+    this.#grow(this.rows.length);
+    for (const name of columns) {
+      if (!numbers) this[name].set(agents[name]);
+      else
+        for (const [place, number] of numbers.entries()) this[name][number] = agents[name][place]!;
+    }
+    if (focus.decisions) {
+      this.decision.fill(0);
+      this.decision.set(focus.decisions);
+    }
+    for (const ballot of focus.fresh) this.decision[ballot >>> 1] = ballot & 1 ? rejects : approves;
+    const all = numbers === null || focus.decisions !== null || this.count.value !== count;
+    this.count.value = count;
+    this.version.value += 1;
+    const changed = all ? 'all' : withBallots(numbers, focus.fresh);
+    for (const watcher of this.#watchers) watcher(changed);
+  }
+
+  #forget(): void {
+    this.rows.length = 0;
+    this.#byId.clear();
+  }
+
+  #grow(length: number): void {
+    if (this.status.length >= length) return;
+    const capacity = Math.max(64, 2 ** Math.ceil(Math.log2(length)));
+    this.status = grown(this.status, new Uint8Array(capacity));
+    this.decision = grown(this.decision, new Uint8Array(capacity));
+    for (const name of ['reputation', 'votes', 'memes', 'produced'] as const) {
+      this[name] = grown(this[name], new Uint32Array(capacity));
+    }
+  }
+}
+
+const columns = ['status', 'reputation', 'votes', 'memes', 'produced'] as const;
+
+function grown<T extends Uint8Array | Uint32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
+
+function withBallots(numbers: Uint32Array, fresh: Uint32Array): Uint32Array {
+  return fresh.length === 0
+    ? numbers
+    : Uint32Array.from([...numbers, ...fresh.map((ballot) => ballot >>> 1)]);
+}
+
+/** Null until the first snapshot has come. */
+export const network = signal<NetworkParameters | null>(null);
 export const position = signal<Position | null>(null);
 export const totals = signal<Totals | null>(null);
-export const rates = signal<Rates>({ events: null, votes: null, transactions: null });
-export const blocks = signal<readonly BlockShown[]>([]);
+const rates = signal<Rates>({ events: null, votes: null, transactions: null });
+export const blocks = signal<readonly BlockItem[]>([]);
 /** Number of the block whose ballots the agents' decisions are; null where there is none. */
 export const focus = signal<number | null>(null);
 export const alliances = signal<readonly AllianceRow[]>([]);
 export const memes = signal<readonly MemeRow[]>([]);
-export const said = signal<readonly Said[]>([]);
+export const messages = signal<readonly Message[]>([]);
 export const overview = signal<Overview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
 /** What the server can be asked beside what every one is; null until it has said so. */
-export const known = signal<readonly KnownPart[] | null>(null);
+export const capabilities = signal<readonly KnownPart[] | null>(null);
 /** What the server said last of its world's clock. */
-export const world = signal<World | null>(null);
+export const world = signal<WorldStatus | null>(null);
 export const clock = signal<ClockState>({
   mode: 'live',
   speed: 1,
@@ -42,7 +140,7 @@ export const clock = signal<ClockState>({
 });
 
 /** Of what passes. Where the page stands there are none: they would tell how one came there. */
-export const passing = computed<Rates>(() => {
+export const passingRates = computed<Rates>(() => {
   const { mode, follows } = clock.value;
   const stands = mode === 'paused' || (mode === 'live' && !follows);
   return stands ? { events: null, votes: null, transactions: null } : rates.value;
@@ -65,11 +163,11 @@ export function apply(patch: Patch): void {
   }
   if (patch.alliances) alliances.value = patch.alliances;
   if (patch.memes) memes.value = patch.memes;
-  if (patch.said) said.value = patch.said;
+  if (patch.said) messages.value = patch.said;
 }
 
 /** The block that is looked at. */
-export const focused = (): BlockShown | undefined =>
+export const getFocusedBlock = (): BlockItem | undefined =>
   blocks.value.find(({ number }) => number === focus.value);
 
-export const knows = (part: KnownPart): boolean => known.value?.includes(part) ?? false;
+export const canAsk = (part: KnownPart): boolean => capabilities.value?.includes(part) ?? false;

@@ -2,14 +2,14 @@
  * The first script of a run in one file: once all of it is read, it unpacks the page's look and
  * script, which the file's policy knows by their hashes, as it does this one.
  */
-import { trusted } from '../home/trusted.js';
-import { failed, unpacked } from './unpack.js';
+import { createTrustedRules } from '../home.js';
+import { showFailure, unpack } from './unpack.js';
 
 // Whatever else it were given, the file's policy would not let it run.
-const policy = trusted('folkmoot-begin', { createScript: (text: string) => text });
+const policy = createTrustedRules('folkmoot-begin', { createScript: (text: string) => text });
 
 async function begin(): Promise<void> {
-  const [look, code] = await Promise.all([unpacked('look'), unpacked('code')]);
+  const [look, code] = await Promise.all([unpack('look'), unpack('code')]);
   const style = document.createElement('style');
   style.textContent = new TextDecoder().decode(look);
   const script = document.createElement('script');
@@ -17,4 +17,4 @@ async function begin(): Promise<void> {
   document.head.append(style, script);
 }
 
-document.addEventListener('DOMContentLoaded', () => void begin().catch(failed));
+document.addEventListener('DOMContentLoaded', () => void begin().catch(showFailure));

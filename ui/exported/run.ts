@@ -1,36 +1,42 @@
-/** A whole run, unpacked: the network after any entry, and what is kept beside its rows. */
-import { cutSpan } from '../../api/view/cut.js';
-import { applySpan, emptyPicture } from '../../api/view/fold.js';
-import type { Kept } from '../../api/view/kept.js';
+/**
+ * A whole run, unpacked: the network after any entry, as the player's source, and the answers that
+ * a server would give. Requests for anything else are refused in words.
+ */
+
 import {
   type AgentRow,
   type BlockRow,
   type MemeRow,
-  type Picture,
-  rowKinds,
-  type Span,
+  type Overview,
+  type RowBatch,
+  rowCode,
+  type Snapshot,
 } from '../../api/view/model.js';
-import type { Reel } from '../../api/view/reel.js';
-import { Keyframes } from '../player/past/keyframes.js';
+import { applyRowBatch, createEmptySnapshot } from '../../api/view/reducer.js';
+import { sliceRowBatch } from '../../api/view/row-batch.js';
+import { decodeRunArchive, type RunArchive } from '../../api/view/row-table.js';
+import type { RunData } from '../../api/view/run-data.js';
+import { blockStatuses } from '../../engine/protocol/event-types.js';
+import { Keyframes } from '../player/history.js';
+import { type Source, SourceDamaged, SourceRefused } from '../player/source.js';
+import { decodeBase64, gunzip } from './unpack.js';
 
-const REGISTERED = rowKinds.indexOf('registered');
-
-export class Run {
-  readonly spans: readonly Span[];
-  readonly kept: Kept;
+class Run {
+  readonly spans: readonly RowBatch[];
+  readonly kept: RunData;
   readonly agents: readonly AgentRow[];
   /** When each agent registered, by number. */
   readonly registered: readonly number[];
   readonly #keyframes = new Keyframes();
 
-  constructor({ spans, kept }: Reel) {
-    this.spans = spans;
-    this.kept = kept;
-    const picture = emptyPicture(kept.network);
-    for (const span of spans) this.#keyframes.keep(applySpan(picture, span));
-    this.agents = picture.agents;
-    this.registered = spans.flatMap(({ rows }) =>
-      [...rows.at].filter((_, row) => rows.kind[row] === REGISTERED),
+  constructor({ batches, data }: RunArchive) {
+    this.spans = batches;
+    this.kept = data;
+    const snapshot = createEmptySnapshot(data.network);
+    for (const batch of batches) this.#keyframes.add(applyRowBatch(snapshot, batch));
+    this.agents = snapshot.agents;
+    this.registered = batches.flatMap(({ rows }) =>
+      [...rows.at].filter((_, row) => rows.kind[row] === rowCode.registered),
     );
   }
 
@@ -39,23 +45,23 @@ export class Run {
   }
 
   /** @throws {RangeError} for an entry that is not there */
-  picture(at: number): Picture {
+  picture(at: number): Snapshot {
     if (at > this.end) throw new RangeError(`there is no entry ${at}: the last is ${this.end}`);
-    const picture = this.#keyframes.before(at) ?? emptyPicture(this.kept.network);
-    for (const span of this.spans) {
-      if (span.to > picture.entry && span.from <= at) applySpan(picture, span, at);
+    const snapshot = this.#keyframes.before(at) ?? createEmptySnapshot(this.kept.network);
+    for (const batch of this.spans) {
+      if (batch.to > snapshot.entry && batch.from <= at) applyRowBatch(snapshot, batch, at);
     }
     const { entries, at: times } = this.kept.quiet;
     const quiet = entries.indexOf(at);
-    if (quiet >= 0) picture.at = times[quiet]!;
-    return picture;
+    if (quiet >= 0) snapshot.at = times[quiet]!;
+    return snapshot;
   }
 
   /** Rows from an entry on, as far as one span goes. */
-  rows(from: number, to: number): Span {
-    const span = this.spans.find((one) => from <= one.to);
-    if (!span) throw new RangeError(`there is no entry ${from}: the last is ${this.end}`);
-    return cutSpan(span, from, to);
+  rows(from: number, to: number): RowBatch {
+    const batch = this.spans.find((one) => from <= one.to);
+    if (!batch) throw new RangeError(`there is no entry ${from}: the last is ${this.end}`);
+    return sliceRowBatch(batch, from, to);
   }
 
   agent(id: string): AgentRow | undefined {
@@ -72,12 +78,236 @@ export class Run {
 
   #introduced<T extends 'blocks' | 'memes'>(
     what: T,
-    is: (one: Span['introduced'][T][number]) => boolean,
-  ): Span['introduced'][T][number] | undefined {
+    is: (one: RowBatch['introduced'][T][number]) => boolean,
+  ): RowBatch['introduced'][T][number] | undefined {
     for (const { introduced } of this.spans) {
-      const found = (introduced[what] as Span['introduced'][T][number][]).find(is);
+      const found = (introduced[what] as RowBatch['introduced'][T][number][]).find(is);
       if (found) return found;
     }
     return undefined;
   }
 }
+
+/** The source of the player in a file: all is there, and nothing more will come. */
+export class ArchivedRun implements Source {
+  readonly origin = '';
+  readonly run: Promise<Run>;
+
+  /** @param bytes packed by gzip */
+  constructor(bytes: ArrayBuffer) {
+    this.run = gunzip(new Uint8Array(bytes)).then(
+      (archive) => new Run(decodeRunArchive(archive)),
+      () => {
+        throw new SourceDamaged('the file is not whole, or was changed; fetch it once more');
+      },
+    );
+  }
+
+  async view(at: number | null): Promise<Snapshot> {
+    const run = await this.run;
+    return run.picture(at ?? run.end);
+  }
+
+  async columns(from: number, to: number): Promise<RowBatch> {
+    return (await this.run).rows(from, to);
+  }
+
+  async overview(): Promise<Overview> {
+    return (await this.run).kept.overview;
+  }
+
+  async json<T>(path: string): Promise<T> {
+    const { status, body } = answerRequest(await this.run, { path, method: 'GET' });
+    if (status !== 200) throw new SourceRefused(status, '', `the file has no ${path}`);
+    return (JSON.parse(body as string) as { data: T }).data;
+  }
+}
+
+const { block_validation: VOTE, block_status: CLOSING } = rowCode;
+
+interface Ballot {
+  agent: number;
+  decision: 'approve' | 'reject';
+  weight: number;
+  reason: string;
+}
+
+interface Found {
+  ballots: Ballot[];
+  status: string;
+  closed_at: number | null;
+}
+
+/** All that came of it, from its proposal to its end. */
+function followed({ spans: batches }: Run, { number, entry }: BlockRow): Found {
+  const found: Found = { ballots: [], status: 'voting', closed_at: null };
+  for (const { from, to, rows, said } of batches) {
+    if (to < entry) continue;
+    const reasons = new Map<number, string>();
+    for (const one of said) if (one.kind === 'reason') reasons.set(one.entry, one.text);
+    for (let row = 0; row < rows.kind.length; row += 1) {
+      const kind = rows.kind[row]!;
+      if (rows.what[row] !== number || (kind !== VOTE && kind !== CLOSING)) continue;
+      const value = rows.value[row]!;
+      if (kind === CLOSING)
+        return { ...found, status: blockStatuses[value]!, closed_at: rows.at[row]! };
+      found.ballots.push({
+        agent: rows.who[row]!,
+        decision: value % 2 === 1 ? 'reject' : 'approve',
+        weight: Math.floor(value / 2),
+        reason: reasons.get(from + rows.entry[row]!) ?? '',
+      });
+    }
+  }
+  return found;
+}
+
+/** Undefined where the run has no such block. */
+function blockData(run: Run, hash: string): object | undefined {
+  const block = run.block(hash.toLowerCase());
+  if (!block) return undefined;
+  const { ballots, status, closed_at } = followed(run, block);
+  const { id, public_key } = run.agents[block.producer]!;
+  const weight = (decision: Ballot['decision']) =>
+    ballots.reduce((sum, one) => sum + (one.decision === decision ? one.weight : 0), 0);
+  return {
+    block_hash: block.hash,
+    parent_hash: block.parent,
+    height: block.height,
+    status,
+    producer: { id, public_key },
+    tally: { approve: weight('approve'), reject: weight('reject'), electorate: block.total },
+    transactions: block.transactions,
+    voting_deadline: timeOf(block.deadline),
+    timestamp: timeOf(block.proposed_at),
+    closed_at: closed_at === null ? null : timeOf(closed_at),
+    entry: block.entry,
+    proposal: run.kept.proposals[block.number] ?? {},
+    public_key,
+  };
+}
+
+const timeOf = (ms: number) => new Date(ms).toISOString();
+
+/** In the order of agents. Of the electorate, who voted: what the others weigh, no row says. */
+function votesOn(run: Run, hash: string): object | undefined {
+  const block = run.block(hash.toLowerCase());
+  if (!block) return undefined;
+  const { ballots } = followed(run, block);
+  const voters = ballots
+    .sort((one, other) => one.agent - other.agent)
+    .map(({ agent, ...rest }) => ({ ...run.agents[agent]!, ...rest }));
+  return {
+    block_hash: block.hash,
+    electors: block.electors,
+    electorate: voters.map(({ id, public_key, weight }) => ({ agent_id: id, public_key, weight })),
+    votes: voters.map(({ public_key, decision, reason }) => ({
+      public_key,
+      vote: { block_hash: block.hash, decision, reason },
+    })),
+    next_cursor: null,
+  };
+}
+
+export interface ArchiveResponse {
+  status: number;
+  /** JSON, or what a meme holds. */
+  body: string | Uint8Array<ArrayBuffer>;
+}
+
+export interface ArchiveRequest {
+  path: string;
+  method: string;
+}
+
+export function answerRequest(run: Run, asked: ArchiveRequest): ArchiveResponse {
+  try {
+    const found = foundIn(run, asked);
+    return { status: 200, body: found instanceof Uint8Array ? found : jsonOf({ data: found }) };
+  } catch (error) {
+    if (!(error instanceof SourceRefused)) throw error;
+    const { status, message, reason } = error;
+    return { status, body: jsonOf({ error: { message, details: { reason } } }) };
+  }
+}
+
+const jsonOf = JSON.stringify as (value: unknown) => string;
+
+function foundIn(run: Run, { path, method }: ArchiveRequest): object | Uint8Array<ArrayBuffer> {
+  const { pathname, searchParams } = new URL(path, 'http://file');
+  for (const [pattern, route] of method === 'GET' ? routes : []) {
+    const [whole, item = ''] = pattern.exec(pathname) ?? [];
+    if (whole === undefined) continue;
+    const found = route(run, decodeURIComponent(item), searchParams);
+    if (found !== undefined) return found;
+  }
+  throw missing('This file does not hold that');
+}
+
+const missing = (what: string, reason = 'NOT_IN_FILE') =>
+  new SourceRefused(
+    404,
+    reason,
+    `${what}: npx folkmoot explore shows it, with the folder it is of`,
+  );
+
+type Route = (
+  run: Run,
+  item: string,
+  query: URLSearchParams,
+) => object | Uint8Array<ArrayBuffer> | undefined;
+
+const control: Route = ({ kept }) => ({
+  kind: 'folder',
+  clock: { holds: 'nothing', paused: false, speed: null },
+  can: [],
+  knows: kept.groups ? ['scenario'] : [],
+});
+
+const scenario: Route = ({ kept: { groups }, agents }) =>
+  groups
+    ? {
+        groups: groups.names.map((name, place) => ({
+          name,
+          agents: agents.filter(({ number }) => groups.of[number] === place).map(({ id }) => id),
+        })),
+      }
+    : undefined;
+
+/** Of an agent, as of the last entry: of what was before, only the rows tell. */
+const standing =
+  (shown: (run: Run, agent: AgentRow) => object): Route =>
+  (run, id, query) => {
+    if (query.has('at')) throw missing('This file has it of the last entry only', 'NO_HISTORY');
+    const agent = run.agent(id);
+    return agent && shown(run, agent);
+  };
+
+const profile = standing(({ kept, registered }, { number }) => ({
+  description: kept.agents.description[number],
+  reason: kept.agents.reason[number],
+  registration_time: new Date(registered[number]!).toISOString(),
+}));
+
+const scores = standing(({ kept }, { number }) => {
+  const [overall_score, meme_quality, decision_consistency, peer_ratings, alliance_strength] =
+    kept.agents.scores[number]!;
+  return { overall_score, meme_quality, decision_consistency, peer_ratings, alliance_strength };
+});
+
+const content: Route = (run, id) => {
+  const meme = run.meme(id);
+  const kept = meme && run.kept.memes[meme.number];
+  if (!kept) return undefined;
+  return 'text' in kept ? new TextEncoder().encode(kept.text) : decodeBase64(kept.base64);
+};
+
+const routes: readonly (readonly [RegExp, Route])[] = [
+  [/^\/api\/v1\/control$/, control],
+  [/^\/api\/v1\/scenario$/, scenario],
+  [/^\/api\/v1\/agents\/([^/]+)$/, profile],
+  [/^\/api\/v1\/social\/reputation\/([^/]+)$/, scores],
+  [/^\/api\/v1\/blocks\/([^/]+)$/, blockData],
+  [/^\/api\/v1\/blocks\/([^/]+)\/votes$/, votesOn],
+  [/^\/api\/v1\/social\/memes\/([^/]+)\/content$/, content],
+];

@@ -1,37 +1,31 @@
-/** What the page has not been told yet of a picture, and the patch that tells it. */
-import { firstRow } from '../../api/view/cut.js';
+/**
+ * Changes of a snapshot that the page has not been told yet, the patch that tells them, and the
+ * rates of the last ten seconds.
+ */
 import {
-  type BlockPicture,
-  type Picture,
+  type BlockSnapshot,
+  type RowBatch,
+  type Rows,
+  rowCode,
   rowKinds,
-  type Span,
-  statuses,
+  type Snapshot,
+  viewRows,
 } from '../../api/view/model.js';
+import { firstRow, isEvent } from '../../api/view/row-batch.js';
+import { statuses } from '../../engine/protocol/event-types.js';
 import {
   type AgentColumns,
   approves,
-  type BlockShown,
+  type BlockItem,
   DORMANT,
   type Focus,
   type Patch,
+  type Rates,
   rejects,
 } from '../data/messages.js';
-import type { RateMeter } from './rates.js';
 
-const code = Object.fromEntries(rowKinds.map((kind, index) => [kind, index])) as Record<
-  (typeof rowKinds)[number],
-  number
->;
-
-/** Kinds whose rows change the agent in `who`. */
-const ofAgents = new Set([
-  code.block_validation,
-  code.meme_posted,
-  code.reputation_update,
-  code.agent_status,
-  code.dormancy,
-  code.registered,
-]);
+/** Parts of a snapshot that a row changes, by its code. */
+const changed = rowKinds.map((kind) => viewRows[kind].changes);
 
 export class Changes {
   readonly #rates: RateMeter;
@@ -79,31 +73,33 @@ export class Changes {
   }
 
   /** Entries `from` to `to` of a span were folded. */
-  note(span: Span, from: number, to: number): void {
-    const { rows } = span;
-    const start = firstRow(span, from);
-    const end = to >= span.to ? rows.entry.length : firstRow(span, to + 1);
+  note(batch: RowBatch, from: number, to: number): void {
+    const { rows } = batch;
+    const start = firstRow(batch, from);
+    const end = to >= batch.to ? rows.entry.length : firstRow(batch, to + 1);
     this.#any = true;
     this.#rates.add(rows, start, end);
     for (let row = start; row < end; row += 1) {
       const kind = rows.kind[row]!;
-      if (ofAgents.has(kind)) this.#agents?.add(rows.who[row]!);
-      if (kind === code.block_validation) this.#blocks?.add(rows.what[row]!);
-      // The list itself changed: that is rare.
-      else if (kind === code.block_proposal || kind === code.block_status) this.#blocks = null;
-      else if (kind === code.alliance_update) this.#alliances = true;
-      else if (kind === code.meme_posted) this.#memes = true;
-      if (kind === code.block_status) this.#closed.push(rows.what[row]!);
+      for (const part of changed[kind]!) {
+        if (part === 'agent') this.#agents?.add(rows.who[row]!);
+        else if (part === 'block') this.#blocks?.add(rows.what[row]!);
+        // The list itself changed: that is rare.
+        else if (part === 'blocks') this.#blocks = null;
+        else if (part === 'alliances') this.#alliances = true;
+        else this.#memes = true;
+      }
+      if (kind === rowCode.block_status) this.#closed.push(rows.what[row]!);
     }
-    if (span.said.some(({ entry }) => entry >= from && entry <= to)) this.#said = true;
+    if (batch.said.some(({ entry }) => entry >= from && entry <= to)) this.#said = true;
   }
 
   /** What is new, which from now on the page knows. */
-  patch(picture: Picture): Patch {
-    const { network_id, epoch, policy, weights, participation_bps, agents, totals } = picture;
-    const { entry, at, event_seq, digest, log_digest, height } = picture;
+  patch(snapshot: Snapshot): Patch {
+    const { network_id, epoch, policy, weights, participation_bps, agents, totals } = snapshot;
+    const { entry, at, event_seq, digest, log_digest, height } = snapshot;
     for (const closed of this.#closed.splice(0)) {
-      const block = picture.blocks.find(({ number }) => number === closed);
+      const block = snapshot.blocks.find(({ number }) => number === closed);
       if (block) this.#agents?.add(block.producer);
     }
     const numbers = this.#agents ? Uint32Array.from(this.#agents) : null;
@@ -120,16 +116,16 @@ export class Changes {
           const { validator, producer } = more;
           return { number, id, public_key, name, personality, validator, producer };
         }),
-      agents: columnsOf(picture, numbers),
+      agents: columnsOf(snapshot, numbers),
       numbers,
       blocks: {
         all: changed === null,
-        list: picture.blocks.filter(({ number }) => changed?.has(number) ?? true).map(shown),
+        list: snapshot.blocks.filter(({ number }) => changed?.has(number) ?? true).map(shown),
       },
-      focus: this.#focusOf(picture),
-      alliances: this.#alliances ? picture.alliances : null,
-      memes: this.#memes ? picture.memes : null,
-      said: this.#said ? picture.said : null,
+      focus: this.#focusOf(snapshot),
+      alliances: this.#alliances ? snapshot.alliances : null,
+      memes: this.#memes ? snapshot.memes : null,
+      said: this.#said ? snapshot.said : null,
     };
     this.#told = Math.max(this.#told, agents.length);
     this.#agents = new Set();
@@ -138,7 +134,7 @@ export class Changes {
     return patch;
   }
 
-  #focusOf({ blocks, agents }: Picture): Focus {
+  #focusOf({ blocks, agents }: Snapshot): Focus {
     const chosen = this.#chosen;
     const block =
       (chosen === null ? null : blocks.find(({ number }) => number === chosen)) ??
@@ -160,13 +156,13 @@ export class Changes {
   }
 }
 
-function decisionsOf({ ballots }: BlockPicture, agents: number): Uint8Array {
+function decisionsOf({ ballots }: BlockSnapshot, agents: number): Uint8Array {
   const decisions = new Uint8Array(agents);
   for (const ballot of ballots) decisions[ballot >>> 1] = ballot & 1 ? rejects : approves;
   return decisions;
 }
 
-function columnsOf({ agents }: Picture, numbers: Uint32Array | null): AgentColumns {
+function columnsOf({ agents }: Snapshot, numbers: Uint32Array | null): AgentColumns {
   const length = numbers?.length ?? agents.length;
   const columns: AgentColumns = {
     status: new Uint8Array(length),
@@ -187,8 +183,55 @@ function columnsOf({ agents }: Picture, numbers: Uint32Array | null): AgentColum
   return columns;
 }
 
-function shown({ ballots, ...block }: BlockPicture): BlockShown {
+function shown({ ballots, ...block }: BlockSnapshot): BlockItem {
   let rejections = 0;
   for (const ballot of ballots) rejections += ballot & 1;
   return { ...block, approvals: ballots.length - rejections, rejections };
+}
+
+const RATE_SECONDS = 10;
+
+export class RateMeter {
+  readonly #events = new Float64Array(RATE_SECONDS);
+  readonly #votes = new Float64Array(RATE_SECONDS);
+  /** The second that each place stands for. */
+  readonly #stamps = new Float64Array(RATE_SECONDS).fill(-1);
+  #since: number | null = null;
+  #transactions: number | null = null;
+
+  reset(): void {
+    this.#stamps.fill(-1);
+    this.#since = null;
+    this.#transactions = null;
+  }
+
+  /** Rows `start` to `end`, the latter exclusive. */
+  add({ at, kind, value }: Rows, start: number, end: number): void {
+    for (let row = start; row < end; row += 1) {
+      const second = Math.floor(at[row]! / 1_000);
+      const place = second % RATE_SECONDS;
+      if (this.#stamps[place] !== second) {
+        this.#stamps[place] = second;
+        this.#events[place] = 0;
+        this.#votes[place] = 0;
+      }
+      this.#since ??= second;
+      if (isEvent(kind[row]!)) this.#events[place]! += 1;
+      if (kind[row] === rowCode.block_validation) this.#votes[place]! += 1;
+      if (kind[row] === rowCode.network_metrics) this.#transactions = value[row]! / 1_000;
+    }
+  }
+
+  at(ms: number): Rates {
+    const now = Math.floor(ms / 1_000);
+    const transactions = this.#transactions;
+    if (this.#since === null) return { events: null, votes: null, transactions };
+    const covered = Math.min(RATE_SECONDS, Math.max(1, now - this.#since + 1));
+    const sum = (counts: Float64Array) =>
+      counts.reduce((all, count, place) => {
+        const age = now - this.#stamps[place]!;
+        return age >= 0 && age < RATE_SECONDS ? all + count : all;
+      }, 0) / covered;
+    return { events: sum(this.#events), votes: sum(this.#votes), transactions };
+  }
 }

@@ -2,21 +2,24 @@
  * The view's position in the network, and how it moves: with the network, by a clock of its own, or
  * to an entry that a reader chose. Runs in the worker; the network never notices.
  */
-import { applySpan } from '../../api/view/fold.js';
-import type { Picture, Span } from '../../api/view/model.js';
-import type { ClockState, Mode, Patch } from '../data/messages.js';
-import { Changes } from './changes.js';
-import type { Closings } from './past/closings.js';
-import { PAGE_ENTRIES, Past } from './past/past.js';
-import { type StepBy, stepFrom } from './past/steps.js';
-import { patiently } from './patience.js';
-import { RateMeter } from './rates.js';
-import type { Source } from './source.js';
 
-/** Entries that are folded or fetched rather than that a whole picture is. */
+import type { RowBatch, Snapshot } from '../../api/view/model.js';
+import { applyRowBatch } from '../../api/view/reducer.js';
+import type { ClockState, Mode, Patch } from '../data/messages.js';
+import { Changes, RateMeter } from './changes.js';
+import {
+  type BlockClosings,
+  NetworkHistory,
+  PAGE_ENTRIES,
+  type StepBy,
+  stepFrom,
+} from './history.js';
+import { type Source, SourceRefused } from './source.js';
+
+/** Entries that are folded or fetched rather than that a whole snapshot is. */
 const NEAR_ENTRIES = 20_000;
 
-export interface Heard {
+interface Heard {
   /** The position, or what is known of it, is another. */
   changed(): void;
   clock(clock: ClockState): void;
@@ -30,7 +33,7 @@ export class Player {
   readonly #heard: Heard;
   readonly #rates = new RateMeter();
   readonly #changes = new Changes(this.#rates);
-  #picture: Picture | null = null;
+  #snapshot: Snapshot | null = null;
   #mode: Mode = 'live';
   #speed = 1;
   #head = { entry: -1, at: 0 };
@@ -38,7 +41,7 @@ export class Player {
   /** Where it is to go; null with the network. */
   #goal: number | null = null;
   #moving = false;
-  #past: Past;
+  #past: NetworkHistory;
   /** Counts what the reader asked for: what was begun for something before it is let be. */
   #asked = 0;
   #steps: Promise<unknown> = Promise.resolve();
@@ -51,13 +54,13 @@ export class Player {
     this.#past = this.#anotherPast();
   }
 
-  #anotherPast(): Past {
-    const [last, here] = [() => this.#head.entry, () => this.#picture?.entry ?? 0];
-    return new Past({ source: this.#source, last, here });
+  #anotherPast(): NetworkHistory {
+    const [last, here] = [() => this.#head.entry, () => this.#snapshot?.entry ?? 0];
+    return new NetworkHistory({ source: this.#source, last, here });
   }
 
-  get picture(): Picture | null {
-    return this.#picture;
+  get picture(): Snapshot | null {
+    return this.#snapshot;
   }
 
   get clock(): ClockState {
@@ -72,7 +75,7 @@ export class Player {
 
   /** What the page has not been told; null where that is nothing. */
   patch(): Patch | null {
-    return this.#picture && this.#changes.any ? this.#changes.patch(this.#picture) : null;
+    return this.#snapshot && this.#changes.any ? this.#changes.patch(this.#snapshot) : null;
   }
 
   /** All has to be told again. */
@@ -93,7 +96,7 @@ export class Player {
     this.#goal = null;
     this.#follows = true;
     if (at !== null) this.seek(at);
-    this.#told();
+    this.#postState();
   }
 
   /** Somebody goes on with it. */
@@ -103,24 +106,24 @@ export class Player {
   }
 
   /** Nothing more is expected: of what is kept in a folder. */
-  kept(): void {
+  freeze(): void {
     this.#follows = false;
-    this.#told();
+    this.#postState();
   }
 
   /** What the network did next. */
-  take(span: Span): void {
-    if (span.to > this.#head.entry) this.#more({ entry: span.to, at: span.at });
-    this.#past.tape.add(span, this.#picture?.entry ?? 0);
+  take(batch: RowBatch): void {
+    if (batch.to > this.#head.entry) this.#more({ entry: batch.to, at: batch.at });
+    this.#past.tape.add(batch, this.#snapshot?.entry ?? 0);
     if (this.#mode === 'live') this.#go();
-    this.#told();
+    this.#postState();
   }
 
   /** The server says where the network is. */
   known(entry: number): void {
     if (entry > this.#head.entry) this.#more({ entry, at: this.#head.at });
     this.#go();
-    this.#told();
+    this.#postState();
   }
 
   live(): void {
@@ -128,28 +131,28 @@ export class Player {
     this.#mode = 'live';
     this.#goal = null;
     this.#go();
-    this.#told();
+    this.#postState();
   }
 
   pause(): void {
     this.#asked += 1;
     this.#mode = 'paused';
-    this.#goal = this.#picture?.entry ?? 0;
-    this.#told();
+    this.#goal = this.#snapshot?.entry ?? 0;
+    this.#postState();
   }
 
   /** Goes on by a clock of its own; at the end of a run, from its beginning. */
   play(): void {
-    if (!this.#picture) return;
+    if (!this.#snapshot) return;
     this.#asked += 1;
     this.#mode = 'playing';
-    this.#playedTo = this.#picture.at;
-    this.#goal = this.#picture.entry;
-    if (this.#picture.entry >= this.#head.entry && !this.#follows) {
+    this.#playedTo = this.#snapshot.at;
+    this.#goal = this.#snapshot.entry;
+    if (this.#snapshot.entry >= this.#head.entry && !this.#follows) {
       this.#goal = 0;
       this.#go();
     }
-    this.#told();
+    this.#postState();
   }
 
   /** Pauses what goes on, lets go on what stands still. */
@@ -160,14 +163,14 @@ export class Player {
 
   speed(times: number): void {
     this.#speed = times;
-    this.#told();
+    this.#postState();
   }
 
   /** So many milliseconds of ours have passed. */
   tick(ms: number): void {
-    if (this.#mode !== 'playing' || this.#moving || !this.#picture) return;
+    if (this.#mode !== 'playing' || this.#moving || !this.#snapshot) return;
     this.#playedTo += ms * this.#speed;
-    const { entry } = this.#picture;
+    const { entry } = this.#snapshot;
     const { tape } = this.#past;
     const reached = tape.entryBy(this.#playedTo, entry);
     const known = tape.reach(entry + 1);
@@ -175,7 +178,7 @@ export class Player {
       if (this.#follows) return this.live();
       this.#goal = this.#head.entry;
       this.#mode = 'paused';
-      this.#told();
+      this.#postState();
     } else this.#goal = reached;
     // Ahead, so that what comes next is here when its time comes.
     if (known - reached < PAGE_ENTRIES / 10 && known < this.#head.entry) {
@@ -200,19 +203,19 @@ export class Player {
     }
     this.#mode = 'paused';
     this.#goal = Math.min(goal, this.#head.entry);
-    if (this.#picture) this.#past.walk(this.#picture);
+    if (this.#snapshot) this.#past.walk(this.#snapshot);
     this.#go();
-    this.#told();
+    this.#postState();
   }
 
   /** From where the step before leads to, unless the reader asks for something else meanwhile. */
-  step(by: StepBy, forward: boolean, closings: Closings): void {
+  step(by: StepBy, forward: boolean, closings: BlockClosings): void {
     const asked = this.#asked;
     const wanted = () => asked === this.#asked;
     this.#steps = this.#steps
       .then(async () => {
         if (!wanted()) return;
-        const from = this.#goal ?? this.#picture?.entry ?? 0;
+        const from = this.#goal ?? this.#snapshot?.entry ?? 0;
         const [last, past] = [this.#head.entry, this.#past];
         const to = await stepFrom(from, { by, forward, last, past, closings, wanted });
         if (wanted()) this.#seek(to);
@@ -225,7 +228,7 @@ export class Player {
     this.#heard.changed();
   }
 
-  #told(): void {
+  #postState(): void {
     this.#heard.clock(this.clock);
   }
 
@@ -247,7 +250,7 @@ export class Player {
 
   /** @returns whether there may be more to do */
   async #nearer(goal: number): Promise<boolean> {
-    const now = this.#picture;
+    const now = this.#snapshot;
     if (!now || now.entry === goal) return false;
     const ahead = goal > now.entry;
     if (ahead && this.#past.tape.reach(now.entry + 1) >= goal) {
@@ -259,7 +262,7 @@ export class Player {
     if ((!ahead || place > now.entry) && place >= 0 && tape.reach(place + 1) >= goal) {
       const base = keyframes.before(goal)!;
       this.#rates.reset();
-      this.#picture = base;
+      this.#snapshot = base;
       this.#fold(base, goal);
       this.#changes.all();
       this.#heard.changed();
@@ -274,24 +277,52 @@ export class Player {
     return true;
   }
 
-  /** A picture in place of the one that is shown. */
-  #show(picture: Picture, another: boolean): void {
-    this.#picture = picture;
+  /** A snapshot in place of the one that is shown. */
+  #show(snapshot: Snapshot, another: boolean): void {
+    this.#snapshot = snapshot;
     this.#rates.reset();
-    this.#past.pass(picture);
+    this.#past.pass(snapshot);
     this.#changes.all({ names: another });
     this.#heard.changed();
   }
 
-  #fold(picture: Picture, goal: number): void {
-    for (const span of this.#past.tape.between(picture.entry + 1, goal)) {
-      const from = picture.entry + 1;
-      const to = Math.min(goal, span.to);
-      applySpan(picture, span, to);
-      this.#changes.note(span, from, to);
-      const share = (to - from + 1) / (span.to - span.from + 1);
-      this.#past.pass(picture, Math.ceil(share * span.rows.entry.length));
+  #fold(snapshot: Snapshot, goal: number): void {
+    for (const batch of this.#past.tape.between(snapshot.entry + 1, goal)) {
+      const from = snapshot.entry + 1;
+      const to = Math.min(goal, batch.to);
+      applyRowBatch(snapshot, batch, to);
+      this.#changes.note(batch, from, to);
+      const share = (to - from + 1) / (batch.to - batch.from + 1);
+      this.#past.pass(snapshot, Math.ceil(share * batch.rows.entry.length));
     }
     this.#heard.changed();
+  }
+}
+
+export const MADE_AGAIN_MS = 500;
+
+export const isBeingMade = (error: unknown): error is SourceRefused =>
+  error instanceof SourceRefused && error.reason === 'BEING_MADE';
+
+/**
+ * Takes steps until one says that it was the last, each of them for what the reader wants by then.
+ * `notice` is told why nothing is there yet, and null once something is.
+ */
+async function patiently(
+  step: () => Promise<boolean>,
+  notice: (text: string | null) => void,
+): Promise<void> {
+  for (let waits = false; ; ) {
+    try {
+      const more = await step();
+      if (waits) notice(null);
+      if (!more) return;
+      waits = false;
+    } catch (error) {
+      if (!isBeingMade(error)) throw error;
+      waits = true;
+      notice(`It comes as soon as the server has made it: ${error.message}`);
+      await new Promise((again) => setTimeout(again, MADE_AGAIN_MS));
+    }
   }
 }

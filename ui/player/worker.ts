@@ -1,5 +1,6 @@
 /** The worker of a page at a server. */
-import { Served } from './server/served.js';
-import { work } from './work.js';
 
-work((origin) => new Served(String(origin)));
+import { runWorker } from './run-worker.js';
+import { ServerSource } from './source.js';
+
+runWorker((origin) => new ServerSource(String(origin)));

@@ -3,7 +3,7 @@
  * the server claims of them is believed.
  */
 import { decide, type QuorumRule } from '../../dist/engine/core/quorum.js';
-import { webVerifierName } from '../../dist/engine/crypto/verifiers/web.js';
+import { verifyWeb, webVerifierName } from '../../dist/engine/crypto/webcrypto.js';
 import {
   agentId,
   blockHash,
@@ -13,12 +13,11 @@ import {
   voteInput,
 } from '../../dist/engine/protocol/signing.js';
 import type { BlockChecked, BlockToCheck, Verdict } from './messages.js';
-import { holds } from './signature.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** As many votes of one personality that reject as one are a veto. */
-const VETO = 3;
+const VETO_VOTES = 3;
 
 export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   const { hash, proposal, producer, network_id, electorate, votes, signed } = block;
@@ -75,7 +74,24 @@ function outcomeOf(
     if (counted.get(agent_id) === 'reject') group.against += 1;
     groups.set(personality, group);
   }
-  const vetoed = [...groups.values()].some(({ size, against }) => size >= VETO && against === size);
+  const vetoed = [...groups.values()].some(
+    ({ size, against }) => size >= VETO_VOTES && against === size,
+  );
   const of = { approve, reject, total, voted: counted.size, electors: electorate.length, vetoed };
   return decide(rule as QuorumRule, of, true) ?? 'voting';
 }
+
+const encoder = new TextEncoder();
+
+/** Whether a signature holds, of texts that a stranger may have sent: any may be malformed. */
+export async function holds(input: string, key: unknown, signature: unknown): Promise<boolean> {
+  if (!isHex(key, 64) || !isHex(signature, 128)) return false;
+  const message = encoder.encode(input);
+  return verifyWeb({ publicKey: bytesOf(key), message, signature: bytesOf(signature) });
+}
+
+const isHex = (text: unknown, characters: number): text is string =>
+  typeof text === 'string' && text.length === characters && /^[0-9a-f]+$/i.test(text);
+
+const bytesOf = (hex: string) =>
+  Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));

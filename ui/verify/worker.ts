@@ -1,9 +1,8 @@
 /** The worker that recomputes: fetched only when somebody asks for proof. */
 import './buffer.js';
 import { checkBlock } from './block.js';
-import { certify } from './certify.js';
 import type { FromVerifier, Progress, ToVerifier } from './messages.js';
-import { recompute } from './recompute.js';
+import { certify, recompute } from './recompute.js';
 
 const port = self as unknown as {
   postMessage(message: FromVerifier): void;

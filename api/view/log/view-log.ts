@@ -1,27 +1,34 @@
 /**
- * What a page is shown of a network, at any entry: made of its log when somebody asks, a bit each
- * turn of the event loop, and kept in chunks with the picture that each begins with.
+ * The view of a log, at any entry, for a page: built when it is asked for, a little each turn of
+ * the event loop, and kept in chunks with the snapshot that each begins with.
  */
+
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { DerivedFolder, type ServedNetwork, StoreError } from '../../../engine/internal.js';
-import { applySpan, cutSpan, encodeSpan, firstRow, type Picture, type Span } from '../index.js';
-import { type SpanBounds, within } from './bounds.js';
-import { type Chunk, decodePicture, encodePicture } from './kept/chunk.js';
-import { Chunks, nothingOf } from './kept/chunks.js';
-import { IndexSource, type ViewWork } from './kept/index-source.js';
-import { addRow } from './make/add-row.js';
-import { Builder } from './make/builder.js';
-import { EventCache } from './make/event-cache.js';
-import { Roster } from './make/roster.js';
-import { Turns } from './turns.js';
+import pLimit from 'p-limit';
+import type { ServedNetwork } from '../../../engine/node/kept-network.js';
+import { DerivedFolder } from '../../../engine/store/derived-folder.js';
+import { StoreError } from '../../../engine/store/store.js';
+import type { RowBatch, Snapshot } from '../model.js';
+import { applyRowBatch } from '../reducer.js';
+import { encodeRowBatch, firstRow, sliceRowBatch } from '../row-batch.js';
+import { addRow, Builder, EventCache, Roster } from './builder.js';
+import {
+  type Chunk,
+  Chunks,
+  createInitialSnapshot,
+  decodeSnapshot,
+  encodeSnapshot,
+  IndexSource,
+  type ViewWork,
+} from './chunks.js';
 
 /** A chunk ends with whichever comes first: rows, characters of texts. */
 const CHUNK_ROWS = 32_768;
 const CHUNK_CHARACTERS = 1_000_000;
 /** How long one turn of the event loop works. */
 const TURN_MS = 4;
-/** Rows that are folded into a picture at once, and entries whose index is read at once. */
+/** Rows that are folded into a snapshot at once, and entries whose index is read at once. */
 const ROWS_AT_ONCE = 1_000;
 const INDEX_ROWS = 250;
 
@@ -35,11 +42,11 @@ export interface ViewLogOptions {
 
 /** What is being added to: the rows since the last chunk. */
 interface Tail {
-  /** The picture that it begins with, as text. */
+  /** The snapshot that it begins with, as text. */
   before: string;
   builder: Builder;
-  /** The picture after `entry`. It may be some rows behind until the last picture is read. */
-  head: Picture;
+  /** The snapshot after `entry`. It may be some rows behind until the last snapshot is read. */
+  head: Snapshot;
   /** Rows of the builder that are in the head. */
   folded: number;
 }
@@ -52,7 +59,7 @@ export class ViewLog {
   readonly #roster: Roster;
   readonly #cache: EventCache;
   readonly #chunks: Chunks;
-  readonly #turns = new Turns();
+  readonly #queue = new SerialQueue();
   #tail: Tail | null = null;
   #text: { digest: string; json: string } | null = null;
   #opened = false;
@@ -79,12 +86,12 @@ export class ViewLog {
 
   /** How far it has come with what is asked for; null while nothing is being made. */
   get progress(): { entry: number; to: number } | null {
-    return this.#turns.progress;
+    return this.#queue.progress;
   }
 
   /** Resolves when all is made that is asked for by now; undefined while nothing is being made. */
   making(): Promise<void> | undefined {
-    return this.#turns.progress ? this.#turns.over : undefined;
+    return this.#queue.progress ? this.#queue.idle : undefined;
   }
 
   /** Why its files cannot be written, if so; all else goes on. */
@@ -99,12 +106,12 @@ export class ViewLog {
 
   /** While held, events are taken as they are published, not parsed. Returns how to let go. */
   watch(): () => void {
-    return this.#cache.hold();
+    return this.#cache.retain();
   }
 
   /** Makes the index alone, where an older program left none. */
   prepareIndex(work: ViewWork = {}): Promise<void> {
-    return this.#turns.take((noting) => this.#index.prepare(noting), work);
+    return this.#queue.take((noting) => this.#index.prepare(noting), work);
   }
 
   /**
@@ -113,7 +120,7 @@ export class ViewLog {
    * @throws {StoreError} when something of the log cannot be read, or is damaged.
    */
   catchUp(work: ViewWork = {}): Promise<void> {
-    return this.#turns.take((noting) => this.#catchUp(noting), work);
+    return this.#queue.take((noting) => this.#catchUp(noting), work);
   }
 
   /**
@@ -121,7 +128,7 @@ export class ViewLog {
    *
    * @throws {RangeError} when the log has no such entry.
    */
-  async picture(at?: number, work: ViewWork = {}): Promise<Picture> {
+  async readSnapshot(at?: number, work: ViewWork = {}): Promise<Snapshot> {
     const entry = await this.#reach(at, work);
     return this.#isHead(entry) ? structuredClone(this.#tail!.head) : this.#past(entry, work);
   }
@@ -133,7 +140,7 @@ export class ViewLog {
   async pictureText(at?: number): Promise<string> {
     if (at !== undefined) return textOf(await this.#past(await this.#reach(at, {}), {}));
     let text = '';
-    await this.#turns.take(async (noting) => {
+    await this.#queue.take(async (noting) => {
       await this.#catchUp(noting);
       const tail = this.#tail!;
       await setImmediate();
@@ -148,7 +155,7 @@ export class ViewLog {
     return text;
   }
 
-  /** True when the tail ends with the entry. Its head is the picture after the entry then. */
+  /** True when the tail ends with the entry. Its head is the snapshot after the entry then. */
   #isHead(entry: number): boolean {
     const tail = this.#tail;
     if (!tail || entry <= this.#chunks.end) return false;
@@ -156,19 +163,19 @@ export class ViewLog {
     return tail.head.entry === entry;
   }
 
-  async #past(entry: number, work: ViewWork): Promise<Picture> {
+  async #past(entry: number, work: ViewWork): Promise<Snapshot> {
     const tail = this.#tail;
     // What somebody else asked for meanwhile has failed.
-    if (!tail) return this.picture(entry, work);
+    if (!tail) return this.readSnapshot(entry, work);
     if (entry > this.#chunks.end) {
-      const before = decodePicture(tail.before, this.#roster);
+      const before = decodeSnapshot(tail.before, this.#roster);
       await setImmediate();
-      return this.#signed(await inTurns(before, this.#tailSpan(tail), entry));
+      return this.#signed(await inTurns(before, this.#tailBatch(tail), entry));
     }
     const chunk = await this.#chunks.of(entry);
     const before = this.#chunks.before(chunk);
     await setImmediate();
-    return this.#signed(await inTurns(before, chunk.span, entry));
+    return this.#signed(await inTurns(before, chunk.batch, entry));
   }
 
   /**
@@ -177,15 +184,15 @@ export class ViewLog {
    *
    * @throws {RangeError} when the log has no such entries.
    */
-  async span(from: number, to?: number, bounds: SpanBounds = {}): Promise<Span> {
+  async readRowBatch(from: number, to?: number, bounds: BatchBounds = {}): Promise<RowBatch> {
     const last = Math.min(await this.#reach(to === undefined ? to : Math.max(from, to)), this.end);
     if (!isEntry(from) || from > last) throw new RangeError(`there is no entry ${from}`);
     const tail = this.#tail;
-    if (!tail) return this.span(from, to, bounds);
+    if (!tail) return this.readRowBatch(from, to, bounds);
     const source =
-      from > this.#chunks.end ? this.#tailSpan(tail) : (await this.#chunks.of(from)).span;
+      from > this.#chunks.end ? this.#tailBatch(tail) : (await this.#chunks.of(from)).batch;
     const { rows = Number.POSITIVE_INFINITY, said = Number.POSITIVE_INFINITY } = bounds;
-    const part = this.#completed(cutSpan(source, from, within(source, from, last, rows)));
+    const part = this.#completed(sliceRowBatch(source, from, within(source, from, last, rows)));
     if (part.said.length <= said) return part;
     const omitted = part.omitted + part.said.length - said;
     return { ...part, said: part.said.slice(-said), omitted };
@@ -195,15 +202,15 @@ export class ViewLog {
   async spanBytes(
     from: number,
     to: number | undefined,
-    most: Required<SpanBounds> & { bytes: number },
+    most: Required<BatchBounds> & { bytes: number },
   ) {
-    let span = await this.span(from, to, most);
+    let batch = await this.readRowBatch(from, to, most);
     await setImmediate();
-    let bytes = encodeSpan(span);
-    while (bytes.length > most.bytes && span.to > span.from) {
-      const half = span.from + Math.floor((span.to - span.from) / 2);
-      span = this.#completed(cutSpan(span, span.from, half));
-      bytes = encodeSpan(span);
+    let bytes = encodeRowBatch(batch);
+    while (bytes.length > most.bytes && batch.to > batch.from) {
+      const half = batch.from + Math.floor((batch.to - batch.from) / 2);
+      batch = this.#completed(sliceRowBatch(batch, batch.from, half));
+      bytes = encodeRowBatch(batch);
     }
     return bytes;
   }
@@ -211,7 +218,7 @@ export class ViewLog {
   /** Ends what is under way. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#turns.over;
+    await this.#queue.idle;
   }
 
   async #reach(at: number | undefined, work: ViewWork = {}): Promise<number> {
@@ -247,13 +254,13 @@ export class ViewLog {
   async #openTail(): Promise<Tail> {
     if (!this.#opened) await this.#chunks.open();
     this.#opened = true;
-    return this.#tailAfter((await this.#chunks.last()) ?? nothingOf(this.#network));
+    return this.#tailAfter((await this.#chunks.last()) ?? createInitialSnapshot(this.#network));
   }
 
-  #tailAfter(head: Picture): Tail {
+  #tailAfter(head: Snapshot): Tail {
     const { read, genesis } = this.#network;
     const builder = new Builder(read, genesis, this.#roster, head);
-    return { before: encodePicture(head), builder, head, folded: 0 };
+    return { before: encodeSnapshot(head), builder, head, folded: 0 };
   }
 
   /** One turn's work; a chunk that is full is put away. */
@@ -279,24 +286,24 @@ export class ViewLog {
   async #putAway(tail: Tail): Promise<Tail> {
     this.#fold(tail);
     const next = this.#tailAfter(tail.head);
-    await this.#chunks.add({ before: tail.before, span: this.#tailSpan(tail) });
+    await this.#chunks.add({ before: tail.before, batch: this.#tailBatch(tail) });
     return next;
   }
 
   #fold(tail: Tail): void {
     if (tail.head.entry === tail.builder.to) return;
     tail.folded = tail.builder.rows;
-    const part = cutSpan(this.#tailSpan(tail), tail.head.entry + 1, tail.builder.to);
+    const part = sliceRowBatch(this.#tailBatch(tail), tail.head.entry + 1, tail.builder.to);
     try {
-      applySpan(tail.head, part);
+      applyRowBatch(tail.head, part);
     } catch (cause) {
       const text = `entries ${part.from} to ${part.to} do not fit together`;
       throw new StoreError('CORRUPT', `${text}: ${(cause as Error).message}`, { cause });
     }
   }
 
-  #tailSpan({ builder }: Tail): Span {
-    return builder.span(this.#digestsOf(builder.to));
+  #tailBatch({ builder }: Tail): RowBatch {
+    return builder.toRowBatch(this.#digestsOf(builder.to));
   }
 
   #digestsOf(seq: number): { digest: string; log_digest: string } {
@@ -307,19 +314,19 @@ export class ViewLog {
   }
 
   /** What a cut took away: time and digests of its last entry. */
-  #completed(span: Span): Span {
-    if (span.digest !== '' || span.to < span.from) return span;
-    return { ...span, ...this.#endOf(span.to) };
+  #completed(batch: RowBatch): RowBatch {
+    if (batch.digest !== '' || batch.to < batch.from) return batch;
+    return { ...batch, ...this.#endOf(batch.to) };
   }
 
-  #signed = (picture: Picture): Picture => Object.assign(picture, this.#endOf(picture.entry));
+  #signed = (snapshot: Snapshot): Snapshot => Object.assign(snapshot, this.#endOf(snapshot.entry));
 
-  #endOf(entry: number): Pick<Picture, 'at' | 'digest' | 'log_digest'> {
+  #endOf(entry: number): Pick<Snapshot, 'at' | 'digest' | 'log_digest'> {
     const { at, digest, log_digest } = this.#network.read.log.entry(entry)!;
     return { at, digest, log_digest };
   }
 
-  async #remake(before: Picture, last: number): Promise<Chunk> {
+  async #remake(before: Snapshot, last: number): Promise<Chunk> {
     const tail = this.#tailAfter(before);
     while (tail.builder.to < last) {
       const end = performance.now() + TURN_MS;
@@ -330,17 +337,17 @@ export class ViewLog {
       await setImmediate();
       if (this.#closed) throw new Error('the view is closed');
     }
-    return { before: tail.before, span: this.#tailSpan(tail) };
+    return { before: tail.before, batch: this.#tailBatch(tail) };
   }
 }
 
 /** Agents, blocks and other rows of which a text is made in one turn. */
 const TEXTS_AT_ONCE = 200;
 
-/** A picture as JSON, a part each turn of the event loop. */
-async function textOf(picture: Picture): Promise<string> {
+/** A snapshot as JSON, a part each turn of the event loop. */
+async function textOf(snapshot: Snapshot): Promise<string> {
   const members: string[] = [];
-  for (const [name, value] of Object.entries(picture)) {
+  for (const [name, value] of Object.entries(snapshot)) {
     if (!Array.isArray(value)) {
       members.push(`"${name}":${JSON.stringify(value)}`);
       continue;
@@ -355,16 +362,60 @@ async function textOf(picture: Picture): Promise<string> {
   return `{${members.join(',')}}`;
 }
 
-/** Takes a picture on by a span, some rows each turn of the event loop. */
-async function inTurns(picture: Picture, span: Span, upTo: number): Promise<Picture> {
-  const { entry } = span.rows;
+/** Takes a snapshot on by a span, some rows each turn of the event loop. */
+async function inTurns(snapshot: Snapshot, batch: RowBatch, upTo: number): Promise<Snapshot> {
+  const { entry } = batch.rows;
   for (;;) {
-    const row = firstRow(span, picture.entry + 1) + ROWS_AT_ONCE;
-    const next = row < entry.length ? span.from + entry[row]! - 1 : upTo;
-    applySpan(picture, span, Math.min(upTo, Math.max(picture.entry + 1, next)));
-    if (picture.entry >= upTo) return picture;
+    const row = firstRow(batch, snapshot.entry + 1) + ROWS_AT_ONCE;
+    const next = row < entry.length ? batch.from + entry[row]! - 1 : upTo;
+    applyRowBatch(snapshot, batch, Math.min(upTo, Math.max(snapshot.entry + 1, next)));
+    if (snapshot.entry >= upTo) return snapshot;
     await setImmediate();
   }
 }
 
 const isEntry = (value: number) => Number.isSafeInteger(value) && value >= 0;
+
+/** How much a span may be. */
+interface BatchBounds {
+  /** Rows, but never less than those of one entry. */
+  rows?: number;
+  /** Of what was said, the last so many texts. */
+  said?: number;
+}
+
+/** The last entry up to which a span has so many rows from an entry on; that entry at the least. */
+function within(batch: RowBatch, from: number, to: number, rows: number): number {
+  const last = Math.min(to, batch.to);
+  const start = firstRow(batch, from);
+  if (firstRow(batch, last + 1) - start <= rows) return last;
+  const beyond = batch.from + batch.rows.entry[start + rows]!;
+  return Math.max(from, beyond - 1);
+}
+
+/** Work on a view, one after another. */
+class SerialQueue {
+  /** Of what is being made; null while nothing is. */
+  progress: { entry: number; to: number } | null = null;
+  readonly #limit = pLimit(1);
+
+  /** Does it once all before it is done; what that threw is not its own. */
+  take(act: (work: ViewWork) => Promise<void>, work: ViewWork): Promise<void> {
+    const onProgress = (entry: number, to: number) => {
+      this.progress = { entry, to };
+      work.onProgress?.(entry, to);
+    };
+    return this.#limit(async () => {
+      try {
+        await act({ ...work, onProgress });
+      } finally {
+        this.progress = null;
+      }
+    });
+  }
+
+  /** Once all is done. */
+  get idle(): Promise<void> {
+    return this.#limit(() => {});
+  }
+}

@@ -2,14 +2,15 @@
  * The workload `mixed`: what the agents of a network do all day, by a table of weights. An
  * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
  */
-import { AgentPool } from '../agents/agent-pool.js';
-import { Memes } from '../agents/memes.js';
-import { Statuses } from '../agents/statuses.js';
-import { assemble } from '../chain/assembly.js';
-import type { Chain } from '../chain/chain.js';
-import { isRecord } from '../json.js';
+
+import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
+import { AgentPool, Statuses } from '../agents.js';
+import type { Chain } from '../chain.js';
 import type { LoadOptions } from '../options.js';
+import { isRecord } from '../server.js';
+import { aheadMs, type Supply, signEach } from '../signers.js';
 import type { Call, Workload } from '../workload.js';
+import { assemble } from './chained.js';
 
 /** Of a hundred arrivals. */
 const weights = { vote: 60, state: 12, agents: 3, reputation: 15, status: 7, meme: 3 } as const;
@@ -121,4 +122,94 @@ function read(target: string, holds: (data: Record<string, unknown>) => boolean)
     holds: (data) => isRecord(data) && holds(data),
     completed: () => {},
   };
+}
+
+interface Meme {
+  agent: number;
+  timestamp: string;
+  headers: Record<string, string>;
+  body: string;
+  signedAtMs: number;
+}
+
+const BOUNDARY = 'folkmoot-load-boundary';
+const CAPTION = 'a load run';
+const TAG = 'load';
+
+class Memes {
+  readonly #pool: AgentPool;
+  readonly #perS: number;
+  readonly #supply: Supply<Meme>;
+  #made = 0;
+
+  constructor(pool: AgentPool, { perS, onReady }: { perS: number; onReady(): void }) {
+    this.#pool = pool;
+    this.#perS = perS;
+    const make = (count: number, position: number) => this.#make(count, position);
+    this.#supply = pool.supply({ make, perS, onReady });
+  }
+
+  prepare(): Promise<void> {
+    return this.#supply.prepare();
+  }
+
+  get ready(): boolean {
+    return this.#supply.peek() !== null;
+  }
+
+  /** The next, or null until `onReady`. */
+  next(): Call | null {
+    if (!this.ready) return null;
+    const { agent, headers, body, signedAtMs } = this.#supply.take();
+    this.#pool.record.used(agent, signedAtMs);
+    const target = '/api/v1/social/memes';
+    const call = { operation: 'meme', method: 'POST', target, headers, body } as const;
+    return { ...call, holds: memeHolds, completed: () => {} };
+  }
+
+  async #make(count: number, position: number): Promise<Meme[]> {
+    const { agents, now, run, signers } = this.#pool;
+    const first = this.#made;
+    this.#made += count;
+    const nowMs = now();
+    const drafts = Array.from({ length: count }, (_, index) => {
+      const atMs = nowMs + Math.min(aheadMs, ((position + index) * 1_000) / this.#perS);
+      const timestamp = new Date(atMs).toISOString();
+      const file = `meme ${first + index} of run ${run}`;
+      const form = { caption: CAPTION, content_sha256: sha256Hex(file), tags: [TAG], timestamp };
+      const { ordinal: agent, publicKey } = agents[(first + index) % agents.length]!;
+      return { agent, publicKey, timestamp, file, input: memeInput(form) };
+    });
+    const signatures = await signEach(signers, drafts);
+    const signedAtMs = performance.now();
+    return drafts.map(({ agent, publicKey, timestamp, file }, index) => ({
+      agent,
+      timestamp,
+      signedAtMs,
+      headers: {
+        'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+        'x-agent-public-key': publicKey,
+        'x-timestamp': timestamp,
+      },
+      body: formOf(file, signatures[index]!),
+    }));
+  }
+}
+
+function formOf(file: string, signature: string): string {
+  const part = (disposition: string, value: string) =>
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`;
+  const disposition = 'name="meme_file"; filename="meme.txt"\r\nContent-Type: text/plain';
+  return (
+    part('name="caption"', CAPTION) +
+    part('name="tags"', TAG) +
+    part('name="signature"', signature) +
+    part(disposition, file) +
+    `--${BOUNDARY}--\r\n`
+  );
+}
+
+/** The interface does not show this answer. */
+function memeHolds(data: unknown): boolean {
+  return isRecord(data) && data.duplicate !== true;
 }

@@ -1,8 +1,12 @@
 /**
- * Events as rows: which columns a table of some types of events has, out of their schema, and the
- * cells of each event. Members of members stand by both names; lists are JSON texts.
+ * Events as rows: the columns that a table of some types of events has, out of their schema, and
+ * the cells of each event, read in order from a folder. Members of members stand by both names;
+ * lists are JSON texts.
  */
-import { type Event, type EventType, eventData, type TSchema } from '../../../engine/internal.js';
+import type { TSchema } from '../../../engine/protocol/bundled/typebox.js';
+import { agentOf, type EventType } from '../../../engine/protocol/event-types.js';
+import { type Event, eventData } from '../../../engine/protocol/schema/event.js';
+import { type Store, StoreError } from '../../../engine/store/store.js';
 
 /** `time`: milliseconds since 1970. */
 export type ColumnKind = 'text' | 'integer' | 'number' | 'time';
@@ -28,7 +32,7 @@ const common: readonly Column[] = [
 ];
 
 /** Of a table that holds these types, in the order of the schema. */
-export function columnsOf(types: readonly EventType[]): Column[] {
+export function buildColumns(types: readonly EventType[]): Column[] {
   const columns = new Map(common.map((column) => [column.name, column]));
   for (const type of types) {
     for (const column of within(eventData[type] as Shape, '')) {
@@ -49,10 +53,10 @@ function within({ properties = {} }: Shape, above: string): Column[] {
 }
 
 /** The cells of an event; those that it has not are left out. */
-export function cellsOf({ seq, type, data }: Event): Cells {
+export function toCells({ seq, type, data }: Event): Cells {
   const { timestamp, ...rest } = data;
   const cells: Cells = {};
-  const agent = ownerOf(data);
+  const agent = agentOf({ type, data });
   Object.assign(cells, { seq, type, timestamp: Date.parse(timestamp) });
   if (agent !== undefined) cells.agent = agent;
   flatten(rest, '', cells);
@@ -68,19 +72,74 @@ function flatten(value: object, above: string, into: Cells): void {
   }
 }
 
-/** Whose event it is: who proposed, voted, said or posted; whose status or score it tells. */
-function ownerOf(data: Event['data']): string | undefined {
-  if ('agent_id' in data) return data.agent_id;
-  for (const role of ['producer', 'validator', 'agent', 'creator'] as const) {
-    const who = (data as Partial<Record<typeof role, { id: string }>>)[role];
-    if (who) return who.id;
-  }
-  return undefined;
+/** Whether an event is of one of these agents, or tells of an alliance that one is in. */
+function isOf(event: Event, agents: ReadonlySet<string>): boolean {
+  const { data } = event;
+  if ('members' in data) return data.members.some(({ id }) => agents.has(id));
+  const owner = agentOf(event);
+  return owner !== undefined && agents.has(owner);
 }
 
-/** Whether an event is of one of these agents, or tells of an alliance that one is in. */
-export function isOf({ data }: Event, agents: ReadonlySet<string>): boolean {
-  if ('members' in data) return data.members.some(({ id }) => agents.has(id));
-  const owner = ownerOf(data);
-  return owner !== undefined && agents.has(owner);
+interface Selection {
+  /** Both inclusive. */
+  from: number;
+  to: number;
+  /** Empty: of all. */
+  types: ReadonlySet<EventType>;
+  agents: ReadonlySet<string>;
+}
+
+export interface SelectedEvent {
+  event: Event;
+  json: string;
+}
+
+/** Where they go. */
+export interface Sink {
+  add(one: SelectedEvent): Promise<void>;
+  /** All of them are there. */
+  finish(): Promise<void>;
+  /** Leaves nothing behind. */
+  abandon(): void;
+}
+
+/**
+ * Those that fit; null for each that does not, so that whoever counts knows how far it is.
+ * @throws {StoreError} `CORRUPT` naming the first event that is missing or is no event.
+ */
+export function* selectEvents(
+  store: Store,
+  folder: string,
+  { from, to, types, agents }: Selection,
+): Iterable<SelectedEvent | null> {
+  let expected = from;
+  for (const { seq, json } of store.events(from, to)) {
+    if (seq !== expected) break;
+    const event = eventOf(json, seq, folder);
+    const fits =
+      (types.size === 0 || types.has(event.type)) && (agents.size === 0 || isOf(event, agents));
+    yield fits ? { event, json } : null;
+    expected += 1;
+  }
+  if (expected > to) return;
+  const advice =
+    'if a server is archiving it now, try again; else folkmoot check says what is wrong';
+  const missing = `event ${expected} of ${to} is missing`;
+  throw new StoreError('CORRUPT', `${folder}: ${missing}: ${advice}`);
+}
+
+function eventOf(json: string, seq: number, folder: string): Event {
+  let found: Partial<Event> | null = null;
+  try {
+    found = JSON.parse(json) as Partial<Event> | null;
+  } catch {
+    // It is told below.
+  }
+  const whole = found?.seq === seq && typeof found.type === 'string';
+  if (whole && typeof found?.data?.timestamp === 'string') return found as Event;
+  const start = JSON.stringify(json.slice(0, 60));
+  throw new StoreError(
+    'CORRUPT',
+    `${folder}: event ${seq} is damaged: ${start}; see folkmoot check`,
+  );
 }

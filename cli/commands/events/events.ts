@@ -1,11 +1,10 @@
 /** `folkmoot events`: every event of a kept run or data folder, as NDJSON, CSV or Parquet. */
 import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import type { EventType } from '../../../engine/internal.js';
+import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
 import { integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
-import { say } from '../../output/output.js';
-import { eventTypes, type Format, formats } from './names.js';
+import { writeStderr } from '../../output/output.js';
 
 interface Flags {
   format?: Format;
@@ -84,24 +83,28 @@ async function run(folder: string, flags: Flags): Promise<void> {
     throw new UsageError(`${out} is there already; expected the name of a new file`);
   }
   const { openForReading } = await import('../../options/folder.js');
-  const { columnsOf } = await import('./columns.js');
-  const { selected } = await import('./select.js');
-  const { sinkOf } = await import('./sinks.js');
+  const { buildColumns, selectEvents } = await import('./columns.js');
+  const { createSink } = await import('./sinks.js');
   const store = openForReading(folder);
   try {
     const meta = store.meta();
     const end = meta?.event_seq ?? 0;
     const to = Math.min(flags.to ?? end, end);
-    if (from > end || (flags.to ?? 0) > end) say(`folkmoot: the events end at ${end}`);
-    const columns = columnsOf(type.length === 0 ? eventTypes : type);
+    if (from > end || (flags.to ?? 0) > end) writeStderr(`folkmoot: the events end at ${end}`);
+    const columns = buildColumns(type.length === 0 ? eventTypes : type);
     const about = { network_id: meta?.network_id ?? '', first: `${from}`, last: `${to}` };
-    const sink = await sinkOf({ format, ...(out === undefined ? {} : { out }), columns, about });
+    const sink = await createSink({
+      format,
+      ...(out === undefined ? {} : { out }),
+      columns,
+      about,
+    });
     try {
       const wanted = { from, to, types: new Set(type), agents: new Set(agent) };
       const progress = await progressOf(out, to - from + 1);
       let written = 0;
       let seen = 0;
-      for (const one of selected(store, folder, wanted)) {
+      for (const one of selectEvents(store, folder, wanted)) {
         seen += 1;
         if (one) await sink.add(one);
         if (one) written += 1;
@@ -109,7 +112,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
       }
       await sink.finish();
       progress?.stop();
-      if (out !== undefined) say(`${written} events in ${out}`);
+      if (out !== undefined) writeStderr(`${written} events in ${out}`);
     } catch (error) {
       sink.abandon();
       throw error;
@@ -128,3 +131,6 @@ async function progressOf(out: string | undefined, total: number) {
   const { showCount } = await import('../../output/progress.js');
   return showCount(total, 'events');
 }
+
+const formats = ['ndjson', 'csv', 'parquet'] as const;
+type Format = (typeof formats)[number];

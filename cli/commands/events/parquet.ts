@@ -1,8 +1,7 @@
 /** Events as a Parquet file, a group of rows at a time: loaded only when one is asked for. */
 import { type BasicType, ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
-import type { WholeFile } from '../../../report/whole-file.js';
-import { type Cells, type Column, type ColumnKind, cellsOf } from './columns.js';
-import type { Sink } from './select.js';
+import type { WholeFile } from '../../../report/folder.js';
+import { type Cells, type Column, type ColumnKind, type Sink, toCells } from './columns.js';
 
 /** Rows of a group: what is held in memory, and what a reader can skip. */
 const GROUP = 20_000;
@@ -68,7 +67,7 @@ export function parquetSink(
   };
   return {
     async add({ event }) {
-      rows.push(cellsOf(event));
+      rows.push(toCells(event));
       if (rows.length === GROUP) await flush();
     },
     async finish() {

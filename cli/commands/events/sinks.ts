@@ -1,18 +1,16 @@
 /** Where exported events go: lines on standard output, or a file that is whole or not there. */
 import { basename, dirname } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
-import { formatInstant } from '../../../engine/internal.js';
-import { WholeFile } from '../../../report/whole-file.js';
-import { escaped, printed } from '../../output/output.js';
-import { type Cells, type Column, cellsOf } from './columns.js';
-import type { Format } from './names.js';
-import type { Selected, Sink } from './select.js';
+import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
+import { WholeFile } from '../../../report/folder.js';
+import { escapeControls, writeStdoutAsync } from '../../output/output.js';
+import { type Cells, type Column, type SelectedEvent, type Sink, toCells } from './columns.js';
 
 /** Lines that wait for one write. */
 const BLOCK = 500;
 
 export interface SinkOptions {
-  format: Format;
+  format: 'ndjson' | 'csv' | 'parquet';
   /** Left out: standard output. */
   out?: string;
   columns: readonly Column[];
@@ -21,7 +19,7 @@ export interface SinkOptions {
 }
 
 /** @throws {StoreError} `UNREADABLE`, as its functions, when the file cannot be written. */
-export async function sinkOf({ format, out, columns, about }: SinkOptions): Promise<Sink> {
+export async function createSink({ format, out, columns, about }: SinkOptions): Promise<Sink> {
   const file = out === undefined ? null : new WholeFile(dirname(out), basename(out));
   if (format === 'parquet') {
     const { parquetSink } = await import('./parquet.js');
@@ -31,7 +29,7 @@ export async function sinkOf({ format, out, columns, about }: SinkOptions): Prom
 }
 
 /** From some events to lines; asked without any at the beginning. */
-type LinesOf = (some: readonly Selected[]) => string[];
+type LinesOf = (some: readonly SelectedEvent[]) => string[];
 
 const jsonLines: LinesOf = (some) => some.map(({ json }) => json);
 
@@ -42,18 +40,18 @@ function csvLines(columns: readonly Column[]): LinesOf {
     columns.map(({ name, kind }) => {
       const cell = cells[name];
       if (kind === 'time') return formatInstant(cell as number);
-      return typeof cell === 'string' ? escaped(cell) : cell;
+      return typeof cell === 'string' ? escapeControls(cell) : cell;
     });
   return (some) => {
-    const rows = some.length === 0 ? [names] : some.map(({ event }) => row(cellsOf(event)));
+    const rows = some.length === 0 ? [names] : some.map(({ event }) => row(toCells(event)));
     return stringify(rows).trimEnd().split('\n');
   };
 }
 
 function lineSink(file: WholeFile | null, linesOf: LinesOf): Sink {
-  let waiting: Selected[] = [];
+  let waiting: SelectedEvent[] = [];
   const write = async (lines: readonly string[]) => {
-    if (!file) await printed(...lines);
+    if (!file) await writeStdoutAsync(...lines);
     else if (lines.length > 0) file.write(`${lines.join('\n')}\n`);
   };
   let begun = false;

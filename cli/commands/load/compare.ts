@@ -1,10 +1,12 @@
 /** `folkmoot load compare`: two results of load runs side by side. */
+
 import { Command } from 'commander';
-import type { Compared, Comparison, Unit } from '../../../bench/load/figures/compare.js';
-import type { Judged } from '../../../bench/load/figures/conditions.js';
+import type { ComparedFigure, Comparison, Unit } from '../../../bench/load/compare.js';
+import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { exitCodes } from '../../output/exit.js';
-import { print, printJson, say } from '../../output/output.js';
+import { setExitCode } from '../../output/io.js';
+import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 
 interface Flags {
   failOn?: string[];
@@ -44,10 +46,10 @@ about a figure that was not measured; else 0; 2 usage, or no result.`,
 const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
 async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
-  const { judge, parseConditions } = await import('../../../bench/load/figures/conditions.js');
+  const { judge, parseConditions } = await import('../../../bench/load/conditions.js');
   const conditions = parseConditions(failOn, { relative: true });
-  const { compare } = await import('../../../bench/load/figures/compare.js');
-  const { readLoad } = await import('../../../bench/load/files/read.js');
+  const { compare } = await import('../../../bench/load/compare.js');
+  const { readLoad } = await import('../../../bench/load/files.js');
   const [base, result] = [readLoad(a), readLoad(b)];
   const comparison = compare(base, result);
   const judged = conditions.map((condition) => ({
@@ -58,16 +60,17 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
     const heads = { a: { path: a, ...headOf(base) }, b: { path: b, ...headOf(result) } };
     printJson({ ...heads, ...comparison, conditions: judged });
   } else {
-    print(...(await readable(comparison, base, result)));
+    writeStdout(...(await readable(comparison, base, result)));
   }
-  process.exitCode = conditionsCode(judged, comparison.usable);
+  setExitCode(conditionsCode(judged, comparison.usable));
 }
 
 /** Says what came of conditions; figures that cannot be trusted meet none, and break none. */
-export function conditionsCode(judged: readonly Judged[], usable: boolean): number {
-  const sentences = (of: (one: Judged) => string | null) => judged.flatMap((one) => of(one) ?? []);
+export function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
+  const sentences = (of: (one: Judgement) => string | null) =>
+    judged.flatMap((one) => of(one) ?? []);
   const [met, unmeasured] = [sentences((one) => one.met), sentences((one) => one.unmeasured)];
-  for (const sentence of [...met, ...unmeasured]) say(`folkmoot: ${sentence}`);
+  for (const sentence of [...met, ...unmeasured]) writeStderr(`folkmoot: ${sentence}`);
   if (!usable) return exitCodes.invalid;
   if (met.length > 0) return exitCodes.failOn;
   return unmeasured.length > 0 ? exitCodes.unmeasured : exitCodes.done;
@@ -83,11 +86,11 @@ const headOf = ({ started, commit, machine, verdict, ended, server, asked }: Loa
   asked,
 });
 
-type Values = Pick<Compared, 'a' | 'b'> & { unit: Unit };
+type Values = Pick<ComparedFigure, 'a' | 'b'> & { unit: Unit };
 type Row = [name: string, a: string, b: string, change: string];
 
 async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
-  const { changeText, valueText } = await import('../../../bench/load/figures/compare.js');
+  const { changeText, valueText } = await import('../../../bench/load/compare.js');
   const { r, figures, warnings } = comparison;
   const row = (name: string, { unit, a: one, b: other }: Values): Row => {
     const values = [valueText({ unit }, one), valueText({ unit }, other)] as const;

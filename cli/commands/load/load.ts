@@ -1,19 +1,33 @@
-/** `folkmoot load`: asks a live server as much as is wished, and says what it gave. */
-import { Command } from 'commander';
-import type {
-  LoadOptions,
-  LoadResult,
-  SaturateHooks,
-  WorkloadName,
-} from '../../../bench/load/index.js';
-import { workloadDefaults } from '../../../bench/load/options.js';
-import { print, printJson } from '../../output/output.js';
-import { interruption } from '../../output/signals.js';
-import { commitHash } from '../../output/version.js';
+/**
+ * `folkmoot load`: asks a live server as much as is wished, and says what it gave. Its options are
+ * here too.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { Command, Option } from 'commander';
+import {
+  type LoadOptions,
+  loadDefaults,
+  type WorkloadName,
+  workloadDefaults,
+} from '../../../bench/load/options.js';
+import type { LoadResult } from '../../../bench/load/result.js';
+import type { SaturateHooks } from '../../../bench/load/saturation.js';
+import { collect, type UrlFlags, withUrl } from '../../options/client.js';
+import { duration, integer, positive } from '../../options/options.js';
+import {
+  assertUiServerFlags,
+  uiServerOptions,
+  type WatchFlags,
+  watchOption,
+} from '../../options/ui-server.js';
+import { interruption, UsageError } from '../../output/exit.js';
+import { setExitCode } from '../../output/io.js';
+import { printJson, writeStdout } from '../../output/output.js';
+import { commitHash } from '../../output/provenance.js';
 import { conditionsCode, loadCompareCommand } from './compare.js';
-import { addLoadOptions, type LoadFlags, loadOptions } from './options.js';
-import { showLoad, showProbe, tellAll } from './progress.js';
-import type { LoadWatch } from './watch/watch.js';
+import type { LoadWatch } from './page.js';
+import { notifyAll, showLoad, showProbe } from './progress.js';
 
 const what: Record<WorkloadName, string> = {
   votes: 'signed votes that decide block after block',
@@ -77,18 +91,18 @@ export function loadCommand(): Command {
 const REPEAT = 3;
 
 async function run(flags: LoadFlags): Promise<void> {
-  const options = await loadOptions(flags);
-  const conditionsOf = await import('../../../bench/load/figures/conditions.js');
+  const options = loadOptions(flags);
+  const conditionsOf = await import('../../../bench/load/conditions.js');
   const conditions = conditionsOf.parseConditions(flags.failOn ?? [], { relative: false });
   const objectives = conditionsOf.slo(flags.slo ?? []);
   conditionsOf.assertMeasured([...conditions, ...objectives], options);
-  const files = await import('../../../bench/load/files/index.js');
+  const files = await import('../../../bench/load/files.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const { signal } = interruption();
   const watch = flags.watch ? await watching(options, flags, signal) : null;
   const hooks = {
     // Of a search, only its probes are shown.
-    ...tellAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
+    ...notifyAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
   };
@@ -100,13 +114,13 @@ async function run(flags: LoadFlags): Promise<void> {
   try {
     if (flags.out !== undefined) await files.writeLoad(result, flags.out);
     if (flags.json) printJson(result);
-    else print(...(await import('./summary.js')).loadSummary(result));
+    else writeStdout(...(await import('./summary.js')).loadSummary(result));
   } finally {
     await seen;
   }
-  const { usable } = await import('../../../bench/load/figures/compare.js');
+  const { usable } = await import('../../../bench/load/compare.js');
   const judged = conditions.map((condition) => conditionsOf.judge(condition, result));
-  process.exitCode = conditionsCode(judged, usable(result));
+  setExitCode(conditionsCode(judged, usable(result)));
 }
 
 async function watching(
@@ -114,8 +128,8 @@ async function watching(
   flags: LoadFlags,
   signal: AbortSignal,
 ): Promise<LoadWatch> {
-  const { watchLoad } = await import('./watch/watch.js');
-  const { slo } = await import('../../../bench/load/figures/conditions.js');
+  const { watchLoad } = await import('./page.js');
+  const { slo } = await import('../../../bench/load/conditions.js');
   const search = {
     slo: slo(flags.slo ?? []).map(({ text }) => text),
     repeat: flags.repeat ?? REPEAT,
@@ -129,18 +143,132 @@ async function resultOf(
   hooks: SaturateHooks,
   watch: LoadWatch | null,
 ): Promise<LoadResult> {
-  const { runLoad, saturate } = await import('../../../bench/load/index.js');
+  const { runLoad } = await import('../../../bench/load/run.js');
+  const { saturate } = await import('../../../bench/load/saturation.js');
   const { rawSpeed } = await import('../../../bench/raw/raw.js');
   if (!wanted) {
     const r = rawSpeed();
     watch?.measured(r);
     return runLoad(options, { ...hooks, r });
   }
-  const { missed, slo } = await import('../../../bench/load/figures/conditions.js');
+  const { findMissed, slo } = await import('../../../bench/load/conditions.js');
   const objectives = slo(texts).map((condition) => ({
     text: condition.text,
-    missed: (result: LoadResult) => missed(condition, result),
+    missed: (result: LoadResult) => findMissed(condition, result),
   }));
   const load = { ...options, rate: options.rate ?? 1 };
   return saturate({ load, objectives, repeat }, hooks);
+}
+
+interface LoadFlags extends UrlFlags, WatchFlags {
+  workload: WorkloadName;
+  agents?: number;
+  rate?: number;
+  concurrency?: number;
+  duration?: number;
+  warmup?: number;
+  batch?: number;
+  timeout?: number;
+  finalityTimeout?: number;
+  connections?: number;
+  seed?: string;
+  keepAgents?: boolean;
+  saturate?: boolean;
+  slo?: string[];
+  repeat?: number;
+  failOn?: string[];
+  out?: string;
+  json?: boolean;
+}
+
+const names: readonly WorkloadName[] = ['votes', 'transactions', 'mixed', 'reads', 'subscribers'];
+const whole = (least: number, most: number) => integer({ least, most });
+const span = (leastMs: number, mostMs: number) => duration({ leastMs, mostMs });
+const HOUR_MS = 3_600_000;
+
+function addLoadOptions(command: Command): Command {
+  withUrl(command)
+    .addOption(
+      new Option('--workload <name>', 'what is asked of it, as below')
+        .choices(names)
+        .default('votes'),
+    )
+    .option('--agents <n>', 'agents of the run, each with a key of its own', whole(1, 100_000))
+    .addOption(
+      new Option(
+        '--rate <r>',
+        'arrivals a second, whatever the server does: open loop, the default',
+      )
+        .argParser(positive(1_000_000))
+        .conflicts('concurrency'),
+    )
+    .option(
+      '--concurrency <c>',
+      'so many requests under way instead: closed loop',
+      whole(1, 10_000),
+    )
+    .option(
+      '--duration <d>',
+      'measured time (default: 10s; with --saturate 5s a probe)',
+      span(100, 24 * HOUR_MS),
+    )
+    .option(
+      '--warmup <d>',
+      'before it, not counted (default: 2s; with --saturate 1s)',
+      span(0, HOUR_MS),
+    )
+    .option('--batch <tx>', 'transactions in each block', whole(0, 10_000))
+    .option('--timeout <d>', 'deadline of a request (default: 5s)', span(10, HOUR_MS))
+    .option('--finality-timeout <d>', 'deadline of a transaction (default: 30s)', span(10, HOUR_MS))
+    .option('--connections <n>', 'HTTP connections at most (default: 128)', whole(1, 10_000))
+    .option('--seed <text>', 'keys and choices follow from it (default: another each time)')
+    .option('--keep-agents', 'leave the agents active in the network')
+    .addOption(
+      new Option('--saturate', 'seek the highest rate that holds, from --rate on').conflicts(
+        'concurrency',
+      ),
+    )
+    .option('--slo <objective>', 'with --saturate, what must hold too, such as p99=200ms', collect)
+    .option(
+      '--repeat <n>',
+      'with --saturate, how many brackets are sought (default: 3)',
+      whole(1, 100),
+    )
+    .option('--fail-on <condition>', 'exit 15 when it is met, such as p99>200ms', collect)
+    .option('--out <dir>', 'a new folder for result.json, tables, histograms, report.html')
+    .addOption(watchOption('the run'));
+  for (const option of uiServerOptions()) command.addOption(option);
+  return command.option('--json', 'print the result as one JSON object on standard output');
+}
+
+/** @throws {UsageError} for options that do nothing together. */
+function loadOptions(flags: LoadFlags): LoadOptions {
+  const { url, workload, saturate } = flags;
+  assertUiServerFlags(flags);
+  if (!saturate && (flags.slo || flags.repeat !== undefined)) {
+    throw new UsageError(
+      '--slo and --repeat say nothing without --saturate; expected all of them or none',
+    );
+  }
+  const defaults = {
+    ...workloadDefaults[workload],
+    ...loadDefaults,
+    // Probes are many.
+    ...(saturate ? { durationMs: 5_000, warmupMs: 1_000 } : {}),
+  };
+  return {
+    url: url.replace(/\/+$/, ''),
+    workload,
+    rate: flags.concurrency === undefined ? (flags.rate ?? defaults.rate) : null,
+    concurrency: flags.concurrency ?? null,
+    agents: flags.agents ?? defaults.agents,
+    batch: flags.batch ?? defaults.batch,
+    durationMs: flags.duration ?? defaults.durationMs,
+    warmupMs: flags.warmup ?? defaults.warmupMs,
+    timeoutMs: flags.timeout ?? defaults.timeoutMs,
+    finalityTimeoutMs: flags.finalityTimeout ?? defaults.finalityTimeoutMs,
+    connections: flags.connections ?? defaults.connections,
+    seed: flags.seed ?? randomBytes(8).toString('hex'),
+    keepAgents: flags.keepAgents ?? false,
+  };
 }

@@ -1,6 +1,9 @@
 /** How far a load run is, on standard error: one line a second. */
-import type { LoadHooks, LoadOptions, Probe, SaturateHooks } from '../../../bench/load/index.js';
-import { say } from '../../output/output.js';
+import type { LoadOptions } from '../../../bench/load/options.js';
+import type { Probe } from '../../../bench/load/result.js';
+import type { LoadHooks } from '../../../bench/load/run.js';
+import type { SaturateHooks } from '../../../bench/load/saturation.js';
+import { writeStderr } from '../../output/output.js';
 
 export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
 
@@ -8,8 +11,8 @@ const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'waiti
 
 export function showLoad(options: LoadOptions): LoadDisplay {
   return {
-    onTarget: (server) => say(`folkmoot load ${options.workload}: ${serverLine(server)}`),
-    onPreparing: (line) => say(line),
+    onTarget: (server) => writeStderr(`folkmoot load ${options.workload}: ${serverLine(server)}`),
+    onPreparing: (line) => writeStderr(line),
     onSecond({ phase, elapsedMs, second }) {
       const { warmupMs, durationMs } = options;
       const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
@@ -22,7 +25,7 @@ export function showLoad(options: LoadOptions): LoadDisplay {
       const what = shown
         ? `: ${second.accepted} accepted/s, ${second.failed} failed, p99 ${p99} ms`
         : '';
-      say(`${names[phase]} ${time}${what}`);
+      writeStderr(`${names[phase]} ${time}${what}`);
     },
   };
 }
@@ -35,11 +38,11 @@ export function showProbe(
   const outcome = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
   const speed =
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
-  say(`bracket ${bracket + 1}: ${rounded(rate)} a second ${outcome}${speed}`);
+  writeStderr(`bracket ${bracket + 1}: ${rounded(rate)} a second ${outcome}${speed}`);
 }
 
 /** Tells all of them, one after the other. */
-export const tellAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
+export const notifyAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
   onTarget: (server) => all.forEach((one) => void one.onTarget?.(server)),
   onPreparing: (line) => all.forEach((one) => void one.onPreparing?.(line)),
   onSecond: (progress) => all.forEach((one) => void one.onSecond?.(progress)),

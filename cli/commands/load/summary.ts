@@ -1,6 +1,6 @@
 /** The readable summary of a load run. */
-import { early } from '../../../bench/load/figures/compare.js';
-import type { LoadResult } from '../../../bench/load/index.js';
+import { early } from '../../../bench/load/compare.js';
+import type { LoadResult } from '../../../bench/load/result.js';
 import { serverLine } from './progress.js';
 
 type Operation = LoadResult['operations'][number];

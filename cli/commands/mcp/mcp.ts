@@ -1,12 +1,13 @@
 /** `folkmoot mcp`: a live network as tools and resources for language models. */
+
 import { Command, Option } from 'commander';
-import { repeated, type UrlsFlags, withUrls } from '../../options/client.js';
+import { collect, type UrlsFlags, withUrls } from '../../options/client.js';
 import { integer } from '../../options/options.js';
-import { ListenError } from '../../output/exit.js';
-import { Stopping } from '../serve/stopping.js';
+import { ListenError, StopSignal } from '../../output/exit.js';
+import { endNow } from '../../output/io.js';
 
 /** What it was asked for. */
-export interface McpFlags extends UrlsFlags {
+interface McpFlags extends UrlsFlags {
   key: string[];
   http?: number;
   host: string;
@@ -19,7 +20,7 @@ export function mcpCommand(): Command {
     .addOption(
       new Option('--key <file>', 'a key to act with, FILE or NAME=FILE; repeatable')
         .env('FOLKMOOT_KEY')
-        .argParser(repeated)
+        .argParser(collect)
         .makeOptionMandatory(),
     )
     .addOption(
@@ -31,7 +32,7 @@ export function mcpCommand(): Command {
     .addOption(new Option('--host <address>', 'with --http, where').default('127.0.0.1'))
     .addOption(
       new Option('--hosts <name>', 'with --http, a name it is reached under; repeatable')
-        .argParser(repeated)
+        .argParser(collect)
         .default([], 'localhost, this machine, any address'),
     )
     .addHelpText(
@@ -50,24 +51,24 @@ Examples:
   $ folkmoot mcp --key ada.key.json --key bob=keys/2.json --url http://127.0.0.1:8080
   $ folkmoot mcp --key ada.key.json --http 8090`,
     )
-    .action((flags: McpFlags) => run(flags, new Stopping()));
+    .action((flags: McpFlags) => run(flags, new StopSignal()));
 }
 
 /** Serves until it is asked to stop, or until nobody is there any more to be served. */
-async function run(flags: McpFlags, stopping: Stopping): Promise<void> {
+async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
   await expectSdk();
-  const { ActingAgents } = await import('./acting.js');
+  const { ActingAgents } = await import('./acting-agents.js');
   const agents = await ActingAgents.read(flags.url, flags.key);
   stopping.opened(() => agents.close());
   if (flags.http === undefined) {
-    const { serveStdio } = await import('./stdio.js');
+    const { serveStdio } = await import('./session.js');
     await serveStdio(agents, stopping);
   } else {
-    const { serveHttp } = await import('./http/serve.js');
+    const { serveHttp } = await import('./http.js');
     await serveHttp(agents, { ...flags, port: flags.http }, stopping);
   }
   await stopping.closeAll();
-  process.exit(0);
+  endNow();
 }
 
 /** It is an optional peer: with what it brings, it is two thirds of the package's own size. */
@@ -76,7 +77,7 @@ async function expectSdk(): Promise<void> {
     await import('@modelcontextprotocol/sdk/server/index.js');
   } catch (error) {
     const { isMissing, SDK_IS_MISSING } = await import(
-      '../../../sim/agents/deciders/doors/mcp/sdk.js'
+      '../../../sim/agents/deciders/mcp-adapter.js'
     );
     throw isMissing(error) ? new ListenError(SDK_IS_MISSING) : error;
   }

@@ -1,11 +1,21 @@
-/** `folkmoot serve --cluster`: one node of a network that several keep, ordered by etcd. */
+/**
+ * `folkmoot serve --cluster`: one node of a network that several keep, ordered by etcd. With
+ * `--peer-listen` it has a port for the other nodes, and gets a snapshot of one of them.
+ */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
-import type { ClusterNetwork, ClusterOptions } from '../../../cluster/index.js';
-import { addClusterOptions, type ClusterFlags, orderOf } from '../../options/cluster.js';
-import { UsageError } from '../../output/exit.js';
-import { packageVersion } from '../../output/version.js';
-import { addPeerOptions, checkPeerOptions, type PeerFlags, peersOf } from './peers.js';
+import type { ClusterNetwork, ClusterOptions, LaggingNode } from '../../../cluster/network.js';
+import type { EtcdOrder } from '../../../cluster/order/etcd.js';
+import type { PeerServer } from '../../../cluster/peer/server.js';
+import { readSecret } from '../../options/client.js';
+import {
+  addClusterOptions,
+  type ClusterFlags,
+  openOrder,
+  readTlsFlags,
+} from '../../options/etcd.js';
+import { ListenError, UsageError } from '../../output/exit.js';
+import { packageVersion } from '../../output/provenance.js';
 
 export interface NodeFlags extends ClusterFlags, PeerFlags {
   node?: string;
@@ -77,7 +87,7 @@ export function checkNodeOptions(flags: Around): void {
 
 const dashed = (name: string) => `--${name.replace(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)}`;
 
-export interface OpenedNode {
+interface OpenedNode {
   network: ClusterNetwork;
   close(): Promise<void>;
 }
@@ -89,8 +99,8 @@ export async function openNode(
   log: Logger,
   stopped: AbortSignal,
 ): Promise<OpenedNode | null> {
-  const { ClusterNetwork } = await import('../../../cluster/index.js');
-  const order = await orderOf(flags, flags.networkId!, (line) => log.error(line));
+  const { ClusterNetwork } = await import('../../../cluster/network.js');
+  const order = await openOrder(flags, flags.networkId!, (line) => log.error(line));
   const closers = [async () => order.close()];
   const close = async () => {
     for (const one of closers) await one();
@@ -115,5 +125,124 @@ export async function openNode(
     await close();
     if (stopped.aborted) return null;
     throw error;
+  }
+}
+
+interface PeerFlags extends ClusterFlags {
+  peerListen?: Address;
+  peerSecret?: string;
+}
+
+interface Address {
+  host: string;
+  port: number;
+}
+
+function addPeerOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--peer-listen <host:port>',
+        'where other nodes of the cluster get a snapshot of this one, and it of them',
+      )
+        .env('FOLKMOOT_PEER_LISTEN')
+        .argParser(addressOf),
+    )
+    .addOption(
+      new Option('--peer-secret <file>', 'what all these nodes know, and nobody else').env(
+        'FOLKMOOT_PEER_SECRET',
+      ),
+    );
+}
+
+/** The others are told this address: one that means "all of this machine" is none to them. */
+function addressOf(text: string): Address {
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  const expected = 'expected host:port, a name or address of this machine that other nodes reach';
+  if (host === undefined || port > 65_535) throw new InvalidArgumentError(expected);
+  if (host === '0.0.0.0' || /^[0:]+$/.test(host)) {
+    throw new InvalidArgumentError(`${host} is told to the other nodes; ${expected}`);
+  }
+  return { host, port };
+}
+
+/** @throws {UsageError} where one comes without the other. */
+function checkPeerOptions({ peerListen, peerSecret }: PeerFlags): void {
+  if ((peerListen === undefined) === (peerSecret === undefined)) return;
+  const [is, missing] = peerListen
+    ? ['--peer-listen', '--peer-secret FILE, the same at all nodes: openssl rand -hex 32 > FILE']
+    : ['--peer-secret', '--peer-listen HOST:PORT'];
+  throw new UsageError(`${is} needs ${missing}`);
+}
+
+/** What of the other options of `serve` matters here. */
+interface PeerAround extends PeerFlags {
+  host: string;
+  port: number;
+  node?: string;
+  networkId?: string;
+  verifyAll?: boolean;
+}
+
+interface Peers {
+  server: PeerServer;
+  /** Resolves when the folder has what another node had. */
+  catchUp(behind: LaggingNode): Promise<void>;
+}
+
+/**
+ * Listens, with nothing to give yet; null without `--peer-listen`.
+ * @param signal gives up what it waits for.
+ * @throws {UsageError} for a secret that is none.
+ * @throws {ListenError}
+ */
+async function peersOf(
+  flags: PeerAround,
+  order: EtcdOrder,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Peers | null> {
+  const { peerListen, peerSecret, node, networkId, verifyAll } = flags;
+  if (peerListen === undefined) return null;
+  const { catchUp } = await import('../../../cluster/peer/fetch.js');
+  const { PeerServer } = await import('../../../cluster/peer/server.js');
+  const tls = await readTlsFlags(flags);
+  const secret = await secretIn(peerSecret!);
+  const tell = (line: string) => log.info(line);
+  const common = { secret, tls, tell };
+  const server = await PeerServer.listen({ ...peerListen, ...common, network: networkId! }).catch(
+    (error: Error) => Promise.reject(new ListenError(`--peer-listen: ${error.message}`)),
+  );
+  if (!tls?.cert) {
+    log.warn(`${server.url}: what peers get here is not encrypted (--cluster-cert, --cluster-key)`);
+  }
+  return {
+    server,
+    async catchUp(behind) {
+      const { startStartupServer } = await import('./startup-server.js');
+      const door = await startStartupServer(flags.host, flags.port);
+      try {
+        await catchUp(behind, {
+          ...{ ...common, order, node: node!, verifyAll: verifyAll === true, signal },
+          version: packageVersion(),
+          waiting: (why) => door.because(why),
+        });
+      } finally {
+        await door.close();
+      }
+    },
+  };
+}
+
+async function secretIn(file: string): Promise<string> {
+  const { checkedSecret } = await import('../../../cluster/peer/proof.js');
+  const text = readSecret(file, '--peer-secret');
+  try {
+    return checkedSecret(text);
+  } catch (error) {
+    throw new UsageError(`--peer-secret ${file}: ${(error as Error).message}`);
   }
 }

@@ -3,13 +3,10 @@
  * whole network. Nothing of it is an entry of the log.
  */
 import type { ClockShown, Control, ControlCommand, Until } from '../../../api/index.js';
-import {
-  formatInstant,
-  type Network,
-  type PublishedEvent,
-  type Refusal,
-  refuse,
-} from '../../../engine/internal.js';
+import type { PublishedEvent } from '../../../engine/node/encode.js';
+import type { Network } from '../../../engine/node/network.js';
+import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
+import { type Refusal, refuse } from '../../../engine/protocol/schema/reason.js';
 import type { Population } from '../../../sim/index.js';
 
 export interface ControlledOptions {

@@ -2,7 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Logger } from 'pino';
-import type { Genesis, GenesisOptions, Network, Store } from '../../../engine/internal.js';
+import type { Network } from '../../../engine/node/network.js';
+import type { GenesisOptions } from '../../../engine/node/open-store.js';
+import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
+import type { Store } from '../../../engine/store/store.js';
 import type { Population } from '../../../sim/index.js';
 import { speed } from '../../options/options.js';
 import type { WantedScenario } from '../../options/scenario.js';
@@ -42,7 +45,7 @@ scenario's length is of no account. A new folder takes its consensus unless opti
 stay what they are. The same seed gives the same agents again when the server comes back.`;
 
 /** @throws {ScenarioError} what is wrong with the file. */
-export async function servedScenario(flags: ServeScenarioFlags): Promise<WantedScenario | null> {
+export async function resolveScenario(flags: ServeScenarioFlags): Promise<WantedScenario | null> {
   if (flags.scenario === undefined) {
     if (flags.control && flags.clock !== 'held') {
       throw new UsageError('--control is for the agents of a --scenario, or with --clock held');
@@ -60,7 +63,7 @@ export async function servedScenario(flags: ServeScenarioFlags): Promise<WantedS
  * that is drawn, with what is `asked` for in their place; one that was begun has its own.
  * @throws {UsageError} when it is one whose agents do not sign.
  */
-export async function servedGenesis(
+export async function resolveGenesis(
   folder: string,
   asked: Partial<GenesisOptions>,
   wanted: WantedScenario | null,
@@ -72,8 +75,8 @@ export async function servedGenesis(
     throw new UsageError(`${what}; it can be replayed, not served: expected another folder`);
   }
   if (stored || !wanted) return named;
-  const { genesisOf } = await import('../../../sim/run/genesis.js');
-  return { ...genesisOf({ ...wanted.scenario, signatures: 'verified' }), ...named };
+  const { toGenesisOptions } = await import('../../../sim/run/options.js');
+  return { ...toGenesisOptions({ ...wanted.scenario, signatures: 'verified' }), ...named };
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -92,8 +95,10 @@ function drawnId(): string {
  * @throws {StoreError} `UNREADABLE`: the next try may find a network, of a name nobody asked for.
  */
 async function storedGenesis(path: string): Promise<Genesis | null> {
-  const engine = await import('../../../engine/internal.js');
-  const { decodeEntry, openLmdbStore, SCHEMA_VERSION, splitStored, StoreError, tables } = engine;
+  const { decodeEntry, splitStored } = await import('../../../engine/protocol/log.js');
+  const { openLmdbStore } = await import('../../../engine/store/lmdb.js');
+  const { SCHEMA_VERSION, tables } = await import('../../../engine/protocol/schema/record.js');
+  const { StoreError } = await import('../../../engine/store/store.js');
   let store: Store | undefined;
   try {
     store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });

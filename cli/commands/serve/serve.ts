@@ -1,30 +1,38 @@
-/** `folkmoot serve`: a live network over HTTP and WebSocket. */
-import { Command } from 'commander';
+/**
+ * `folkmoot serve`: a live network over HTTP and WebSocket, with its options and its log. Each
+ * option is also a variable of the environment, FOLKMOOT_ and its name.
+ */
+
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
-import type { Server, ServerOptions } from '../../../api/index.js';
-import type {
-  ArchiveOptions,
-  GenesisOptions,
-  Network,
-  Verifier,
-} from '../../../engine/internal.js';
-import { keysOf } from '../../options/client.js';
-import { limitsFile } from '../../options/limits-file.js';
-import { exitCodes, exitProcess, fail, ListenError, UsageError } from '../../output/exit.js';
-import { printJson } from '../../output/output.js';
-import { packageVersion } from '../../output/version.js';
-import { addNodeOptions, checkNodeOptions, nodeHelp, openNode } from './cluster.js';
+import type { Exchange, LimitName, Profile, Server, ServerOptions } from '../../../api/index.js';
+import type { Verifier } from '../../../engine/crypto/verifier.js';
+import type { ArchiveOptions } from '../../../engine/node/archiver.js';
+import type { Network } from '../../../engine/node/network.js';
+import type { GenesisOptions } from '../../../engine/node/open-store.js';
+import {
+  type Policy,
+  policies,
+  type Weights,
+  weightings,
+} from '../../../engine/protocol/schema/genesis.js';
+import { exitProcess } from '../../../engine/store/process-end.js';
+import { readKeys } from '../../options/client.js';
+import { integer } from '../../options/options.js';
+import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
+import { escapeControls, printJson, writeStderr } from '../../output/output.js';
+import { packageVersion } from '../../output/provenance.js';
+import { addNodeOptions, checkNodeOptions, type NodeFlags, nodeHelp, openNode } from './cluster.js';
 import type { LiveControl } from './control.js';
-import { exchangeLog, logBlocks, openLog, tellListening } from './log.js';
-import { addServeOptions, type ServeFlags } from './options.js';
 import {
   addScenarioOptions,
+  resolveGenesis,
+  resolveScenario,
+  type ServeScenarioFlags,
   scenarioHelp,
-  servedGenesis,
-  servedScenario,
   startScenario,
 } from './scenario.js';
-import { Stopping } from './stopping.js';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('serve a live network over HTTP and WebSocket');
@@ -51,23 +59,23 @@ Examples:
   $ folkmoot serve --cluster etcd://10.0.0.1,10.0.0.2,10.0.0.3 --node n1 --network-id town \\
       --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
     )
-    .action((flags: ServeFlags) => run(flags, new Stopping()));
+    .action((flags: ServeFlags) => run(flags, new StopSignal()));
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** Serves until it is asked to stop, which may be while it starts. */
-async function run(flags: ServeFlags, stopping: Stopping): Promise<void> {
+async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
   checkNodeOptions(flags);
   await checkDoor(flags);
   const log = await openLog(flags.logLevel);
-  stopping.asked.then((signal) => log.info({ signal }, 'stopping'));
+  stopping.requested.then((signal) => log.info({ signal }, 'stopping'));
   await start(flags, stopping, log).catch(async (error) => {
     // Threads and files that are open while the process exits may end it by a signal.
     await stopping.closeAll();
     throw error;
   });
-  await stopping.asked;
+  await stopping.requested;
   try {
     await stopping.closeAll();
   } catch (error) {
@@ -78,12 +86,12 @@ async function run(flags: ServeFlags, stopping: Stopping): Promise<void> {
 }
 
 /** Opens one thing after the other; nothing more once it is asked to stop. */
-async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promise<void> {
-  const engine = await import('../../../engine/internal.js');
-  const wanted = await servedScenario(flags);
-  const genesis = await servedGenesis(flags.data, genesisOf(flags), wanted);
+async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Promise<void> {
+  const { createVerifier } = await import('../../../engine/crypto/create-verifier.js');
+  const wanted = await resolveScenario(flags);
+  const genesis = await resolveGenesis(flags.data, genesisOf(flags), wanted);
   if (await stopping.isAsked()) return;
-  const verifier = engine.createVerifier('pool', { warn: (line) => log.warn(line) });
+  const verifier = createVerifier('pool', { warn: (line) => log.warn(line) });
   stopping.opened(() => verifier.close());
   const opened = await openNetwork(flags, genesis, verifier, log, stopping.signal);
   if (opened === null) return;
@@ -99,7 +107,9 @@ async function start(flags: ServeFlags, stopping: Stopping, log: Logger): Promis
   logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
   if (wanted === null) return;
   const agents = startScenario(network, wanted, flags, log);
-  agents.then((population) => control?.use(population)).catch(fail);
+  agents
+    .then((population) => control?.use(population))
+    .catch((error) => exitProcess(report(error)));
   stopping.opened(async () => (await agents).stop());
 }
 
@@ -132,7 +142,7 @@ async function openNetwork(
     },
   };
   if (flags.cluster === undefined) {
-    const { Network } = await import('../../../engine/internal.js');
+    const { Network } = await import('../../../engine/node/network.js');
     const network = await Network.open(options);
     return { network, served: { network }, close: () => network.close() };
   }
@@ -246,7 +256,269 @@ async function listen(
 /** Keys as `folkmoot keygen --out` writes them. */
 async function responseKeys({ responseKey: file }: ServeFlags) {
   if (file === undefined) return {};
-  const { keyPairFromSeed } = await import('../../../engine/internal.js');
-  const { privateKey } = await keysOf(file, '--response-key');
+  const { keyPairFromSeed } = await import('../../../engine/crypto/keys.js');
+  const { privateKey } = await readKeys(file, '--response-key');
   return { responseKeys: keyPairFromSeed(Buffer.from(privateKey, 'hex')) };
+}
+
+/** What `serve` was asked for. */
+interface ServeFlags extends ServeScenarioFlags, NodeFlags {
+  host: string;
+  port: number;
+  data: string;
+  networkId?: string;
+  policy?: Policy;
+  weights?: Weights;
+  votingPeriodMs?: number;
+  minValidators?: number;
+  limits: Profile;
+  limitsFile?: string;
+  clock: 'wall' | 'held';
+  control?: boolean;
+  ui: boolean;
+  watch: boolean;
+  transport?: 'uws' | 'node';
+  threads: number;
+  cors: string[];
+  hosts: string[];
+  responseKey?: string;
+  trustedProxies: string[];
+  logLevel: string;
+  archiveAfter?: number;
+}
+
+const option = (flags: string, name: string, text: string) =>
+  new Option(flags, text).env(`FOLKMOOT_${name}`);
+
+/** Values with commas between; the option may also be given several times. */
+function list(text: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), ...text.split(',').map((value) => value.trim())];
+}
+
+function addServeOptions(command: Command): Command {
+  addNetworkOptions(command);
+  addServiceOptions(command);
+  return addAccessOptions(command);
+}
+
+function addNetworkOptions(command: Command): void {
+  const periods = { least: 1, most: 86_400_000 };
+  command
+    .addOption(option('--host <address>', 'HOST', 'where to listen').default('127.0.0.1'))
+    .addOption(
+      option('--port <n>', 'PORT', 'port; 0 picks a free one')
+        .argParser(integer({ least: 0, most: 65_535 }))
+        .default(8080),
+    )
+    .addOption(option('--data <dir>', 'DATA', 'where the network is kept').default('folkmoot-data'))
+    .addOption(
+      option(
+        '--network-id <id>',
+        'NETWORK_ID',
+        'name of the network; a new one is drawn by chance, a folder keeps its own',
+      ).argParser(networkId),
+    )
+    .addOption(
+      option('--policy <name>', 'POLICY', 'how votes decide; fixed at the start').choices(policies),
+    )
+    .addOption(option('--weights <name>', 'WEIGHTS', 'what a vote weighs').choices(weightings))
+    .addOption(
+      option(
+        '--voting-period-ms <ms>',
+        'VOTING_PERIOD_MS',
+        'how long a block is in voting',
+      ).argParser(integer(periods)),
+    )
+    .addOption(
+      option('--min-validators <n>', 'MIN_VALIDATORS', 'electors that a block needs').argParser(
+        integer({ least: 1, most: 1_000_000 }),
+      ),
+    );
+}
+
+function addServiceOptions(command: Command): void {
+  command
+    .addOption(
+      option('--limits <profile>', 'LIMITS', 'rate limits; bench is 10,000 times spec')
+        .choices(['spec', 'bench', 'off'])
+        .default('spec'),
+    )
+    .addOption(
+      option('--limits-file <file>', 'LIMITS_FILE', 'JSON with your own figures for some limits'),
+    )
+    .addOption(
+      option(
+        '--clock <name>',
+        'CLOCK',
+        'held: the network itself can be held, by who has the token',
+      )
+        .choices(['wall', 'held'])
+        .default('wall'),
+    )
+    .addOption(
+      option('--control', 'CONTROL', 'let who has the token of the printed address hold agents'),
+    )
+    .addOption(option('--no-watch', 'NO_WATCH', 'let nobody look on live without a key'))
+    .addOption(option('--no-ui', 'NO_UI', 'serve no page that shows the network'))
+    .addOption(
+      option(
+        '--transport <name>',
+        'TRANSPORT',
+        'default: uws where it is installed and loads, else node',
+      ).choices(['uws', 'node']),
+    )
+    .addOption(
+      option(
+        '--threads <n>',
+        'THREADS',
+        'processes that read and write connections beside the one that decides; auto: by the cores',
+      )
+        .argParser(threads)
+        .default(0),
+    );
+}
+
+function addAccessOptions(command: Command): Command {
+  return command
+    .addOption(
+      option('--response-key <file>', 'RESPONSE_KEY', 'sign answers with the key in this file'),
+    )
+    .addOption(
+      option('--cors <origins>', 'CORS', 'let pages of these origins in, with commas between')
+        .argParser(list)
+        .default([], 'none'),
+    )
+    .addOption(
+      option('--hosts <names>', 'HOSTS', 'names it is served under, with commas between')
+        .argParser(list)
+        .default([], 'localhost, this machine, any address'),
+    )
+    .addOption(
+      option(
+        '--trusted-proxies <list>',
+        'TRUSTED_PROXIES',
+        'addresses whose X-Forwarded-For counts',
+      )
+        .argParser((text) => text.split(',').map((address) => address.trim()))
+        .default([], 'none'),
+    )
+    .addOption(
+      option(
+        '--archive-after <n>',
+        'ARCHIVE_AFTER',
+        'move all but about the last n entries into compressed files; default: keep all',
+      ).argParser(integer({ least: 1_000, most: 2 ** 53 - 1 })),
+    )
+    .addOption(
+      option(
+        '--log-level <level>',
+        'LOG_LEVEL',
+        'how much is logged; debug: requests, refusals, blocks; trace: their times too',
+      )
+        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+        .default('info'),
+    );
+}
+
+/** Beside the engine's and those that verify, which a machine with few cores has no others for. */
+const RESERVED_CORES = 3;
+const MOST_THREADS = 64;
+
+function threads(text: string): number {
+  if (text !== 'auto') return integer({ least: 0, most: MOST_THREADS })(text);
+  return Math.max(0, Math.min(4, availableParallelism() - RESERVED_CORES));
+}
+
+function networkId(text: string): string {
+  if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
+  throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
+}
+
+async function openLog(level: string): Promise<Logger> {
+  const { pino } = await import('pino');
+  const output = pino.destination({ dest: 2, sync: true });
+  return pino({ level }, { write: (text) => output.write(`${escapeControls(text.trimEnd())}\n`) });
+}
+
+/** Each request at `debug`, with its time at `trace`; otherwise nothing is listened to. */
+function exchangeLog(log: Logger): Pick<ServerOptions, 'onExchange'> {
+  if (!log.isLevelEnabled('debug')) return {};
+  const timed = log.isLevelEnabled('trace');
+  return {
+    onExchange({ ms, code, reason, message, ...exchange }: Exchange) {
+      const time = timed ? { ms } : {};
+      if (exchange.status < 400) log.debug({ ...exchange, ...time }, 'request');
+      else log.debug({ ...exchange, ...time, code, reason, why: message }, 'refused');
+    },
+  };
+}
+
+/** Each block, when it opens and when it is decided, at `debug`. */
+async function logBlocks(log: Logger, network: Network): Promise<void> {
+  if (!log.isLevelEnabled('debug')) return;
+  for await (const { type, data, seq } of network.follow()) {
+    if (type === 'block_proposal') {
+      const { block_hash, height, producer } = data;
+      log.debug({ seq, block_hash, height, producer: producer.id }, 'block proposed');
+    } else if (type === 'block_status') {
+      const { block_hash, height, status } = data;
+      log.debug({ seq, block_hash, height, status }, `block ${status}`);
+    }
+  }
+}
+
+interface Listening {
+  url: string;
+  ws_url: string;
+  network_id: string;
+  folder: string;
+  transport: string;
+  limits: string;
+}
+
+/** On a terminal, in words: who starts a server by hand wants to know where and what it is. */
+function tellListening(
+  log: Logger,
+  page: string | null,
+  { url, network_id, ...more }: Listening,
+): void {
+  if (!process.stderr.isTTY || !log.isLevelEnabled('info')) {
+    log.info({ url, network_id, ...more }, 'listening');
+    return;
+  }
+  const { folder, transport, limits } = more;
+  const look = page === null ? '' : `${page} to look at it, `;
+  writeStderr(
+    `folkmoot: ${url} serves ${network_id}, kept in ${folder} (transport ${transport}, limits ` +
+      `${limits}); ${look}${url}/docs to read, Ctrl+C to stop`,
+  );
+}
+
+type OwnLimits = Partial<Record<LimitName, number>>;
+
+const MOST_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/** @throws {UsageError} that names the file and what in it is not a limit. */
+async function limitsFile(path: string): Promise<OwnLimits> {
+  const { limitNames } = await import('../../../api/index.js');
+  const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
+  const bad = (why: string) => new UsageError(`--limits-file ${path}: ${why}`);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
+  } catch (error) {
+    throw bad((error as Error).message);
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw bad('expected an object such as {"vote": 20}');
+  }
+  for (const [name, figure] of Object.entries(parsed)) {
+    if (!(limitNames as readonly string[]).includes(name)) {
+      throw bad(`${name} is no limit; there are ${limitNames.join(', ')}`);
+    }
+    if (!Number.isInteger(figure) || figure < 1 || figure > MOST_LIMIT) {
+      throw bad(`${name} is not a whole number from 1 to ${MOST_LIMIT}`);
+    }
+  }
+  return parsed as OwnLimits;
 }

@@ -1,19 +1,23 @@
 /** Alliances: founded by invitation, joined by answer, left at will. */
 import { limits } from '../../protocol/limits.js';
 import type {
-  AllianceContext,
   AllianceLeaveCommand,
   AllianceProposeCommand,
   AllianceRespondCommand,
-  RecordOf,
-} from '../../protocol/schema/index.js';
-import { allianceData } from '../machines/alliance.js';
-import { accepted, type CommandRule, type Precheck, refused, repeated } from '../outcome.js';
-import type { State } from '../state.js';
-import type { Agent } from '../tables/agents.js';
-import type { StoredAlliance } from '../tables/alliances.js';
-import { notActive } from './common.js';
-import { remember, remembered } from './requests.js';
+} from '../../protocol/schema/command.js';
+import type { AllianceContext, RecordOf } from '../../protocol/schema/record.js';
+import type { Agent } from '../agents.js';
+import { allianceData, type StoredAlliance } from '../alliances.js';
+import {
+  acceptedOutcome,
+  type CommandRule,
+  type Precheck,
+  refusedOutcome,
+  refuseInactive,
+  repeatedOutcome,
+  type State,
+} from '../state.js';
+import { findRemembered, rememberRequest } from './requests.js';
 
 const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
 
@@ -40,10 +44,10 @@ export const alliancePropose: CommandRule<AllianceProposeCommand, Agent> = {
   check(state, command) {
     const known = allianceNow(state, command.alliance_id);
     // An alliance's id covers its request, so it stays a repeat for ever.
-    if (known) return repeated(founding(command, known.context));
+    if (known) return repeatedOutcome(founding(command, known.context));
     const agent = state.agents.byKey(command.public_key)!;
     return (
-      notActive(agent) ??
+      refuseInactive(agent) ??
       badTarget(state, agent, command.target_ids) ??
       tooMany(state, agent) ?? { plan: agent }
     );
@@ -64,8 +68,8 @@ export const alliancePropose: CommandRule<AllianceProposeCommand, Agent> = {
       deadline: state.now + limits.allianceInvitationMs,
       changed_at: state.now,
     };
-    remember(state, command.request_id);
-    return accepted(shown(state.alliances.propose(context, state.changes)));
+    rememberRequest(state, command.request_id);
+    return acceptedOutcome(shown(state.alliances.propose(context, state.changes)));
   },
 };
 
@@ -74,15 +78,18 @@ export const allianceRespond: CommandRule<AllianceRespondCommand, Agent> = {
     const agent = state.agents.byKey(command.public_key)!;
     const known = allianceNow(state, command.alliance_id);
     if (!known) return unknownAlliance(command.alliance_id);
-    const first = remembered(state, command.request_id);
-    if (first) return repeated(shownThen(known, first));
+    const first = findRemembered(state, command.request_id);
+    if (first) return repeatedOutcome(shownThen(known, first));
     const { members, invited, gone } = known.context;
     if (members.includes(agent.id) || gone.includes(agent.id)) {
-      return refused('ALREADY_ANSWERED', `agent ${agent.id} has answered; an answer is given once`);
+      return refusedOutcome(
+        'ALREADY_ANSWERED',
+        `agent ${agent.id} has answered; an answer is given once`,
+      );
     }
     if (!invited.includes(agent.id))
-      return refused('NOT_INVITED', `agent ${agent.id} was not invited`);
-    const problem = over(known) ?? notActive(agent);
+      return refusedOutcome('NOT_INVITED', `agent ${agent.id} was not invited`);
+    const problem = over(known) ?? refuseInactive(agent);
     return problem ?? (command.accepted ? tooMany(state, agent) : null) ?? { plan: agent };
   },
 
@@ -97,17 +104,18 @@ export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
     const agent = state.agents.byKey(command.public_key)!;
     const known = allianceNow(state, command.alliance_id);
     if (!known) return unknownAlliance(command.alliance_id);
-    const first = remembered(state, command.request_id);
-    if (first) return repeated(shownThen(known, first));
+    const first = findRemembered(state, command.request_id);
+    if (first) return repeatedOutcome(shownThen(known, first));
     const member = known.context.members.includes(agent.id);
-    if (!member) return refused('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
+    if (!member)
+      return refusedOutcome('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
     if (known.state === 'proposed') {
-      return refused(
+      return refusedOutcome(
         'NOT_FORMED',
         'nobody has joined this alliance yet; without answers it lapses',
       );
     }
-    return over(known) ?? notActive(agent) ?? { plan: agent };
+    return over(known) ?? refuseInactive(agent) ?? { plan: agent };
   },
 
   effect(state, command, agent) {
@@ -123,9 +131,9 @@ function turn(
 ) {
   const after = state.alliances.send(command.alliance_id, event, state.changes);
   const { members, invited } = after.context;
-  remember(state, command.request_id, { invited, members, status: after.state });
+  rememberRequest(state, command.request_id, { invited, members, status: after.state });
   state.electorates.alliancesChanged();
-  return accepted(shown(after));
+  return acceptedOutcome(shown(after));
 }
 
 function allianceNow(state: State, id: string): StoredAlliance | undefined {
@@ -133,28 +141,31 @@ function allianceNow(state: State, id: string): StoredAlliance | undefined {
 }
 
 function unknownAlliance(id: string): Precheck<never> {
-  return refused('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
+  return refusedOutcome('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
 }
 
 function over({ state }: StoredAlliance): Precheck<never> | null {
   if (state === 'proposed' || state === 'active') return null;
-  return refused('ALLIANCE_CLOSED', `the alliance is ${state}`, { details: { status: state } });
+  return refusedOutcome('ALLIANCE_CLOSED', `the alliance is ${state}`, {
+    details: { status: state },
+  });
 }
 
 function tooMany(state: State, agent: Agent): Precheck<never> | null {
   const count = state.alliances.countOf(agent.id);
   if (count < limits.activeAlliancesPerAgent) return null;
   const message = `agent ${agent.id} is in ${count} alliances, which is the limit`;
-  return refused('TOO_MANY_ALLIANCES', message);
+  return refusedOutcome('TOO_MANY_ALLIANCES', message);
 }
 
 function badTarget(state: State, agent: Agent, targets: readonly string[]): Precheck<never> | null {
   for (const [index, id] of targets.entries()) {
     const pointer = `/target_ids/${index}`;
-    if (id === agent.id) return refused('SCHEMA', 'the founder cannot be invited', { pointer });
+    if (id === agent.id)
+      return refusedOutcome('SCHEMA', 'the founder cannot be invited', { pointer });
     if (!state.agents.byId(id)) {
       const details = { agent_id: id };
-      return refused('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
+      return refusedOutcome('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
     }
   }
   return null;

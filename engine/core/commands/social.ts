@@ -1,28 +1,37 @@
 /** Memes and discussion: said to influence; counted only when a vote refers to a meme. */
 import { limits } from '../../protocol/limits.js';
+import type { DiscussCommand, MemeCommand } from '../../protocol/schema/command.js';
+import { formatInstant } from '../../protocol/schema/primitives.js';
+import type { RecordOf } from '../../protocol/schema/record.js';
+import type { AnswerOf } from '../../protocol/schema/view.js';
+import type { Agent } from '../agents.js';
 import {
-  type AnswerOf,
-  type DiscussCommand,
-  formatInstant,
-  type MemeCommand,
-  type RecordOf,
-} from '../../protocol/schema/index.js';
-import { accepted, type CommandRule, refused, repeated } from '../outcome.js';
-import type { Agent } from '../tables/agents.js';
-import { blockNow, notActive, unknownBlock, unknownMeme, votingClosed } from './common.js';
-import { remember, remembered } from './requests.js';
+  acceptedOutcome,
+  type CommandRule,
+  getBlock,
+  refusedOutcome,
+  refuseInactive,
+  refuseUnknownBlock,
+  refuseUnknownMeme,
+  refuseVotingClosed,
+  repeatedOutcome,
+} from '../state.js';
+import { findRemembered, rememberRequest } from './requests.js';
 
 export const meme: CommandRule<MemeCommand, Agent> = {
   check(state, command) {
     const known = state.reader.read('memes', command.meme_id);
-    if (known) return repeated(memeAnswer(known));
+    if (known) return repeatedOutcome(memeAnswer(known));
     const agent = state.agents.byKey(command.public_key)!;
-    const inactive = notActive(agent);
+    const inactive = refuseInactive(agent);
     if (inactive) return inactive;
     const used = agent.context.meme_bytes;
     if (used + command.size <= limits.memeQuotaBytes) return { plan: agent };
     const expected = `at most ${limits.memeQuotaBytes} in all`;
-    return refused('QUOTA', `${used} bytes are used, ${command.size} more were sent; ${expected}`);
+    return refusedOutcome(
+      'QUOTA',
+      `${used} bytes are used, ${command.size} more were sent; ${expected}`,
+    );
   },
 
   effect(state, command, agent) {
@@ -45,7 +54,7 @@ export const meme: CommandRule<MemeCommand, Agent> = {
     const answer = memeAnswer(record);
     const creator = { id: agent.id, personality: agent.personality };
     state.outbox.emit({ type: 'meme_posted', data: { ...answer, creator } });
-    return accepted(answer);
+    return acceptedOutcome(answer);
   },
 };
 
@@ -62,21 +71,23 @@ function memeAnswer(record: RecordOf['memes']) {
 
 export const discuss: CommandRule<DiscussCommand, Agent> = {
   check(state, command) {
-    const now = blockNow(state, command.block_hash);
-    if (!now) return unknownBlock(command.block_hash);
+    const now = getBlock(state, command.block_hash);
+    if (!now) return refuseUnknownBlock(command.block_hash);
     const agent = state.agents.byKey(command.public_key)!;
-    const first = remembered(state, command.request_id);
+    const first = findRemembered(state, command.request_id);
     // The same signing input is the same message, so only its time has to be looked up.
-    if (first) return repeated(discussion(command, agent, first.at));
-    if (now.status !== 'voting') return votingClosed(now);
-    return notActive(agent) ?? unknownMeme(state, command.meme_references) ?? { plan: agent };
+    if (first) return repeatedOutcome(discussion(command, agent, first.at));
+    if (now.status !== 'voting') return refuseVotingClosed(now);
+    return (
+      refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references) ?? { plan: agent }
+    );
   },
 
   effect(state, command, agent) {
     const data = discussion(command, agent, state.now);
-    remember(state, command.request_id);
+    rememberRequest(state, command.request_id);
     state.outbox.emit({ type: 'consensus_discussion', data });
-    return accepted(data);
+    return acceptedOutcome(data);
   },
 };
 

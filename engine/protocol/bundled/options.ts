@@ -1,7 +1,7 @@
-/** How ajv compiles our schemas: when the program is built, and when it runs. */
-import { hexPattern, isHash } from '../hex.js';
-import { isTag, TAG_PATTERN } from '../unicode/unicode.js';
-import type { Options } from './ajv.js';
+/** How the build has ajv compile schemas. */
+import type { Options } from 'ajv';
+import { hexPattern, isHash } from '../text.js';
+import { isTag, TAG_PATTERN } from '../unicode.js';
 
 /** What is checked by functions: what depends on the version of Unicode, and what comes often. */
 const checks: Readonly<Record<string, (text: string) => boolean>> = {

@@ -1,8 +1,15 @@
 /**
  * Validators of what the protocol is sent: code that ajv writes out of the schemas at the end of
- * the build (tools/validators.mjs), so that no start compiles, and no page needs `new Function`.
+ * the build (tools/bundle.mjs), so that no start compiles, and no page needs `new Function`.
  */
-import type { ValidateFunction } from './ajv.js';
+/** A validator that ajv writes. Declared here, because ajv is not installed with the package. */
+export interface Validate {
+  (value: unknown): boolean;
+  errors?:
+    | { instancePath: string; message?: string; params: Record<string, unknown> }[]
+    | null
+    | undefined;
+}
 
 /** By kind of request, and `genesis`. */
-export declare const validators: Readonly<Record<string, ValidateFunction>>;
+export declare const validators: Readonly<Record<string, Validate>>;

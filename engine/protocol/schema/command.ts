@@ -4,6 +4,7 @@
  * alone, so that replay derives the same one.
  */
 import { type Static, Type } from '../bundled/typebox.js';
+import { proposedFields } from './block.js';
 import {
   AgentId,
   AllianceId,
@@ -61,7 +62,7 @@ export const ProposedTransaction = Type.Object({
 export const ProposeCommand = Type.Object({
   ...asked('propose'),
   block_hash: Hash,
-  parent_hash: Hash,
+  ...proposedFields,
   transactions: Type.Array(ProposedTransaction),
   additions: Type.Record(Type.String(), Type.Unknown()),
   deletions: Type.Array(Type.String()),

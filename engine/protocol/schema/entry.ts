@@ -54,7 +54,11 @@ const tick = {
  * A request's entry, or a tick's. Member by member, since each vote makes one: a copy of all that a
  * request has takes longer.
  */
-export function entryOf(seq: number, at: number, request: Omit<Entry, 'seq' | 'at'> = tick): Entry {
+export function createEntry(
+  seq: number,
+  at: number,
+  request: Omit<Entry, 'seq' | 'at'> = tick,
+): Entry {
   const { kind, public_key, target, timestamp, signature, body } = request;
   return { seq, at, kind, public_key, target, timestamp, signature, body };
 }

@@ -1,5 +1,7 @@
 /** Events: facts that are published to subscribers, and the topics under which each is found. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
+import { type EventType, eventRows, eventTypes } from '../event-types.js';
+import { blockFields } from './block.js';
 import {
   AgentId,
   AllianceId,
@@ -34,12 +36,10 @@ export const MetricsData = Type.Object({
   ...timed,
 });
 
-/** The `data` of each event type. */
+/** The `data` of each event type; all else about a type is its row in event-types.ts. */
 export const eventData = {
   block_proposal: Type.Object({
-    block_hash: Hash,
-    parent_hash: Hash,
-    height: Count,
+    ...blockFields,
     producer: Type.Object({ id: AgentId, public_key: PublicKey }),
     transactions: Type.Array(Type.Object({ hash: Hash, type: Text })),
     meme_content: Type.Object({ type: Type.Optional(MemeType), content: Type.Optional(Text) }),
@@ -91,9 +91,7 @@ export const eventData = {
     ...timed,
   }),
   block_status: Type.Object({
-    block_hash: Hash,
-    parent_hash: Hash,
-    height: Count,
+    ...blockFields,
     status: BlockStatus,
     approve: Count,
     reject: Count,
@@ -101,14 +99,9 @@ export const eventData = {
     transactions: Count,
     ...timed,
   }),
-} satisfies Record<string, TSchema>;
+} satisfies Record<EventType, TSchema>;
 
-/**
- * The name of an event: the member `type` of each.
- *
- * @useDeclaredType
- */
-export type EventType = keyof typeof eventData;
+export type { EventType };
 /**
  * The member `data` of an event, by its type. Times are RFC 3339, scores 0 to 100.
  *
@@ -121,14 +114,6 @@ export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[Even
 export type Event = Emitted & { seq: number };
 
 /** Topics under which each event is found; `proposals` and `outcomes` are opt-in. */
-export const eventTopics: Record<EventType, readonly string[]> = {
-  block_proposal: ['blocks', 'proposals'],
-  block_validation: ['blocks', 'consensus'],
-  consensus_discussion: ['consensus'],
-  alliance_update: ['consensus', 'social'],
-  agent_status: ['network'],
-  network_metrics: ['network'],
-  meme_posted: ['social', 'memes'],
-  reputation_update: ['social'],
-  block_status: ['outcomes'],
-};
+export const eventTopics = Object.fromEntries(
+  eventTypes.map((type) => [type, eventRows[type].topics]),
+) as Record<EventType, readonly string[]>;

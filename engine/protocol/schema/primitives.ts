@@ -1,7 +1,14 @@
 /** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
-import { hexPattern } from '../hex.js';
-import { TAG_PATTERN, UNICODE_VERSION } from '../unicode/unicode.js';
+import {
+  allianceStatuses,
+  blockStatuses,
+  decisions,
+  sentiments,
+  statuses,
+} from '../event-types.js';
+import { hexPattern } from '../text.js';
+import { TAG_PATTERN, UNICODE_VERSION } from '../unicode.js';
 
 /** Hex is accepted in either case and always sent in lower case. */
 const hex = (characters: number, what: string) =>
@@ -35,12 +42,12 @@ export const builtInPersonalities = [
   'memetic',
   'chaotic',
 ] as const;
-export const Status = Type.Enum(['active', 'inactive', 'maintenance']);
-export const Decision = Type.Enum(['approve', 'reject']);
-export const Sentiment = Type.Enum(['positive', 'negative', 'neutral']);
+export const Status = Type.Enum(statuses);
+export const Decision = Type.Enum(decisions);
+export const Sentiment = Type.Enum(sentiments);
 export const MemeType = Type.Enum(['image', 'text', 'gif']);
-export const BlockStatus = Type.Enum(['voting', 'finalized', 'rejected', 'expired', 'orphaned']);
-export const AllianceStatus = Type.Enum(['proposed', 'active', 'lapsed', 'dissolved', 'expired']);
+export const BlockStatus = Type.Enum(blockStatuses);
+export const AllianceStatus = Type.Enum(allianceStatuses);
 export const Role = Type.Enum(['founder', 'member', 'invited']);
 
 export const Tag = Type.String({

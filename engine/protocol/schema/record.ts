@@ -3,6 +3,7 @@
  * actor is stored as its machine's state and context, so that a new XState reads old folders.
  */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
+import { blockFields } from './block.js';
 import {
   AgentId,
   AllianceId,
@@ -73,9 +74,7 @@ export const StandingRow = Type.Array(Count, {
 });
 
 export const BlockContext = Type.Object({
-  block_hash: Hash,
-  parent_hash: Hash,
-  height: Count,
+  ...blockFields,
   /** Dense number in order of proposal, from 0. */
   ordinal: Count,
   /** Sequence of the log entry that holds the signed proposal. */

@@ -1,7 +1,6 @@
 /** Checks of what the protocol is sent, by code that ajv wrote when the program was built. */
-import { validators } from '../bundled/validators.js';
-import { nearest } from '../nearest.js';
-import { pointerStep } from '../pointer.js';
+import { type Validate, validators } from '../bundled/validators.js';
+import { nearest, pointerStep } from '../text.js';
 import type { RequestBody } from './request.js';
 
 /** What is wrong with a value: where (JSON Pointer) and why. */
@@ -10,17 +9,8 @@ export interface Problem {
   message: string;
 }
 
-/** What ajv makes of a schema. Named here, since who installs the package has no ajv. */
-interface Validate {
-  (value: unknown): boolean;
-  errors?:
-    | { instancePath: string; message?: string; params: Record<string, unknown> }[]
-    | null
-    | undefined;
-}
-
 /** The first problem that a validator of ajv's finds, or null. */
-export function problemOf(validate: Validate, value: unknown): Problem | null {
+export function findProblem(validate: Validate, value: unknown): Problem | null {
   if (validate(value)) return null;
   const error = validate.errors?.[0];
   const { missingProperty, additionalProperty } = error?.params ?? {};
@@ -61,10 +51,10 @@ function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}
 
 /** The first problem of a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
-  return problemOf(validators[kind]!, value);
+  return findProblem(validators[kind]!, value);
 }
 
 /** The first problem of genesis parameters, or null. */
 export function genesisProblem(value: unknown): Problem | null {
-  return problemOf(validators.genesis!, value);
+  return findProblem(validators.genesis!, value);
 }

@@ -1,37 +1,35 @@
 /**
- * Validators of schemas that are not the protocol's own, compiled by ajv when they are first used.
- * Under Node only: what a page runs has its validators from the build, for no page may compile.
+ * Validators of all schemas that are not requests or genesis: messages, files and answers. The
+ * build has ajv write each, so that no process compiles a schema. Under Node only.
  */
 import { createRequire } from 'node:module';
-import type { ValidateFunction } from '../bundled/ajv.js';
-import { ajvOptions } from '../bundled/options.js';
+import { pattern } from '../bundled/options.js';
 import type { TSchema } from '../bundled/typebox.js';
-import { type Problem, problemOf } from './validate.js';
+import type { Validate } from '../bundled/validators.js';
+import { findProblem, type Problem } from './validate.js';
 
-type Compile = (schema: TSchema) => ValidateFunction;
+const require = createRequire(import.meta.url);
 
-const compiled = new Map<TSchema, ValidateFunction>();
-let compileAnew: Compile | undefined;
+/** The schemas that were named so far: the build loads all modules and compiles these. */
+validator.schemas = new Map<string, TSchema>();
 
-/** Compiling takes milliseconds: a process pays for the schemas that it meets. */
-function compile(schema: TSchema): ValidateFunction {
-  const known = compiled.get(schema);
-  if (known) return known;
-  compileAnew ??= loadAjv();
-  const validate = compileAnew(schema);
-  compiled.set(schema, validate);
-  return validate;
+/**
+ * A check of a schema's values: the first problem, or null. Modules call it while they load.
+ * @throws {Error} where another schema has the name.
+ */
+export function validator(name: string, schema: TSchema): (value: unknown) => Problem | null {
+  if (validator.schemas.has(name)) throw new Error(`two schemas are named ${name}; rename one`);
+  validator.schemas.set(name, schema);
+  let validate: Validate | undefined;
+  return (value) => {
+    validate ??= load(name);
+    return findProblem(validate, value);
+  };
 }
 
-/** Required, not imported: most processes meet none of these schemas, and loading takes 8 ms. */
-function loadAjv(): Compile {
-  const require = createRequire(import.meta.url);
-  const { Ajv } = require('../bundled/ajv.cjs') as typeof import('../bundled/ajv.js');
-  const ajv = new Ajv(ajvOptions);
-  return (schema) => ajv.compile(schema);
-}
-
-/** A check of any schema's values: the first problem, or null. */
-export function validator(schema: TSchema): (value: unknown) => Problem | null {
-  return (value) => problemOf(compile(schema), value);
+function load(name: string): Validate {
+  const file = require(`../bundled/named/${name}.cjs`) as (
+    patterns: typeof pattern,
+  ) => Record<string, Validate>;
+  return file(pattern)[name]!;
 }

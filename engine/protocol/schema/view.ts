@@ -1,5 +1,6 @@
 /** Answers: what a caller is shown after a command, and by reads. */
 import { type Static, Type } from '../bundled/typebox.js';
+import { blockFields } from './block.js';
 import { eventData } from './event.js';
 import {
   AgentId,
@@ -135,9 +136,7 @@ export const ReputationView = Type.Object({
 });
 
 export const BlockView = Type.Object({
-  block_hash: Hash,
-  parent_hash: Hash,
-  height: Count,
+  ...blockFields,
   status: BlockStatus,
   producer: Type.Object({ id: AgentId, public_key: PublicKey }),
   tally: Tally,

@@ -1,27 +1,39 @@
 /**
  * The external deciders of a run. Agents put their questions, and the world fetches the answers of
- * all that were asked in one window: from a cassette, or from whoever decides.
+ * all that were asked in one window: from a cassette, or from the decider, whose door is opened
+ * when it is first asked.
  */
-import { StoreError } from '../../../engine/internal.js';
-import { externalsIn } from '../../scenario/external.js';
+
+import { readFileSync, statSync } from 'node:fs';
+import { canonical } from '../../../engine/protocol/canonical.js';
+import { sha256Hex } from '../../../engine/protocol/signing.js';
+import { StoreError } from '../../../engine/store/store.js';
+import { fileInside } from '../../scenario/files.js';
+import { listExternals } from '../../scenario/population.js';
 import { ScenarioError } from '../../scenario/problem.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
-import type { External } from '../../scenario/schema/strategies.js';
-import type { ScriptedAgent, Strategy } from '../port/agent.js';
-import type { Answered, Asking } from '../port/asking.js';
-import type { World } from '../port/world.js';
-import { commandFor, type Doing } from '../script/commands/commands.js';
-import { type Asked, strategyFrom } from '../script/strategy.js';
-import type { Occasion } from '../script/view.js';
-import type { Usage } from './answer.js';
-import { Asker, type Decided, type ToAsk } from './asker.js';
-import { Budget, DeciderError } from './budget.js';
-import { FORMAT, type Recorded } from './cassette/format.js';
-import { Tapes } from './cassette/tapes.js';
-import { checkAskable, openDoor } from './doors/open.js';
-import { type DeciderFigures, Figures } from './figures.js';
-import { deciderDigest, promptsOf, scenarioDigest } from './identity.js';
-import { type Question, questionOf } from './question.js';
+import {
+  type External,
+  isExternal,
+  type StrategyOf,
+  type Strategy as WantedStrategy,
+} from '../../scenario/schema/strategies.js';
+import type { DecidedCall, QuestionGate, ScriptedAgent, Strategy, World } from '../port.js';
+import { commandFor, type Doing } from '../script/commands.js';
+import { type CalledFunction, type Occasion, strategyFrom } from '../script/interface.js';
+import {
+  Budget,
+  type DeciderAdapter,
+  DeciderError,
+  type DeciderFigures,
+  Figures,
+} from './adapter.js';
+import { FORMAT, type Recorded } from './cassette.js';
+import { DeciderClient, type DecisionResult, type ToAsk } from './decider-client.js';
+import type { Place } from './mcp-adapter.js';
+import { createProgramAdapter } from './program-adapter.js';
+import { createQuestion, type Question, type Usage } from './question.js';
+import { RunCassettes } from './run-cassettes.js';
 
 /** Where answers come from, and where they are kept. */
 export interface DeciderOptions {
@@ -35,7 +47,7 @@ export interface DeciderOptions {
   mostCalls?: number;
 }
 
-export interface DeciderHooks {
+interface DeciderHooks {
   /** Ends all that is under way. */
   signal?: AbortSignal | undefined;
   onNote?: ((note: string) => void) | undefined;
@@ -50,14 +62,14 @@ interface Mind {
   digest: string;
   prompts: ReadonlyMap<string, string>;
   /** Opened when it is asked first. */
-  asker: Asker | null;
+  asker: DeciderClient | null;
 }
 
 /** What is kept of an agent. */
 interface Notes {
   memory: unknown;
   /** Questions by kind. */
-  counts: Partial<Record<Asked, number>>;
+  counts: Partial<Record<CalledFunction, number>>;
 }
 
 interface Pending {
@@ -69,10 +81,10 @@ interface Pending {
   record: Recorded | null;
 }
 
-export class Deciders implements Asking {
+export class Deciders implements QuestionGate {
   /** sha256 of each prompt, by its path in the scenario. */
   readonly files: Record<string, string> = {};
-  readonly #tapes: Tapes;
+  readonly #tapes: RunCassettes;
   readonly #folder: string | undefined;
   readonly #record: boolean;
   readonly #budget: Budget;
@@ -85,7 +97,7 @@ export class Deciders implements Asking {
   readonly #end = new AbortController();
 
   private constructor(
-    tapes: Tapes,
+    tapes: RunCassettes,
     { record = false, mostCalls = Number.POSITIVE_INFINITY }: DeciderOptions,
     hooks: DeciderHooks,
     folder: string | undefined,
@@ -111,7 +123,7 @@ export class Deciders implements Asking {
     { seed, folder, ...options }: DeciderOptions & { seed: string; folder: string | undefined },
     hooks: DeciderHooks,
   ): Promise<Deciders> {
-    const groups = externalsIn(scenario);
+    const groups = listExternals(scenario);
     const { cassette, record = false, keep } = options;
     if (!record && cassette === undefined) {
       const those = groups.map(({ group, strategy }) => `${group} (${strategy.kind})`).join(', ');
@@ -126,7 +138,7 @@ export class Deciders implements Asking {
     }
     const header = { format: FORMAT, scenario: scenarioDigest(scenario), seed } as const;
     const onNote = (note: string) => hooks.onNote?.(note);
-    const tapes = Tapes.open({ header, cassette, record, keep, onNote });
+    const tapes = RunCassettes.open({ header, cassette, record, keep, onNote });
     return new Deciders(tapes, options, hooks, folder);
   }
 
@@ -137,7 +149,7 @@ export class Deciders implements Asking {
     const digest = deciderDigest(strategy, prompts);
     const mind: Mind = { group, strategy, digest, prompts, asker: null };
     this.#minds.push(mind);
-    const asks = new Set<Asked>(strategy.asks);
+    const asks = new Set<CalledFunction>(strategy.asks);
     return strategyFrom((kind, agent, world, occasion) => {
       if (!asks.has(kind)) return false;
       this.#put(mind, kind, agent, world, occasion);
@@ -153,7 +165,7 @@ export class Deciders implements Asking {
    * @throws {DeciderError} when nobody may be asked, or the calls are spent.
    * @throws {AskingEnded} when the run was ended. @throws {StoreError} about a cassette.
    */
-  async answers(): Promise<readonly Answered[]> {
+  async answers(): Promise<readonly DecidedCall[]> {
     if (this.#pending.length === 0) return none;
     const asked = this.#pending;
     this.#pending = [];
@@ -181,14 +193,20 @@ export class Deciders implements Asking {
 
   readonly #stop = (): void => this.#end.abort();
 
-  #put(mind: Mind, kind: Asked, agent: ScriptedAgent, world: World, occasion: Occasion): void {
+  #put(
+    mind: Mind,
+    kind: CalledFunction,
+    agent: ScriptedAgent,
+    world: World,
+    occasion: Occasion,
+  ): void {
     const { ordinal } = agent;
     const notes = this.#notes.get(ordinal) ?? { memory: {}, counts: {} };
     this.#notes.set(ordinal, notes);
     const number = notes.counts[kind] ?? 0;
     notes.counts[kind] = number + 1;
     const kept = { parameters: mind.strategy.parameters, memory: notes.memory };
-    const question = questionOf({ agent: ordinal, kind, number }, agent, world, occasion, kept);
+    const question = createQuestion({ agent: ordinal, kind, number }, agent, world, occasion, kept);
     const { block, round = 0, alliance } = occasion;
     const doing = { agent, world, block, round, alliance };
     this.#pending.push({ mind, question, doing, at: world.now, record: null });
@@ -231,7 +249,7 @@ export class Deciders implements Asking {
     throw new DeciderError(`${what}, ${left} questions are open; ${next}`);
   }
 
-  #keep(pending: Pending, decided: Decided): void {
+  #keep(pending: Pending, decided: DecisionResult): void {
     const { mind, question } = pending;
     const key = { ...keyOf(question), decider: mind.digest };
     const cost = this.#tapes.costOf(key);
@@ -241,17 +259,24 @@ export class Deciders implements Asking {
     this.#tapes.add(record);
   }
 
-  async #askerOf(mind: Mind): Promise<Asker> {
+  async #askerOf(mind: Mind): Promise<DeciderClient> {
     if (mind.asker) return mind.asker;
     const { group, strategy, prompts } = mind;
     const opened = await openDoor(strategy, { group, folder: this.#folder, prompts });
     const { signal } = this.#end;
     const onNote = (note: string) => this.#hooks.onNote?.(note);
-    mind.asker = new Asker({ group, strategy, ...opened, budget: this.#budget, signal, onNote });
+    mind.asker = new DeciderClient({
+      group,
+      strategy,
+      ...opened,
+      budget: this.#budget,
+      signal,
+      onNote,
+    });
     return mind.asker;
   }
 
-  #answered({ question, doing, at, record }: Pending): Answered {
+  #answered({ question, doing, at, record }: Pending): DecidedCall {
     const { agent } = question;
     const { calls, unusable, answer, failure } = record!;
     const used = (name: keyof Usage) => (answer?.usage?.[name] ?? 0) + (unusable?.[name] ?? 0);
@@ -267,7 +292,7 @@ export class Deciders implements Asking {
   }
 }
 
-const none: readonly Answered[] = [];
+const none: readonly DecidedCall[] = [];
 
 const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
 
@@ -279,4 +304,155 @@ function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (
     const why = `the cassette's answer to ${id} has a command that cannot be`;
     throw new StoreError('CORRUPT', `${why}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** A prompt is a page or two. */
+const LARGEST_PROMPT_BYTES = 262_144;
+
+/** Members that say how it is asked, and not what it is. */
+const ways: ReadonlySet<string> = new Set([
+  ...['timeout_ms', 'retries', 'backoff_ms', 'most_at_once', 'processes', 'env', 'key_env'],
+]);
+
+const essence = (strategy: External): object =>
+  Object.fromEntries(Object.entries(strategy).filter(([name]) => !ways.has(name)));
+
+/** SHA-256 of a scenario, without its seed and without ways of asking. */
+function scenarioDigest({ seed: _, ...scenario }: Scenario): string {
+  const agents = scenario.agents.map(withoutWays);
+  const interventions = scenario.interventions.map((one) =>
+    one.kind === 'strategy' ? withoutWays(one) : one,
+  );
+  return sha256Hex(canonical({ ...scenario, agents, interventions }));
+}
+
+const withoutWays = <T extends { strategy: WantedStrategy }>(one: T): object =>
+  isExternal(one.strategy) ? { ...one, strategy: essence(one.strategy) } : one;
+
+/** SHA-256 of a decider: of its strategy, and of its prompts. */
+function deciderDigest(strategy: External, prompts: ReadonlyMap<string, string>): string {
+  return sha256Hex(
+    canonical({ strategy: essence(strategy), prompts: Object.fromEntries(prompts) }),
+  );
+}
+
+/** Prompts of a decider. */
+interface Prompts {
+  /** By name. */
+  texts: Map<string, string>;
+  /** sha256 of each file, by its path in the scenario. */
+  files: Record<string, string>;
+}
+
+/** @throws {ScenarioError} naming one that cannot be read. */
+function promptsOf(
+  { group, strategy }: { group: string; strategy: External },
+  folder: string | undefined,
+): Prompts {
+  const named = 'prompts' in strategy ? (strategy.prompts ?? {}) : {};
+  const texts = new Map<string, string>();
+  const files: Record<string, string> = {};
+  for (const [name, path] of Object.entries(named as Record<string, string>)) {
+    const wrong = (why: string) => new ScenarioError(`${group}: its prompt ${name} ${why}`);
+    if (folder === undefined) throw wrong(`is ${path}: the scenario's folder is not known`);
+    const found = fileInside(path, folder, 'a text');
+    if ('why' in found) throw wrong(found.why);
+    const { size } = statSync(found.file);
+    if (size > LARGEST_PROMPT_BYTES) {
+      throw wrong(`is ${path} of ${size} bytes; expected at most ${LARGEST_PROMPT_BYTES}`);
+    }
+    const bytes = readFileSync(found.file);
+    texts.set(name, bytes.toString());
+    files[path] = sha256Hex(bytes);
+  }
+  return { texts, files };
+}
+
+interface Opened {
+  door: DeciderAdapter;
+  /** Values that must not be written down. */
+  secrets: string[];
+}
+
+interface OpenOptions {
+  group: string;
+  folder: string | undefined;
+  prompts: ReadonlyMap<string, string>;
+}
+
+/** What a program needs to be found and to run; nothing else of the environment is given on. */
+const harmless = [
+  ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'TEMP', 'TMP'],
+  ...['SystemRoot', 'ComSpec', 'PATHEXT', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA'],
+];
+
+/** @throws {ScenarioError} when a variable that it needs is not set, or the SDK not installed. */
+async function checkAskable(group: string, strategy: External): Promise<void> {
+  const keys = 'key_env' in strategy ? [strategy.key_env ?? []].flat() : [];
+  const names = 'env' in strategy ? strategy.env : [];
+  for (const name of [...keys, ...names]) variable(name, group);
+  if (strategy.kind !== 'mcp') return;
+  const { loadSdk } = await import('./mcp-adapter.js');
+  await loadSdk(group);
+}
+
+/** @throws {ScenarioError} when a variable is not set, or the folder is not known. */
+async function openDoor(strategy: External, options: OpenOptions): Promise<Opened> {
+  if (strategy.kind === 'http') return openHttp(strategy, options);
+  return strategy.kind === 'mcp' ? openMcp(strategy, options) : openExec(strategy, options);
+}
+
+async function openHttp(strategy: StrategyOf<'http'>, options: OpenOptions): Promise<Opened> {
+  const { url, dialect, key_env, model, request, most_at_once: atOnce } = strategy;
+  const key = key_env === undefined ? undefined : variable(key_env, options.group);
+  const chat = { model: model ?? '', prompts: options.prompts, request };
+  // Its client is loaded where somebody is asked.
+  const { chatDialect, createHttpAdapter, plainDialect } = await import('./http-adapter.js');
+  const spoken = dialect === 'openai' ? chatDialect(chat) : plainDialect;
+  const adapter = createHttpAdapter({ url, key, atOnce, dialect: spoken });
+  return { door: adapter, secrets: key === undefined ? [] : [key] };
+}
+
+function openExec(strategy: StrategyOf<'exec'>, options: OpenOptions): Opened {
+  const { processes, most_at_once: atOnce } = strategy;
+  const { program, secrets } = programOf(strategy, options);
+  return { door: createProgramAdapter({ ...program, processes, atOnce }), secrets };
+}
+
+async function openMcp(strategy: StrategyOf<'mcp'>, options: OpenOptions): Promise<Opened> {
+  const { command, url, tool, env, key_env, most_at_once: sessions } = strategy;
+  // They are loaded where somebody is asked.
+  const { loadSdk, createMcpAdapter } = await import('./mcp-adapter.js');
+  const adapter = (place: Place) =>
+    loadSdk(options.group).then((sdk) => {
+      return createMcpAdapter({ sdk, place, tool, sessions });
+    });
+  if (url === undefined) {
+    const { program, secrets } = programOf({ command: command!, env }, options);
+    return { door: await adapter(program), secrets };
+  }
+  const key = key_env === undefined ? undefined : variable(key_env, options.group);
+  return { door: await adapter({ url, key }), secrets: key === undefined ? [] : [key] };
+}
+
+type Started = Pick<StrategyOf<'exec'>, 'command' | 'env'>;
+
+function programOf({ command, env: names }: Started, { group, folder }: OpenOptions) {
+  if (folder === undefined) {
+    throw new ScenarioError(`decider ${command[0]}: the scenario's folder is not known`);
+  }
+  const own = names.map((name) => [name, variable(name, group)] as const);
+  const kept = harmless.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const env: Record<string, string> = Object.fromEntries([...kept, ...own]);
+  return { program: { command, folder, env }, secrets: own.map(([, value]) => value) };
+}
+
+function variable(name: string, group: string): string {
+  const value = process.env[name];
+  if (value !== undefined && value !== '') return value;
+  const what = `the decider of group ${group} needs the environment variable ${name}`;
+  throw new ScenarioError(`${what}, which is not set`);
 }

@@ -1,7 +1,20 @@
-/** What a script is to its world: the functions that it may export, and what each of them sees. */
+/**
+ * The interface of a script: the functions that it may export, the view that each of them is given,
+ * and the strategy of its group, which follows the personality where the script has no function.
+ */
 import type { Stream } from '../../rng.js';
-import type { ReceivedMeme, ReceivedMessage, ReceivedRemark, ReceivedVote } from '../port/known.js';
-import type { ScriptCommand } from './commands/commands.js';
+import type {
+  BlockTalk,
+  ReceivedMeme,
+  ReceivedMessage,
+  ReceivedRemark,
+  ReceivedVote,
+  ScriptedAgent,
+  Strategy,
+  World,
+} from '../port.js';
+import { byPersonality } from '../strategies.js';
+import type { ScriptCommand } from './commands.js';
 
 /** A block in voting as the agent knows it. A frozen copy, as all that a view shows. */
 export interface ScriptBlock {
@@ -181,3 +194,144 @@ export interface ScriptModule {
   /** The end of the run: the measures of the author's own. */
   report?: ScriptReport;
 }
+
+/*
+ * The view is made of frozen copies, so that a script that writes into it does not change the
+ * world. A part that costs something is made when it is first read, and kept for as long as the
+ * call.
+ */
+
+/** What a call is about. */
+export interface Occasion {
+  block?: BlockTalk;
+  round?: number;
+  alliance?: string;
+  message?: ReceivedMessage;
+}
+
+/** What is the same at each call of an agent. */
+export interface CallContext extends Pick<ScriptView, 'parameters' | 'memory' | 'shared'> {
+  me: ScriptAgent;
+  neighbours: readonly number[];
+  groupOf: ScriptView['groupOf'];
+  agentsOf: ScriptView['agentsOf'];
+}
+
+export function createView(
+  agent: ScriptedAgent,
+  world: World,
+  { block: talk, round = 0, alliance, message }: Occasion,
+  kept: CallContext,
+): ScriptView {
+  const { ordinal } = agent;
+  const { me, neighbours, parameters, memory, shared, groupOf, agentsOf } = kept;
+  const alliances = once(() => Object.freeze([...world.alliancesOf(ordinal)]));
+  const allies = once(() => Object.freeze([...world.alliesOf(ordinal)]));
+  const head = once(() => Object.freeze({ ...world.head(ordinal) }));
+  const view: ScriptView = {
+    nowMs: world.now - world.startMs,
+    me,
+    onBreak: agent.onBreak,
+    neighbours,
+    get alliances() {
+      return alliances();
+    },
+    get allies() {
+      return allies();
+    },
+    get reputation() {
+      return world.reputationOf(ordinal);
+    },
+    get head() {
+      return head();
+    },
+    block: talk ? blockView(ordinal, world, talk) : null,
+    round,
+    alliance: alliance ?? null,
+    message: message ? Object.freeze({ ...message }) : null,
+    parameters,
+    memory,
+    shared,
+    membersOf: (name) => membersOf(ordinal, name, alliance, world),
+    groupOf,
+    agentsOf,
+  };
+  return Object.freeze(view);
+}
+
+/** Of alliances that the agent has to do with: nobody else's are told to it. */
+function membersOf(agent: number, name: string, invited: string | undefined, world: World) {
+  const own = name === invited || world.alliancesOf(agent).includes(name);
+  return own ? Object.freeze([...world.membersOf(name)]) : nobody;
+}
+
+const nobody: readonly number[] = Object.freeze([]);
+
+function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
+  const { hash, producer, soundness, hasMeme, proposedAt } = block;
+  const votes = once(() => frozen(world.receivedVotes(agent, hash)));
+  const remarks = once(() => frozen(world.receivedRemarks(agent, hash)));
+  const transactions = once(() => Object.freeze([...block.transactions]));
+  const memes = once(() => frozen(world.receivedMemes(agent, hash)));
+  const view: ScriptBlock = {
+    hash,
+    producer,
+    producerGroup: world.groupOf(producer),
+    soundness,
+    hasMeme,
+    ageMs: world.now - proposedAt,
+    get votes() {
+      return votes();
+    },
+    get remarks() {
+      return remarks();
+    },
+    get transactions() {
+      return transactions();
+    },
+    get memes() {
+      return memes();
+    },
+  };
+  return Object.freeze(view);
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** Copies of plain records. */
+function frozen<T extends object>(records: readonly T[]): readonly T[] {
+  return Object.freeze(records.map((record) => Object.freeze({ ...record })));
+}
+
+/** A function that is called for an agent. */
+export type CalledFunction = Exclude<keyof ScriptModule, 'report'>;
+
+/** Whether the script has the function; if so, what it says is done. */
+type Ask = (
+  name: CalledFunction,
+  agent: ScriptedAgent,
+  world: World,
+  occasion: Occasion,
+) => boolean;
+
+export const strategyFrom = (ask: Ask): Strategy => ({
+  hear: (agent, world, block) =>
+    ask('hear', agent, world, { block }) || byPersonality.hear(agent, world, block),
+  vote: (agent, world, block, round) =>
+    ask('vote', agent, world, { block, round }) || byPersonality.vote(agent, world, block, round),
+  produce: (agent, world) =>
+    ask('produce', agent, world, {}) || byPersonality.produce(agent, world),
+  socialize: (agent, world) =>
+    ask('mingle', agent, world, {}) || byPersonality.socialize(agent, world),
+  invited: (agent, world, alliance) =>
+    ask('invited', agent, world, { alliance }) || byPersonality.invited(agent, world, alliance),
+  start: (agent, world) => ask('start', agent, world, {}),
+  wake: (agent, world) => ask('wake', agent, world, {}),
+  receive: (agent, world, message) => ask('receive', agent, world, { message }),
+});

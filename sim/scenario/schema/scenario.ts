@@ -1,42 +1,131 @@
 /**
- * The scenario: an experiment as a file. This one schema gives the type, the checks, all defaults,
- * the JSON Schema for editors and the reference in the docs. Names end in their unit.
+ * The scenario: an experiment as a file, with the sweep over its values. This one schema gives the
+ * type, the checks, all defaults, the JSON Schema for editors and the reference in the docs. Names
+ * end in their unit.
  */
-import { Policy, type Static, Type, Weights } from '../../../engine/internal.js';
-import { Fault } from './faults.js';
-import { Intervention } from './interventions/interventions.js';
-import { Length, Measure } from './length.js';
-import { Links } from './links.js';
-import { personalityNames } from './personalities.js';
-import { Strategy } from './strategies.js';
-import { Sweep } from './sweep.js';
+import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { Policy, Weights } from '../../../engine/protocol/schema/genesis.js';
 import {
   about,
   GroupName,
+  integerFrom,
   MOST_AGENTS,
   MOST_MS,
   Share,
   section,
   strictly,
   UplinkKbps,
-  whole,
-} from './terms.js';
-import { Topology } from './topology.js';
-import { Traits } from './traits.js';
+} from './common.js';
+import { Intervention, Length, Measure } from './interventions.js';
+import { Fault, Links, Topology } from './network.js';
+import { personalityNames, Traits } from './personalities.js';
+import { Strategy } from './strategies.js';
+
+const FactorValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+
+/** `path` as in `agents.town.share` or `faults.0.length_ms`. */
+export const Factor = Type.Object(
+  {
+    path: Type.String({ minLength: 1, maxLength: 200, description: 'as in agents.town.share' }),
+    name: Type.Optional(
+      Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$', description: 'its column; else the path' }),
+    ),
+    values: Type.Optional(
+      Type.Array(FactorValue, {
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'its values, of any design',
+      }),
+    ),
+    from: Type.Optional(Type.Number({ description: 'lhs, morris, sobol: least value' })),
+    to: Type.Optional(Type.Number({ description: 'lhs, morris, sobol: largest value' })),
+    whole: Type.Optional(Type.Boolean({ description: 'of a range: whole numbers only' })),
+  },
+  { additionalProperties: false, description: 'one value of the scenario that is varied' },
+);
+
+/** When a cell has runs enough. */
+const SweepUntil = Type.Object(
+  {
+    half_width: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, description: 'half of the 95 % interval, in its unit' }),
+    ),
+    percent: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 100, description: 'the same, of the mean' }),
+    ),
+    response: Type.Optional(
+      Type.String({ description: 'whose interval; left out, the first of responses' }),
+    ),
+    most: integerFrom(10, 100_000, 'runs a cell at most, however wide its interval is', 1_000),
+  },
+  { ...strictly, description: 'runs are added to a cell until its interval is narrow' },
+);
+
+const Responses = Type.Array(Type.String(), {
+  default: ['finalized_share'],
+  minItems: 1,
+  maxItems: 12,
+  description: 'the measures that the report draws; of scripts, as reported.NAME',
+});
+
+/** What `replicates` is when it is left out; a design of many samples needs one. */
+export const standardReplicates = (design: unknown): number =>
+  design === 'morris' || design === 'sobol' ? 1 : 5;
+
+export const Sweep = Type.Object(
+  {
+    design: Type.Enum(['grid', 'list', 'lhs', 'morris', 'sobol'], {
+      default: 'grid',
+      description:
+        'grid: every combination of values; list: the nth values of all factors together; ' +
+        'lhs: a Latin hypercube of samples; morris: elementary effects along trajectories; ' +
+        'sobol: indices of variance, by matrices of Saltelli',
+    }),
+    factors: Type.Array(Factor, { minItems: 1, maxItems: 10, description: 'what is varied' }),
+    samples: Type.Optional(
+      integerFrom(1, 100_000, 'lhs: how many; morris: trajectories; sobol: rows of a matrix'),
+    ),
+    levels: Type.Optional(integerFrom(2, 100, 'morris: levels of a factor, an even number; 4')),
+    replicates: integerFrom(1, 100_000, 'runs a cell, each with a seed; of morris and sobol 1', 5),
+    until: Type.Optional(SweepUntil),
+    baseline: Type.Optional(
+      Type.Record(Type.String(), FactorValue, {
+        description: 'grid, list: a cell, by a value of each factor; others are compared with it',
+      }),
+    ),
+    audit: Type.Enum(['all', 'first', 'none'], {
+      default: 'all',
+      description: 'which runs of a cell are audited: a rule is seen broken in these only',
+    }),
+    responses: Responses,
+  },
+  { ...strictly, description: 'for the command sweep' },
+);
+
+export type Sweep = Static<typeof Sweep>;
+export type Factor = Static<typeof Factor>;
+
+/*
+ * The scenario: an experiment as a file. This one schema gives the type, the checks, all defaults,
+ * the JSON Schema for editors and the reference in the docs. Names end in their unit.
+ */
 
 const waves = {
-  over_ms: whole(0, MOST_MS, 'each of a wave at an instant of its own in this time', 2_000),
-  waves: whole(1, 10_000, 'how many; its agents are dealt to them in order', 1),
-  every_ms: whole(1, MOST_MS, 'from one wave to the next', 60_000),
+  over_ms: integerFrom(0, MOST_MS, 'each of a wave at an instant of its own in this time', 2_000),
+  waves: integerFrom(1, 10_000, 'how many; its agents are dealt to them in order', 1),
+  every_ms: integerFrom(1, MOST_MS, 'from one wave to the next', 60_000),
 };
 
 const Join = Type.Object(
-  { start_ms: whole(0, MOST_MS, 'when the first wave joins, time of the run', 0), ...waves },
+  { start_ms: integerFrom(0, MOST_MS, 'when the first wave joins, time of the run', 0), ...waves },
   { ...strictly, ...about('when they join; left out: over the first 2 s') },
 );
 
 const Leave = Type.Object(
-  { at_ms: whole(0, MOST_MS, 'when the first wave leaves for good, time of the run'), ...waves },
+  {
+    at_ms: integerFrom(0, MOST_MS, 'when the first wave leaves for good, time of the run'),
+    ...waves,
+  },
   { ...strictly, ...about('when they leave; left out: never') },
 );
 
@@ -44,7 +133,7 @@ export const Group = Type.Object(
   {
     group: GroupName('names the group; unique'),
     region: Type.Optional(GroupName('where it is: links.between may name it')),
-    count: Type.Optional(whole(0, MOST_AGENTS, 'how many agents; or give share')),
+    count: Type.Optional(integerFrom(0, MOST_AGENTS, 'how many agents; or give share')),
     share: Type.Optional(Share('of the population, rounded down; with neither, the rest')),
     personality: Type.Array(Type.Enum(personalityNames), {
       minItems: 1,
@@ -59,7 +148,7 @@ export const Group = Type.Object(
       default: ['validator'],
       ...about('of all its agents'),
     }),
-    producers: whole(0, MOST_AGENTS, 'how many of them are producers too', 0),
+    producers: integerFrom(0, MOST_AGENTS, 'how many of them are producers too', 0),
     uplink_kbps: Type.Optional(UplinkKbps('of each; left out: as links.uplink_kbps')),
     join: Type.Optional(Join),
     leave: Type.Optional(Leave),
@@ -78,11 +167,11 @@ export const Producing = Type.Object(
           'block_interval_ms, each of one producer',
       ),
     }),
-    block_interval_ms: whole(100, 3_600_000, 'spacing of turns', 3_000),
+    block_interval_ms: integerFrom(100, 3_600_000, 'spacing of turns', 3_000),
     transactions: Type.Object(
       {
-        least: whole(0, 1_000, 'transactions in a block', 1),
-        most: whole(0, 1_000, 'transactions in a block', 5),
+        least: integerFrom(0, 1_000, 'transactions in a block', 1),
+        most: integerFrom(0, 1_000, 'transactions in a block', 5),
       },
       { ...section, ...about('how many, drawn for each block') },
     ),
@@ -109,34 +198,39 @@ const rate = Type.Number({
   ...about("times the agents' own rates; 0 turns it off"),
 });
 
-export const Social = Type.Object(
+const Social = Type.Object(
   {
     memes: Type.Object({ rate }, { ...section, ...about('memes about blocks in voting') }),
     discussion: Type.Object({ rate }, { ...section, ...about('remarks about blocks in voting') }),
     alliances: Type.Object(
       {
         rate,
-        duration_ms: whole(60_000, 2_592_000_000, 'how long one lasts', 120_000),
-        most: whole(1, 5, 'alliances an agent wants to be in', 2),
-        invited: whole(1, 31, 'the most it invites at once', 3),
+        duration_ms: integerFrom(60_000, 2_592_000_000, 'how long one lasts', 120_000),
+        most: integerFrom(1, 5, 'alliances an agent wants to be in', 2),
+        invited: integerFrom(1, 31, 'the most it invites at once', 3),
       },
       { ...section, ...about('founding, joining and leaving alliances') },
     ),
     breaks: Type.Object({ rate }, { ...section, ...about('going away for a while, by status') }),
-    occasion_ms: whole(1_000, 3_600_000, 'the least time between occasions of an agent', 30_000),
+    occasion_ms: integerFrom(
+      1_000,
+      3_600_000,
+      'the least time between occasions of an agent',
+      30_000,
+    ),
   },
   { ...section, ...about('life beside blocks') },
 );
 
-export const Consensus = Type.Object(
+const Consensus = Type.Object(
   {
     policy: Type.Enum([...Policy.enum], { default: 'bft', ...about('how votes decide') }),
     weights: Type.Enum([...Weights.enum], { default: 'equal', ...about('what a vote weighs') }),
-    voting_period_ms: whole(100, 86_400_000, 'after which a block expires', 30_000),
-    min_validators: whole(1, 1_000_000, 'electors that a block needs', 1),
-    dormant_after: whole(0, 1_000, 'failed periods missed in a row; 0 = never', 3),
+    voting_period_ms: integerFrom(100, 86_400_000, 'after which a block expires', 30_000),
+    min_validators: integerFrom(1, 1_000_000, 'electors that a block needs', 1),
+    dormant_after: integerFrom(0, 1_000, 'failed periods missed in a row; 0 = never', 3),
     dormant_share: Share('of the weight that may be dormant at most', 0.3333),
-    leak_periods: whole(
+    leak_periods: integerFrom(
       0,
       1_000_000,
       'failed periods until as much of the rest may; 0 = never',
@@ -174,7 +268,7 @@ export const Scenario = Type.Object(
       ...about("spec: a server's rate limits, each agent at an address of its own"),
     }),
     population: Type.Optional(
-      whole(1, MOST_AGENTS, 'agents in all; left out: the sum of the counts'),
+      integerFrom(1, MOST_AGENTS, 'agents in all; left out: the sum of the counts'),
     ),
     agents: Type.Array(Group, { minItems: 1, maxItems: 100, ...about('the groups') }),
     producers: Producing,
@@ -193,7 +287,7 @@ export const Scenario = Type.Object(
     }),
     consensus: Consensus,
     length: Length,
-    patience_periods: whole(
+    patience_periods: integerFrom(
       1,
       100_000,
       'voting periods without a decided block, faults aside, that mean no_progress',

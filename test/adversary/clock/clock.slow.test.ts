@@ -11,7 +11,7 @@ import { call, GENESIS_HASH, get } from '../../support/service/world.js';
 
 const HOUR_MS = 3_600_000;
 const ada = agentOf('of the clock');
-const nodeArgs = ['--import', fileURLToPath(new URL('set-clock.mjs', import.meta.url))];
+const nodeArgs = ['--import', fileURLToPath(new URL('./set-clock.mjs', import.meta.url))];
 
 interface Options {
   limits?: string;

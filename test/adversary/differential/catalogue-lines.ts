@@ -2,19 +2,7 @@
 import { get, HOST, type RawCase, REGISTER, rawCase } from './raw-case.js';
 
 const methods = [
-  ...[
-    'GET',
-    'HEAD',
-    'OPTIONS',
-    'POST',
-    'PUT',
-    'PATCH',
-    'DELETE',
-    'TRACE',
-    'CONNECT',
-    'PRI',
-    'LOCK',
-  ],
+  ...'GET HEAD OPTIONS POST PUT PATCH DELETE TRACE CONNECT PRI LOCK'.split(' '),
   ...['get', 'Get', 'BREW', 'G\u00c9T', 'G ET', '', 'M-SEARCH', 'QUERY'],
 ];
 const versions = [
@@ -51,17 +39,7 @@ export const requestLines: RawCase[] = [
 ];
 
 const targets = [
-  ...[
-    '/',
-    '*',
-    '//',
-    '//healthz',
-    '/healthz/',
-    '/healthz?',
-    '/healthz#x',
-    '/./healthz',
-    '/x/../healthz',
-  ],
+  ...'/ * // //healthz /healthz/ /healthz? /healthz#x /./healthz /x/../healthz'.split(' '),
   ...[
     '/%68ealthz',
     '/healthz%00',
@@ -85,16 +63,7 @@ const targets = [
     '/%c3%a4',
     'healthz',
   ],
-  ...[
-    'http://127.0.0.1/healthz',
-    'https://a/healthz',
-    'a:80',
-    '?x',
-    '/?',
-    '/docs',
-    '/docs/',
-    '/api',
-  ],
+  ...'http://127.0.0.1/healthz https://a/healthz a:80 ?x /? /docs /docs/ /api'.split(' '),
   ...['/api/v1', '/api/v1/', '/api/v1/meta/', '/API/V1/META', '/ws/v1', '/ws/v1?x', '/ws/v1/'],
   `/${'x'.repeat(1_000)}`,
 ];
@@ -107,25 +76,8 @@ const reads = [
   `blocks/${'0'.repeat(64)}/votes`,
 ];
 const queries = [
-  ...[
-    'limit=0',
-    'limit=1',
-    'limit=1000',
-    'limit=1001',
-    'limit=-1',
-    'limit=1.5',
-    'limit=1e2',
-    'limit=',
-  ],
-  ...[
-    'limit=%31',
-    'limit=1&limit=2',
-    'limit=+1',
-    'limit=0x1',
-    'limit=%00',
-    'cursor=%00',
-    'cursor=x',
-  ],
+  ...'limit=0 limit=1 limit=1000 limit=1001 limit=-1 limit=1.5 limit=1e2 limit='.split(' '),
+  ...'limit=%31 limit=1&limit=2 limit=+1 limit=0x1 limit=%00 cursor=%00 cursor=x'.split(' '),
   ...[`cursor=${'x'.repeat(513)}`, 'cursor=', 'after=-1', 'after=1e9', 'after=9007199254740993'],
   ...['topics=x', 'topics=', 'topics=,', 'status=x', 'status=voting', '%', '=', '&&', 'unknown=1'],
 ];

@@ -12,7 +12,7 @@ export interface Framed {
   unfinished: boolean;
 }
 
-export function headOf({ method, target, headers }: Drawn, more: readonly string[]): Buffer {
+function headOf({ method, target, headers }: Drawn, more: readonly string[]): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}`);
   const head = [`${method} ${target} HTTP/1.1`, 'Host: 127.0.0.1', ...lines, ...more];
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1');

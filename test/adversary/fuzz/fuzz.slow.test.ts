@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as measured } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { replayJson } from '../../support/cli.js';
+import { replayJson } from '../../support/command.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, openFiles, stop } from '../../support/host.js';
@@ -12,7 +12,7 @@ import type { AsyncApi } from '../draw/messages.js';
 import type { OpenApi } from '../draw/requests.js';
 import { seed } from '../draw/rng.js';
 import { Fuzz } from './fuzz.js';
-import { kept } from './kept.js';
+import { kept } from './regressions.js';
 
 const agents = Array.from({ length: 24 }, (_, number) => agentOf(`adversary ${number}`));
 const strangers = Array.from({ length: 4 }, (_, number) => agentOf(`stranger ${number}`));

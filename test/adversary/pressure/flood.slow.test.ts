@@ -22,7 +22,11 @@ const MOST_BYTES_EACH = 2 * 1024 * 1024;
 /** What a server itself may take for being busy, whoever keeps it so. */
 const BUSY_BYTES = 64 * 1024 * 1024;
 
-const nodeArgs = ['--expose-gc', '--import', fileURLToPath(new URL('probe.mjs', import.meta.url))];
+const nodeArgs = [
+  '--expose-gc',
+  '--import',
+  fileURLToPath(new URL('./probe.mjs', import.meta.url)),
+];
 
 /** A server with some history. */
 async function begin(transport: string): Promise<[Host, string]> {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { expectSound, type LoadResult, refusedBy, sum } from '../../bench/load/generator.js';
+import type { LoadResult } from '../../../bench/load/result.js';
+import { expectSound, refusedBy, sum } from '../../bench/load/generator.js';
 import { bundledChild } from '../../support/child.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
@@ -29,7 +30,11 @@ const MOST_READ_MS = 1_000;
 const MOST_RECOVERY_MS = 5_000;
 
 const paths = ['/api/v1/network/state', '/healthz'];
-const nodeArgs = ['--expose-gc', '--import', fileURLToPath(new URL('probe.mjs', import.meta.url))];
+const nodeArgs = [
+  '--expose-gc',
+  '--import',
+  fileURLToPath(new URL('./probe.mjs', import.meta.url)),
+];
 
 /** The generator signs and follows the chain: what it sends may be less than it was asked for. */
 test('overload: votes at five times the rate that it takes', async () => {

@@ -23,7 +23,7 @@ export interface Written {
 }
 
 /** What a request is counted beside its body and file: as docs/protocol.md says. */
-export const BESIDE_BYTES = 512;
+const BESIDE_BYTES = 512;
 
 export type Writer = (room: Room, by: Agent, minute: number) => AsyncGenerator<Request | 'wait'>;
 

@@ -1,10 +1,10 @@
-/** Control of a live network over both transports: who may, what can be asked, what is refused. */
+/** Control of a live network: who may, what can be asked, what is refused. */
 import { createVerifier, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { LiveControl } from '../../../dist/cli/commands/serve/control.js';
 import { raw, statusOf } from '../../support/service/raw.js';
-import { transports, world } from '../../support/service/server.js';
+import { oneTransport, world } from '../../support/service/server.js';
 import { agentOf, register } from '../../support/service/signer.js';
 import { type Answer, expectError, expectSuccess, World } from '../../support/service/world.js';
 
@@ -15,7 +15,7 @@ afterAll(() => verifier.close());
 const tokenIn = (page: string) => new URL(page).hash.replace('#token=', '');
 const held = expect.objectContaining({ holds: 'network', paused: true });
 
-describe.each(transports)('control over %s', (transport) => {
+describe.each(oneTransport)('control over %s', (transport) => {
   async function controlled() {
     const genesis = { network_id: 'testnet', voting_period_ms: 60_000 };
     const network = await Network.open({ memory: true, genesis, verifier });

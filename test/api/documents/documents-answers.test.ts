@@ -18,7 +18,8 @@ import {
 import { startServer } from 'folkmoot/api';
 import { agentId } from 'folkmoot/signing';
 import { expect, onTestFinished, test } from 'vitest';
-import { START_MS, signatoryOf, testNetwork } from '../../support/fixture.js';
+import { START_MS } from '../../support/citizens.js';
+import { signatoryOf, testNetwork } from '../../support/fixture.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
 
 interface Answer {

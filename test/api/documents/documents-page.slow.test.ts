@@ -4,8 +4,9 @@ import { startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { routes } from '../../../dist/api/contract/routes.js';
 import { asyncapiDocument } from '../../../dist/api/documents/documents.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { testNetwork } from '../../support/fixture.js';
-import { accessFaults, executablePath, hasBrowser, launch, modes, open } from '../../ui/browser.js';
+import { accessFaults, modes, open } from '../../ui/browser.js';
 
 const missing = hasBrowser ? '' : ` (skipped: no ${executablePath})`;
 

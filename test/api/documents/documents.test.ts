@@ -58,7 +58,7 @@ test.each([
   ['docs/asyncapi.json', asyncapi],
 ])('%s: is what the code says', (path, document) => {
   const file = JSON.stringify(JSON.parse(readFileSync(root + path, 'utf8')));
-  const advice = `${path} is out of date: npm run build && node tools/api-documents.mjs`;
+  const advice = `${path} is out of date: npm run build && node tools/documents.mjs`;
   expect(file === JSON.stringify(document), advice).toBe(true);
 });
 

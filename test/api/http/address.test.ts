@@ -1,6 +1,6 @@
 /** Whose address counts behind proxies. */
 import { expect, test } from 'vitest';
-import { clientAddress } from '../../../dist/api/limits/client-address.js';
+import { clientAddress } from '../../../dist/api/limits/connections.js';
 
 const trusted = new Set(['10.0.0.1', '10.0.0.2']);
 

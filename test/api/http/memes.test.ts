@@ -1,7 +1,7 @@
-/** Meme uploads over both transports: what a file is, how it is served, bad forms. */
+/** Meme uploads: what a file is, how it is served, bad forms. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { abandon } from '../../support/service/raw.js';
-import { transports, world } from '../../support/service/server.js';
+import { oneTransport, world } from '../../support/service/server.js';
 import { formOf, meme, type Request } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
 
@@ -20,7 +20,7 @@ const WEBP = bytes('524946461a000000574542505650384c0d0000002f000000100710011111
 const GIF = Buffer.from('GIF89a\u0001\u0000\u0001\u0000\u0000\u0000\u0000;', 'latin1');
 const LIMIT = 1024 * 1024;
 
-describe.each(transports)('memes over %s', (transport) => {
+describe.each(oneTransport)('memes over %s', (transport) => {
   const begin = async () => {
     const there = await world({ transport });
     onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));

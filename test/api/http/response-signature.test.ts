@@ -4,7 +4,7 @@ import { generateKeyPair } from 'folkmoot';
 import { AgentClient, type AgentClientOptions, generateKeys } from 'folkmoot/client';
 import { responseInput, voteInput } from 'folkmoot/signing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { serve, type TransportName, transports } from '../../support/service/server.js';
+import { oneTransport, serve, type TransportName } from '../../support/service/server.js';
 
 const keys = generateKeyPair();
 const capabilities = ['validator', 'producer'] as const;
@@ -43,7 +43,7 @@ function proxy() {
 
 const unproven = { name: 'ResponseSignatureError' };
 
-describe.each(transports)('response signature over %s:', (transport) => {
+describe.each(oneTransport)('response signature over %s:', (transport) => {
   test('every kind of answer is signed by the pinned key', async () => {
     const { client, register } = await started(transport);
     await register();

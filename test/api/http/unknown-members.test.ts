@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { unknownMembers } from '../../../dist/api/checks/unknown-members.js';
-import { transports, world } from '../../support/service/server.js';
+import { oneTransport, world } from '../../support/service/server.js';
 import { propose, signed, status, transaction } from '../../support/service/signer.js';
 import { expectError, GENESIS_HASH } from '../../support/service/world.js';
 
@@ -34,7 +34,7 @@ test('unknown members: 512 bytes to the byte, of whatever values', () => {
 });
 
 test.each(
-  transports,
+  oneTransport,
 )('unknown members over %s: refused with the member that is too much', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { AgentClient, generateKeys } from 'folkmoot/client';
 import { describe, expect, test } from 'vitest';
-import { transports, world } from '../../support/service/server.js';
+import { oneTransport, world } from '../../support/service/server.js';
 import {
   agentOf,
   formOf,
@@ -18,7 +18,7 @@ import { expectError, expectSuccess } from '../../support/service/world.js';
 const HEADER = 'folkmoot-unknown';
 const namesOf = ({ headers }: { headers: Headers }) => headers.get(HEADER);
 
-describe.each(transports)('unknown names over %s', (transport) => {
+describe.each(oneTransport)('unknown names over %s', (transport) => {
   const begin = () => world({ transport });
 
   test('a write: done as before, with the pointers of unknown members in a header', async () => {

@@ -2,7 +2,7 @@
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
-import { START_MS } from '../../support/fixture.js';
+import { START_MS } from '../../support/citizens.js';
 import { type Running, world } from '../../support/service/server.js';
 import {
   type Agent,
@@ -58,7 +58,7 @@ test('blocks: what was not opened after all is given back', () => {
   const { share, take } = shareOfTen();
   for (let tries = 0; tries < 20; tries += 1) {
     expect(take('ada')).toBe(0);
-    share.giveBack('ada');
+    share.refund('ada');
   }
 });
 
@@ -117,6 +117,32 @@ test('blocks: the honest wait half a minute at the most, however many keys spam'
     // Nobody waits for ever, whatever its reputation.
     for (const one of spam) expect(given.get(one)).toBeGreaterThanOrEqual(2);
   }
+});
+
+test('blocks: one that was opened elsewhere counts from when it was opened', () => {
+  const { share, take, wait } = shareOfTen();
+  wait(60_000);
+  for (let block = 0; block < 5; block += 1) share.openedElsewhere('bob', 20_000);
+  expect(take('ada')).toBe(10_000);
+});
+
+test('blocks: of two that are alike in all else, the first by name has the slot', () => {
+  const { take, wait } = shareOfTen();
+  take('p0');
+  wait(10_000);
+  for (let block = 1; block < 5; block += 1) take(`p${block}`);
+  expect([take('bob'), take('ada')]).toEqual([20_000, expect.any(Number)]);
+  wait(20_000);
+  expect(take('bob')).toBeGreaterThan(0);
+  expect(take('ada')).toBe(0);
+});
+
+test('blocks: a producer of low reputation waits for its patience and the pace at the most', () => {
+  const scene = shareOfTen();
+  const known = Array.from({ length: 12 }, (_, index) => `known${index}`);
+  for (const one of known) scene.scores.set(one, 99);
+  const { longest } = shared(scene, [...known, 'ada'], { spanMs: 600_000, stepMs: 50 });
+  expect(longest.get('ada')).toBeLessThanOrEqual(151_000);
 });
 
 test('blocks: who was expected back and does not come keeps its slot for a while only', () => {

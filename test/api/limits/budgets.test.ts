@@ -1,8 +1,8 @@
 /** Byte budgets: what is logged is counted to the byte, by agent and address, by minute and day. */
 import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { START_MS } from '../../support/fixture.js';
-import { type Around, transports, world } from '../../support/service/server.js';
+import { START_MS } from '../../support/citizens.js';
+import { type Around, oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
@@ -38,7 +38,7 @@ async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['ser
   return { there, at, pass, join, padded };
 }
 
-describe.each(transports)('budgets over %s', (transport) => {
+describe.each(oneTransport)('budgets over %s', (transport) => {
   test('bytes: 256 KiB a minute an agent by spec, and what is refused costs nothing', async () => {
     const { there, join, padded, pass } = await begin(transport, { status: 100 });
     const [ada, bob] = [await join('Ada'), await join('Bob')];

@@ -1,7 +1,7 @@
 /** Three keys of 43 against a `bft` network under the default limits, in the test's own time. */
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { START_MS } from '../../support/fixture.js';
+import { START_MS } from '../../support/citizens.js';
 import { type Running, world } from '../../support/service/server.js';
 import { type Agent, agentOf, propose, register, vote } from '../../support/service/signer.js';
 import type { World } from '../../support/service/world.js';

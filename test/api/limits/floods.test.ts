@@ -2,9 +2,9 @@
 import { connect } from 'node:net';
 import { createVerifier, type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { START_MS } from '../../support/fixture.js';
+import { START_MS } from '../../support/citizens.js';
 import { raw, statusOf } from '../../support/service/raw.js';
-import { type Around, type Running, transports, world } from '../../support/service/server.js';
+import { type Around, oneTransport, type Running, world } from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
@@ -60,8 +60,8 @@ function firstAnswer(url: string, bytes: Uint8Array, count: number): Promise<str
   });
 }
 
-describe.each(transports)('floods over %s', (transport) => {
-  test('1,500 forged votes at once get no more verifications than their limit', async () => {
+describe.each(oneTransport)('floods over %s', (transport) => {
+  test('600 forged votes at once get no more verifications than their limit', async () => {
     const verifier = createVerifier('pool');
     onTestFinished(() => verifier.close());
     const scene = await begin(transport, { verifier });
@@ -83,9 +83,9 @@ describe.each(transports)('floods over %s', (transport) => {
     const one = async () => {
       for (let sent = 0; sent < 5; sent += 1) codes.push(await send());
     };
-    await Promise.all(many(300, one));
+    await Promise.all(many(120, one));
     expect(codes.filter((code) => code === 401).length).toBe(60);
-    expect(codes.filter((code) => code === 429).length).toBe(1_440);
+    expect(codes.filter((code) => code === 429).length).toBe(540);
     // The common mistakes of the first five are looked for, each in at most 20 verifications.
     expect(there.network.stats.rejected - before).toBeLessThanOrEqual(60 + 5 * 20);
   });

@@ -1,8 +1,11 @@
 /** Rate limits of the profile spec: exact sliding windows, in a time that stands still. */
 import { type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { addressKey } from '../../../api/limits/client-address.js';
-import { START_MS, temporaryFolder } from '../../support/fixture.js';
+import { addressKey } from '../../../api/limits/connections.js';
+import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
+import { Limits } from '../../../dist/api/limits/limits.js';
+import { START_MS } from '../../support/citizens.js';
+import { diskFolder } from '../../support/fixture.js';
 import { type Running, world } from '../../support/service/server.js';
 import {
   type Agent,
@@ -113,7 +116,7 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
 
 test('alliance_propose: repeats under way hold nothing of it', async () => {
   // On disk, where a commit takes a while: all of a round wait for the same ones.
-  const scene = await begin('spec', temporaryFolder());
+  const scene = await begin('spec', diskFolder());
   const { there, at, pass } = scene;
   const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
   const next = () => ally.propose(ada, { target_ids: [bob.agentId] }, at());
@@ -165,7 +168,7 @@ describe('register: 1 a minute an address', () => {
 
   test('one of ten that come at once', async () => {
     // On disk, where a commit takes a while.
-    const { there, at } = await begin('spec', temporaryFolder());
+    const { there, at } = await begin('spec', diskFolder());
     const ten = Array.from({ length: 10 }, (_, index) => register(agentOf(`${index}`), {}, at()));
     const codes = await Promise.all(ten.map(async (request) => (await there.send(request)).status));
     expect(codes.toSorted()).toEqual([201, ...Array(9).fill(429)]);
@@ -214,6 +217,7 @@ describe('of an address', () => {
   test.each([
     ['127.0.0.1', 'address:127.0.0.1'],
     ['::ffff:127.0.0.1', 'address:127.0.0.1'],
+    ['::ffff:10.20.30.40', 'address:10.20.30.40'],
     ['0000:0000:0000:0000:0000:ffff:7f00:0001', 'address:127.0.0.1'],
     ['2001:db8:1:2:3:4:5:6', 'address:2001:db8:1:2::/64'],
     ['2001:db8:1:2::9', 'address:2001:db8:1:2::/64'],
@@ -225,6 +229,20 @@ describe('of an address', () => {
   ])('%s counts as %s', (address, expected) => {
     expect(addressKey(address)).toBe(expected);
   });
+});
+
+test('subjects beyond the bound share one quota, until idle ones are forgotten', () => {
+  const clock = virtualClock(START_MS);
+  const limits = new Limits('spec', resolveLimits('spec'), clock.now);
+  const all = limits.figures!.read;
+  const use = (subject: string, amount = 1) => limits.account(subject).use('read', amount);
+  const remaining = (subject: string) => limits.account(subject).quota('read')?.remaining;
+  for (let subject = 0; subject < 65_536; subject += 1) use(`address:${subject}`);
+  use('address:a newcomer', all);
+  expect([remaining('address:another'), remaining('address:0')]).toEqual([0, all - 1]);
+  clock.set(clock.now() + 60_000);
+  use('address:a newcomer', all);
+  expect([remaining('address:a newcomer'), remaining('address:another')]).toEqual([0, all]);
 });
 
 describe('profiles', () => {

@@ -44,7 +44,7 @@ test.each([1, 7])('sliding window: as its definition says, by slots of %i ms', (
           }
           const given = model.uses[one.do === 'giveBack' ? one.which : -1];
           if (given) {
-            window.giveBack(given.at, given.amount);
+            window.refund(given.at, given.amount);
             model.uses.splice(model.uses.indexOf(given), 1);
           }
           window.forget(now);

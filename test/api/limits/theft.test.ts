@@ -1,8 +1,8 @@
 /** A captured request that was refused, sent again: it costs the thief, not the victim. */
 import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { START_MS } from '../../support/fixture.js';
-import { transports, world } from '../../support/service/server.js';
+import { START_MS } from '../../support/citizens.js';
+import { oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
@@ -24,7 +24,7 @@ const captured: [string, number, string, (by: Agent, at: string) => Request][] =
   ['discuss', 20, 'UNKNOWN_BLOCK', (by, at) => discuss(by, { block_hash: HASH }, at)],
 ];
 
-describe.each(transports)('over %s', (transport) => {
+describe.each(oneTransport)('over %s', (transport) => {
   const begin = async () => {
     const clock = virtualClock(START_MS);
     const there = await world({ transport, limits: 'spec', clock });

@@ -1,10 +1,10 @@
 /** The board of a load run: who reads it is known, and nobody else costs anything. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Board } from '../../../dist/api/load/board.js';
-import { resultShown } from '../../../dist/bench/load/shown/shown.js';
+import { Board } from '../../../dist/api/load-server.js';
+import { toLoadState } from '../../../dist/bench/load/page-data.js';
 import { loadResult } from '../../bench/load/fixture.js';
 
-const shown = resultShown(loadResult());
+const shown = toLoadState(loadResult());
 const here = new AbortController().signal;
 const versionIn = (text: string | null) => JSON.parse(text!).data.version as number;
 

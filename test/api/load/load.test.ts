@@ -1,20 +1,23 @@
-/** The server of a load run's page, over both transports: what is shown, waited for and asked. */
+/** The server of a load run's page: what is shown, waited for and asked. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { Board } from '../../../dist/api/load/board.js';
-import { loadControl, type Standing } from '../../../dist/api/load/control.js';
-import { startLoadServer } from '../../../dist/api/load/server.js';
-import type { LoadAnswer, LoadShown } from '../../../dist/api/view/load.js';
-import { resultShown } from '../../../dist/bench/load/shown/shown.js';
+import {
+  Board,
+  loadControl,
+  type RunStage,
+  startLoadServer,
+} from '../../../dist/api/load-server.js';
+import type { LoadAnswer, LoadState } from '../../../dist/api/view/load-state.js';
+import { toLoadState } from '../../../dist/bench/load/page-data.js';
 import { loadResult } from '../../bench/load/fixture.js';
 import { live } from '../../client/helpers.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
 import { raw, statusOf } from '../../support/service/raw.js';
-import { transports } from '../../support/service/server.js';
+import { oneTransport } from '../../support/service/server.js';
 
 const path = '/api/v1/load';
-const over = resultShown(loadResult());
-const going = (seconds: number): LoadShown => ({
+const over = toLoadState(loadResult());
+const going = (seconds: number): LoadState => ({
   ...over,
   ...{ phase: 'measured', passed_ms: 1_000 * seconds, of_ms: 10_000, verdict: null },
 });
@@ -27,10 +30,10 @@ interface Answered {
 
 const reasonOf = ({ body }: Answered) => JSON.parse(body).error.details.reason;
 
-describe.each(transports)('load over %s', (transport) => {
+describe.each(oneTransport)('load over %s', (transport) => {
   async function shown() {
     const state = {
-      standing: 'waiting' as Standing,
+      standing: 'waiting' as RunStage,
       asked: [] as string[],
       watched: [] as boolean[],
     };

@@ -1,9 +1,9 @@
-/** Resuming events, over both transports: no hole, no overlap, also after a restart. */
+/** Resuming events: no hole, no overlap, also after a restart. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import type { Message } from '../../support/service/live.js';
 import { connect } from '../../support/service/live.js';
-import { type Around, serve, transports, world } from '../../support/service/server.js';
+import { type Around, oneTransport, serve, world } from '../../support/service/server.js';
 import { meme, register, status } from '../../support/service/signer.js';
 import { World } from '../../support/service/world.js';
 
@@ -11,7 +11,7 @@ const seqs = (messages: readonly Message[]) => messages.map(({ seq }) => seq);
 const range = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-describe.each(transports)('resume over %s', (transport) => {
+describe.each(oneTransport)('resume over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, ...around });
 
   test('since: what was missed, then what comes, each once', async () => {

@@ -2,9 +2,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { composeRegister, createVerifier, generateKeyPair, signatory } from 'folkmoot';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { Watchers } from '../../../dist/api/socket/watch/watchers.js';
-import { decodeSpan } from '../../../dist/api/view/index.js';
-import { ViewLog } from '../../../dist/api/view/log/index.js';
+import { Watchers } from '../../../dist/api/socket/watch.js';
+import { ViewLog } from '../../../dist/api/view/log/view-log.js';
+import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';
 import { Network } from '../../../dist/engine/index.js';
 
 const EVERY_MS = 100;
@@ -32,7 +32,7 @@ class Held {
     return true;
   }
   sendBytes(bytes: Uint8Array): boolean {
-    const { from, to } = decodeSpan(bytes);
+    const { from, to } = decodeRowBatch(bytes);
     this.spans.push({ from, to });
     return true;
   }

@@ -2,13 +2,13 @@
 import { createVerifier, type Verifier } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { connect, Live } from '../../support/service/live.js';
-import { type Around, transports, world } from '../../support/service/server.js';
+import { type Around, oneTransport, world } from '../../support/service/server.js';
 import { agentOf, auth } from '../../support/service/signer.js';
 
 const STRANGER_BYTES = 4 * 1024;
 const STRANGERS = 64;
 
-describe.each(transports)('limits of sockets over %s', (transport) => {
+describe.each(oneTransport)('limits of sockets over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, ...around });
 
   test('an auth is taken once; its repeat is 4401 REPLAYED, and harms nobody', async () => {

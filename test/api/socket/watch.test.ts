@@ -1,7 +1,7 @@
 /** Watching over both transports, without a key: frames, what is left out, and who may. */
 import { createVerifier } from 'folkmoot';
 import { afterAll, describe, expect, test } from 'vitest';
-import { rowKinds } from '../../../dist/api/view/index.js';
+import { rowKinds } from '../../../dist/api/view/model.js';
 import { connect } from '../../support/service/live.js';
 import { type Around, transports, world } from '../../support/service/server.js';
 import { auth } from '../../support/service/signer.js';
@@ -37,24 +37,22 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(await watching.text('watching')).toEqual({ type: 'watching', entry: 0, epoch });
     const hash = await decide(there);
     const { seq, digest, log_digest, event_seq } = await there.read('/api/v1/meta');
-    const spans = await watching.reaches(Number(seq));
+    const batches = await watching.reaches(Number(seq));
     let next = 1;
-    for (const { from, to } of spans) {
+    for (const { from, to } of batches) {
       expect(from).toBe(next);
       next = to + 1;
     }
-    expect(spans.at(-1)).toMatchObject({ to: seq, digest, log_digest, event_seq });
-    const kinds = spans.flatMap(({ rows }) => [...rows.kind].map((kind) => rowKinds[kind]));
+    expect(batches.at(-1)).toMatchObject({ to: seq, digest, log_digest, event_seq });
+    const kinds = batches.flatMap(({ rows }) => [...rows.kind].map((kind) => rowKinds[kind]));
     expect(kinds.filter((kind) => kind === 'registered')).toHaveLength(3);
     expect(kinds.filter((kind) => kind === 'block_validation')).toHaveLength(3);
-    const introduced = spans.flatMap((span) => span.introduced.blocks);
+    const introduced = batches.flatMap((batch) => batch.introduced.blocks);
     expect(introduced).toMatchObject([{ hash, total: 3, needed: 3, electors: 3 }]);
-    expect(spans.flatMap(({ said }) => said).map(({ text }) => text)).toContain('it adds up');
-    expect(spans.flatMap(({ introduced: { agents } }) => agents.map(({ name }) => name))).toEqual([
-      'Ada',
-      'Bob',
-      'Eve',
-    ]);
+    expect(batches.flatMap(({ said }) => said).map(({ text }) => text)).toContain('it adds up');
+    expect(batches.flatMap(({ introduced: { agents } }) => agents.map(({ name }) => name))).toEqual(
+      ['Ada', 'Bob', 'Eve'],
+    );
   });
 
   test('all get the same bytes; who wants fewer gets them together', async () => {

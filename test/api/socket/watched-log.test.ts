@@ -1,7 +1,7 @@
 /** Whoever looks on changes nothing: the same requests make the same log, watched or not. */
 import { createVerifier, virtualClock } from 'folkmoot';
 import { afterAll, expect, test } from 'vitest';
-import { transports, world } from '../../support/service/server.js';
+import { oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
@@ -57,7 +57,7 @@ function story(): { at: number; request: Request }[] {
 }
 
 test.each(
-  transports,
+  oneTransport,
 )('watched: the log is that of a life that nobody sees, %s', async (transport) => {
   const asked = story();
   const lived = async (watchers: number) => {

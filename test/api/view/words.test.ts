@@ -1,32 +1,37 @@
-/** The words that rows have numbers for are those of the protocol, in their order. */
+/** The table of event types fits their schemas, and the codes that kept files have. */
 import { expect, test } from 'vitest';
-import {
-  allianceStatuses,
-  blockStatuses,
-  rowKinds,
-  sentiments,
-  statuses,
-  viewLimits,
-} from '../../../dist/api/view/index.js';
-import {
-  AllianceStatus,
-  BlockStatus,
-  eventData,
-  Sentiment,
-  Status,
-  unsigned,
-} from '../../../dist/engine/internal.js';
-
-test('view: its words are those of the protocol', () => {
-  expect(statuses).toEqual(Status.enum);
-  expect(sentiments).toEqual(Sentiment.enum);
-  expect(blockStatuses).toEqual(BlockStatus.enum);
-  expect(allianceStatuses).toEqual(AllianceStatus.enum);
-});
+import { rowKinds, viewLimits, viewRows } from '../../../dist/api/view/model.js';
+import { eventRows, eventTypes } from '../../../dist/engine/protocol/event-types.js';
+import { eventData } from '../../../dist/engine/protocol/schema/event.js';
+import { unsigned } from '../../../dist/engine/protocol/schema/request.js';
 
 test('view: there is a kind of row for each event, and for what no event tells', () => {
   const untold = ['registered', 'dormancy'];
-  expect([...rowKinds].sort()).toEqual([...Object.keys(eventData), ...untold].sort());
+  expect([...rowKinds].sort()).toEqual([...eventTypes, ...untold].sort());
+  expect(rowKinds.map((kind) => viewRows[kind].code)).toEqual([...rowKinds.keys()]);
+});
+
+test('view: codes of rows in kept files stay as they are', () => {
+  expect(rowKinds.slice(0, 11)).toEqual([
+    ...['registered', 'block_proposal', 'block_validation', 'consensus_discussion'],
+    ...['alliance_update', 'agent_status', 'network_metrics', 'meme_posted'],
+    ...['reputation_update', 'block_status', 'dormancy'],
+  ]);
+});
+
+test('events: types stand in the order of their schemas', () => {
+  expect(Object.keys(eventData)).toEqual(eventTypes);
+});
+
+test.each(eventTypes)('events: the row of %s names members of its data', (type) => {
+  const { agent, row } = eventRows[type];
+  const { properties } = eventData[type] as { properties: Record<string, { enum?: string[] }> };
+  for (const member of [agent, row.value?.of, row.says?.of]) {
+    if (member !== undefined) expect(properties).toHaveProperty(member);
+  }
+  if (!row.value) return;
+  const { of, ...value } = row.value;
+  expect(properties[of]!.enum).toEqual('words' in value ? value.words : undefined);
 });
 
 test('view: no text that the protocol allows is cut', () => {

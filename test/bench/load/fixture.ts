@@ -176,7 +176,7 @@ function samples(count: number, medianMs: number, chance: () => number): number[
   });
 }
 
-export const latencies = (count: number, medianMs: number, chance: () => number): Percentiles =>
+const latencies = (count: number, medianMs: number, chance: () => number): Percentiles =>
   percentilesOf(samples(count, medianMs, chance));
 
 export function percentilesOf(times: readonly number[]): Percentiles {

@@ -1,14 +1,13 @@
 /** Load runs for tests: short, from this process, and sound whatever the server does. */
 import { expect } from 'vitest';
 import {
-  type LoadHooks,
   type LoadOptions,
-  LoadResult,
   loadDefaults,
-  runLoad,
   workloadDefaults,
-} from '../../../dist/bench/load/index.js';
-import { Value } from '../../../dist/engine/internal.js';
+} from '../../../dist/bench/load/options.js';
+import { LoadResult } from '../../../dist/bench/load/result.js';
+import { type LoadHooks, runLoad } from '../../../dist/bench/load/run.js';
+import { Value } from '../../../dist/engine/protocol/bundled/typebox.js';
 
 export type Operation = LoadResult['operations'][number];
 export type { LoadResult };

@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { openLmdbStore, printLine, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import { type CrashPoint, crashPoints } from 'folkmoot/testing';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { expectOneLine, folkmoot, logText, replayJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, logText, replayJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf, replayHere, suiteFolder } from '../../support/runs.js';
 

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { mutant } from '../../sim/swarm/mutant.js';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
-import { type Ended, folkmoot } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import type { Ended } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 
@@ -41,7 +42,7 @@ test('check: a run that cannot be says so, once', async () => {
 
 test('check: a decision of its own for each run is named with its voter', async () => {
   const from = "random: agent.rng('whim', block).int(101)";
-  const program = mutant('sim/agents/actions/voting.js', from, `random: ${inline} ? 0 : 100`);
+  const program = mutant('sim/agents/actions.js', from, `random: ${inline} ? 0 : 100`);
   const set = ['--set', 'agents.town.traits={"random":100,"technical":0,"social":0,"meme":0}'];
   const { code, stdout } = await check([personal(), ...set], program);
   expect(code).toBe(12);
@@ -55,7 +56,11 @@ test('check: a decision of its own for each run is named with its voter', async 
 
 test('check: the same entries with other consequences', async () => {
   const from = 'const data = { block_hash: block.hash, decision, reason, timestamp, validator };';
-  const program = mutant('engine/core/commands/vote.js', from, `${from} data.reason += ${inline};`);
+  const program = mutant(
+    'engine/core/commands/blocks.js',
+    from,
+    `${from} data.reason += ${inline};`,
+  );
   const { code, stdout } = await check([personal(), '--no-audit'], program);
   expect(code).toBe(12);
   expect(stdout).toMatch(/entry \d+ \(vote\): the entry is the same, what followed is not/);

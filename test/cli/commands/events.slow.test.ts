@@ -7,11 +7,11 @@ import { parse } from 'csv-parse/sync';
 import { type Event, openLmdbStore, SCHEMA_VERSION, type Store, tables } from 'folkmoot';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet/src/node.js';
 import { beforeAll, expect, test } from 'vitest';
-import { columnsOf } from '../../../dist/cli/commands/events/columns.js';
-import { eventTypes } from '../../../dist/cli/commands/events/names.js';
-import { selected } from '../../../dist/cli/commands/events/select.js';
-import { eventData } from '../../../dist/engine/internal.js';
-import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { buildColumns, selectEvents } from '../../../dist/cli/commands/events/columns.js';
+import { eventTypes } from '../../../dist/engine/protocol/event-types.js';
+import { eventData } from '../../../dist/engine/protocol/schema/event.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import { main } from '../../support/paths.js';
@@ -93,7 +93,7 @@ test('events: CSV has the same columns and cells, a line each', async () => {
   expect(linesOf(text)).toHaveLength(count + 1);
   expect(await exported(run, '--format', 'csv')).toEqual(linesOf(text));
   const rows = parse(text, { columns: true }) as Record<string, string>[];
-  expect(Object.keys(rows[0]!)).toEqual(columnsOf(eventTypes).map(({ name }) => name));
+  expect(Object.keys(rows[0]!)).toEqual(buildColumns(eventTypes).map(({ name }) => name));
   for (const [index, { agent: _, ...row }] of rows.entries()) {
     const told = Object.entries(flat(events[index]!)).filter(([, value]) => value !== '');
     const cells = Object.entries(row).filter(([, cell]) => cell !== '');
@@ -176,7 +176,7 @@ test.each([
   [[], 'x: event 1 of 3 is missing'],
 ])('events: of %j the first that is missing is named', (seqs, message) => {
   const rows = seqs.map((seq) => ({ seq, json: JSON.stringify({ ...events[seq - 1], seq }) }));
-  expect(() => [...selected(storeOf(rows), 'x', everything)]).toThrow(message);
+  expect(() => [...selectEvents(storeOf(rows), 'x', everything)]).toThrow(message);
 });
 
 test.each([
@@ -185,7 +185,7 @@ test.each([
   '{"seq":1,"type":"block_status"}',
   '{"data":{"timestamp":"2025-01-01T00:00:00.000Z"},"seq":2,"type":"x"}',
 ])('events: %s is named as damaged', (json) => {
-  const read = () => [...selected(storeOf([{ seq: 1, json }]), 'x', everything)];
+  const read = () => [...selectEvents(storeOf([{ seq: 1, json }]), 'x', everything)];
   expect(read).toThrow('x: event 1 is damaged');
 });
 
@@ -222,7 +222,7 @@ test('events: no column has two kinds, and every type can be named', () => {
   expect([...eventTypes].sort()).toEqual(Object.keys(eventData).sort());
   const kinds = new Map<string, string>();
   for (const type of eventTypes) {
-    for (const { name, kind } of columnsOf([type])) {
+    for (const { name, kind } of buildColumns([type])) {
       expect(kinds.get(name) ?? kind, name).toBe(kind);
       kinds.set(name, kind);
     }

@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type ApiError, generateKeys } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { served } from '../../own-client/served.js';
-import { expectOneLine, folkmoot } from '../../support/cli.js';
+import { served } from '../../own-client/start-server.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 function fileWith(text: string): string {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { loadScenario, shippedScenarios } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { folkmoot, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
 

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Ended, folkmoot, type SimJson, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { type Ended, type SimJson, simJson } from '../../support/command.js';
 import { full } from '../../support/counts.js';
 import { linesOf } from '../../support/runs.js';
 

@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const mind = `
@@ -36,7 +37,8 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   const { folder, run, json, asked } = await recorded();
   const before = asked();
   const out = join(folder, 'fork');
-  const what = ['fork', run, '--at', 'height 2', '--do', 'silence 1', '--out', out];
+  const silence = '{ kind: silence, whom: [{ agent: 1 }], at_height: 2 }';
+  const what = ['fork', run, '--intervention', silence, '--out', out];
   for (const [args, said] of [
     [[], /^folkmoot: deciders .* for minds \(exec\), and a fork asks them .* expected --record$/m],
     [['--record'], /minds is a program, .* mind\.mjs: --folder says in which folder it is started/],
@@ -63,7 +65,8 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   expect([anew > 0, anew < json.deciders!.questions]).toEqual([true, true]);
 
   const seeds = join(folder, 'seeds');
-  const over = ['fork', run, '--do', 'silence 1', '--replicates', '2', '--out', seeds, ...record];
+  const replicates = ['--replicates', '2', '--out', seeds];
+  const over = ['fork', run, '--intervention', silence, ...replicates, ...record];
   const ended = await folkmoot([...over, '--json']);
   expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
   expect(JSON.parse(ended.stdout).completed).toBe(4);

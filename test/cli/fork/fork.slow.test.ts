@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { lively } from '../../sim/interventions/world.js';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
-import { expectOneLine, folkmoot } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
 
@@ -19,9 +20,14 @@ beforeAll(async () => {
 
 const fork = (...args: string[]) => folkmoot(['fork', kept, ...args]);
 
+const otherwise = (yaml: string) => ['--intervention', yaml];
+
+const silence = otherwise('{ kind: silence, whom: [{ group: town, count: 5 }], at_height: 2 }');
+const drop = otherwise('{ kind: drop, block: 1, at_ms: 0 }');
+
 test('fork: says what was otherwise, proves all before, and compares', async () => {
   const out = join(temporaryFolder(), 'fork');
-  const ended = await fork('--at', 'height 2', '--do', 'silence 5 of group town', '--out', out);
+  const ended = await fork(...silence, '--out', out);
   expect(ended.code).toBe(0);
   expect(ended.stdout).toMatch(/^otherwise +silence 5 of town: from \d+ ms on, after entry \d+; c/);
   expect(ended.stdout).toMatch(/^before +entries 0 to \d+ are the same .* digest [0-9a-f]{64}$/m);
@@ -41,7 +47,7 @@ test('fork: says what was otherwise, proves all before, and compares', async () 
 
 test('fork: over seeds, in pairs, and then over more of them', async () => {
   const out = join(temporaryFolder(), 'seeds');
-  const args = ['--do', 'mute memes of all', '--replicates'];
+  const args = [...otherwise('{ kind: mute, whom: [{}], at_ms: 0 }'), '--replicates'];
   const first = await fork(...args, '3', '--out', out);
   expect(first.code).toBe(0);
   const ended = await fork(...args, '5', '--out', out, '--resume', '--json');
@@ -59,21 +65,37 @@ test('fork: over seeds, in pairs, and then over more of them', async () => {
 });
 
 test.each([
-  [['--do', 'mute meme 9999'], /--do 'mute meme 9999': meme 9999 is not in .*; expected 0 to/],
-  [['--do', 'set vote of 99 on block 1 to none'], /agent is 99; expected an ordinal up to 29/],
-  [['--do', 'drop block 1', '--at', 'entry 99999'], /entry 99999 is not in .*; expected at most/],
-  [['--do', 'drop block 1', '--at', '9h'], /32400000 ms is not in .*; expected at most \d+ ms/],
-  [['--do', 'fly'], /--do 'fly': at character 1 there is fly; expected mute/],
-  [[], /--do is missing; expected as 'mute meme 17'/],
-  [['--do', 'drop block 1', '--at', '1s', '--at', '2s'], /2 --at for 1 --do; expected one for all/],
-  [['--do', 'drop block 1', '--resume'], /--resume is for --replicates/],
   [
-    ['--do', `drop block ${'ab'.repeat(32)}`, '--replicates', '3'],
+    otherwise('{ kind: mute, meme: 9999, at_ms: 0 }'),
+    /--intervention 1: meme 9999 is not in .*; expected 0 to/,
+  ],
+  [
+    otherwise('{ kind: vote, agent: 99, block: 1, decision: none, at_ms: 0 }'),
+    /agent is 99; expected an ordinal up to 29/,
+  ],
+  [
+    otherwise('{ kind: drop, block: 1, at_entry: 99999 }'),
+    /entry 99999 is not in .*; expected at most/,
+  ],
+  [
+    otherwise('{ kind: drop, block: 1, at_ms: 32400000 }'),
+    /32400000 ms is not in .*; expected at most \d+ ms/,
+  ],
+  [otherwise('fly'), /--intervention 1: expected a mapping/],
+  [otherwise('{ kind: drop'), /--intervention 1: expected a mapping/],
+  [otherwise('{ kind: fly, at_ms: 0 }'), /--intervention 1: /],
+  [[], /--intervention is missing; expected a mapping/],
+  [[...drop, '--resume'], /--resume is for --replicates/],
+  [
+    [...otherwise(`{ kind: drop, block: ${'ab'.repeat(32)}, at_ms: 0 }`), '--replicates', '3'],
     /block abab.* is not in .*; expected 0 to/,
   ],
   [
-    ['--do', 'set links.loss to 0', '--do', 'set links.loss to 1'],
-    /--do 'set links.loss to 1': contradicts interventions.0 at one instant: links.loss/,
+    [
+      ...otherwise('{ kind: set, path: links.loss, value: 0, at_ms: 0 }'),
+      ...otherwise('{ kind: set, path: links.loss, value: 1, at_ms: 0 }'),
+    ],
+    /--intervention 2: contradicts interventions.0 at one instant: links.loss/,
   ],
 ] as [string[], RegExp][])('fork: %j is refused before anything runs', async (args, expected) => {
   const out = join(temporaryFolder(), 'fork');
@@ -94,7 +116,8 @@ test('fork: of a run whose script is not the same again, exit code 12 and its na
   const file = writeScenario(folder, { ...raw, agents });
   const run = join(folder, 'run');
   expect((await folkmoot(['sim', file, '--out', run])).code).toBe(0);
-  const args = ['fork', run, '--folder', folder, '--at', 'height 1', '--do', 'silence 0'];
+  const first = otherwise('{ kind: silence, whom: [{ agent: 0 }], at_height: 1 }');
+  const args = ['fork', run, '--folder', folder, ...first];
   const ended = await folkmoot(args);
   expect(ended.code).toBe(12);
   expect(ended.stdout).toMatch(/^before .* part at entry \d+ \(vote\), before anything is other/m);
@@ -105,7 +128,7 @@ test('fork: of a run whose script is not the same again, exit code 12 and its na
 test('compare: writes a page, never over a file, and says what it counted', async () => {
   const folder = temporaryFolder();
   const out = join(folder, 'fork');
-  const ended = await fork('--at', 'height 2', '--do', 'silence 5 of group town', '--out', out);
+  const ended = await fork(...silence, '--out', out);
   expect(ended.code).toBe(0);
   const page = join(folder, 'both.html');
   const compared = await folkmoot(['compare', kept, out, '--out', page]);
@@ -135,8 +158,8 @@ test('compare: writes a page, never over a file, and says what it counted', asyn
 test('fork, compare: a folder that holds no run', async () => {
   const nothing = temporaryFolder();
   for (const args of [
-    ['fork', nothing, '--do', 'drop block 1'],
-    ['fork', join(nothing, 'no'), '--do', 'drop block 1'],
+    ['fork', nothing, ...drop],
+    ['fork', join(nothing, 'no'), ...drop],
     ['compare', kept, nothing],
   ]) {
     const ended = await folkmoot(args);

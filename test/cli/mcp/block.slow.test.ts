@@ -1,7 +1,7 @@
 /** `folkmoot mcp`: two hosts take a block from its proposal to finality, and the log replays. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { replayJson } from '../../support/cli.js';
+import { replayJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import {

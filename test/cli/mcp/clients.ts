@@ -15,7 +15,7 @@ import { main } from '../../support/paths.js';
 export type Data = Record<string, unknown>;
 
 /** What a call came to. */
-export interface Called {
+interface Called {
   said: string;
   isError: boolean;
   data: Data;

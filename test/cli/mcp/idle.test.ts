@@ -8,8 +8,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { generateKeys, saveKeys } from 'folkmoot/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ActingAgents } from '../../../dist/cli/commands/mcp/acting.js';
-import { Sessions } from '../../../dist/cli/commands/mcp/http/sessions.js';
+import { ActingAgents } from '../../../dist/cli/commands/mcp/acting-agents.js';
+import { Sessions } from '../../../dist/cli/commands/mcp/http.js';
 import { live } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 

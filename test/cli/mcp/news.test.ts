@@ -1,17 +1,16 @@
 /** News for a model: every event once, by cursors, across a restart, and each wait ends in time. */
 import type { AgentClient } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Cursor } from '../../../dist/cli/commands/mcp/news/cursor.js';
-import { News } from '../../../dist/cli/commands/mcp/news/news.js';
-import { agentOf, clientOf, freePort, live } from '../../client/helpers.js';
-import { temporaryFolder } from '../../support/fixture.js';
+import { type Cursor, EventInbox } from '../../../dist/cli/commands/mcp/acting-agents.js';
+import { agentOf, clientOf, live } from '../../client/helpers.js';
+import { freePort, temporaryFolder } from '../../support/fixture.js';
 
 const all = new Set(['proposals', 'outcomes', 'blocks', 'consensus', 'memes', 'network']);
 const never = new AbortController().signal;
 
 function newsOf(client: AgentClient) {
   // Of the same class, which the compiler finds in the sources and in what is built of them.
-  const news = new News(client as unknown as ConstructorParameters<typeof News>[0]);
+  const news = new EventInbox(client as unknown as ConstructorParameters<typeof EventInbox>[0]);
   onTestFinished(() => news.close());
   const wait = (from: Cursor | null, more: { waitMs?: number; limit?: number } = {}) =>
     news.wait(from, { topics: all, limit: 20, waitMs: 60_000, signal: never, ...more });
@@ -54,9 +53,16 @@ test('news: figures wake nobody; a wait that nothing ends is over in time', asyn
 
 test('news: a wait that is given up ends at once', async () => {
   const { url } = await live();
-  const { news } = newsOf(await agentOf(url));
+  const { news, wait } = newsOf(await agentOf(url));
+  // Its subscription has begun: before that, a wait that is given up is a failure.
+  const { cursor } = await wait(null, { waitMs: 0 });
   const given = new AbortController();
-  const waiting = news.wait(null, { topics: all, limit: 1, waitMs: 2 ** 30, signal: given.signal });
+  const waiting = news.wait(cursor, {
+    topics: all,
+    limit: 1,
+    waitMs: 2 ** 30,
+    signal: given.signal,
+  });
   setTimeout(() => given.abort(), 50);
   expect((await waiting).events).toEqual([]);
 });

@@ -2,10 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { begin } from '../../support/begun.js';
-import { expectOneLine, folkmoot, replayJson, type SimJson, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, replayJson, type SimJson, simJson } from '../../support/command.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { begin } from '../../support/running-command.js';
 import { csvRows, type Line, logLines, signaturesIn, suiteFolder } from '../../support/runs.js';
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];

@@ -12,7 +12,8 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 

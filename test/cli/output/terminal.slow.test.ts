@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { clientOf, live } from '../../client/helpers.js';
-import { type Ended, folkmoot } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import type { Ended } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 

@@ -2,9 +2,10 @@
 import { cpSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { begin } from '../../support/begun.js';
-import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { agentOf, register } from '../../support/service/signer.js';
 import { expectError, World } from '../../support/service/world.js';

@@ -3,9 +3,10 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { changed, changeJson } from '../../engine/replay/folders.js';
-import { begin } from '../../support/begun.js';
-import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { World } from '../../support/service/world.js';
 

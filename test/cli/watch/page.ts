@@ -1,6 +1,6 @@
 /** The page of a command that is watched: its address and token, and what is asked of its clock. */
 import type { ControlCommand, ControlShown } from 'folkmoot/api';
-import type { Begun } from '../../support/begun.js';
+import type { Begun } from '../../support/running-command.js';
 
 export interface Page {
   url: string;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { ProofShown } from 'folkmoot/api';
 import { beforeAll, expect, test } from 'vitest';
 import { changed, changeEntry, changeJson, type Stored } from '../../engine/replay/folders.js';
-import { begin } from '../../support/begun.js';
-import { folkmoot, type SimJson, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { type SimJson, simJson } from '../../support/command.js';
+import { begin } from '../../support/running-command.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
 import { pageOf } from './page.js';
 

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { begin } from '../../support/begun.js';
-import { folkmoot, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { simJson } from '../../support/command.js';
+import { begin } from '../../support/running-command.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
 import { Watching } from '../../support/service/watching.js';
 import { pageOf } from './page.js';

@@ -1,6 +1,6 @@
 /** The address of an etcd, as users give it. */
 import { expect, test } from 'vitest';
-import { EtcdAddressError, endpointsOf } from '../../../dist/cluster/etcd/index.js';
+import { EtcdAddressError, parseEndpoints } from '../../../dist/cluster/etcd/wire.js';
 
 test.each([
   ['etcd://one', ['one:2379']],
@@ -9,7 +9,7 @@ test.each([
   ['etcd://[::1]:5,etcd-1.example', ['[::1]:5', 'etcd-1.example:2379']],
   ['etcd://a,a:2379,b', ['a:2379', 'b:2379']],
 ])('address: %s', (address, endpoints) => {
-  expect(endpointsOf(address)).toEqual(endpoints);
+  expect(parseEndpoints(address)).toEqual(endpoints);
 });
 
 test.each([
@@ -28,6 +28,6 @@ test.each([
   'etcd://dns:///a',
   `etcd://${Array.from({ length: 17 }, (_, index) => `m${index}`).join(',')}`,
 ])('address: %s is none', (address) => {
-  expect(() => endpointsOf(address)).toThrow(EtcdAddressError);
-  expect(() => endpointsOf(address)).toThrow(/expected/);
+  expect(() => parseEndpoints(address)).toThrow(EtcdAddressError);
+  expect(() => parseEndpoints(address)).toThrow(/expected/);
 });

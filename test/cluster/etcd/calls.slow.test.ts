@@ -2,7 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { EtcdError, HeldLease } from '../../../dist/cluster/etcd/index.js';
+import { Lease } from '../../../dist/cluster/etcd/lease.js';
+import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';
 
 /** How a call fails. */
@@ -134,7 +135,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
   test('etcd: a lease holds a key while it is kept, and takes it along', async () => {
     const client = etcdClient(await etcd());
     // A busy machine may be late by some seconds.
-    const lease = await HeldLease.grant(client, 8);
+    const lease = await Lease.grant(client, 8);
     await client.put('mine', 'yes', lease.id);
     expect(await client.get('mine')).toMatchObject({ lease: lease.id });
     // Longer than it was granted for.
@@ -153,7 +154,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     expect(await failure(client.transact(claim))).toMatchObject({ kind: 'no_lease' });
     await client.revokeLease(lease.id);
     // Ended by somebody else: whoever holds it is told.
-    const other = await HeldLease.grant(client, 2);
+    const other = await Lease.grant(client, 2);
     await client.revokeLease(other.id);
     await expect.poll(() => other.lost.aborted).toBe(true);
   });

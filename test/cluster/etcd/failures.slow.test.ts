@@ -1,7 +1,8 @@
 /** The client of etcd while members die, stop, come back, or were never there. */
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EtcdClient, EtcdError } from '../../../dist/cluster/etcd/index.js';
+import { EtcdClient } from '../../../dist/cluster/etcd/client.js';
+import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd, type TestEtcd } from '../../support/etcd.js';
 import { freePort } from '../../support/fixture.js';
 

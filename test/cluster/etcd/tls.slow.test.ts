@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { EtcdAddressError, type EtcdTls, readTls } from '../../../dist/cluster/etcd/index.js';
+import { EtcdAddressError, type EtcdTls, readTls } from '../../../dist/cluster/etcd/wire.js';
 import { certificates } from '../../support/cluster/certificates.js';
 import { etcd, etcdClient, hasEtcd, ready } from '../../support/etcd.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -5,9 +5,14 @@ import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkedSecret, PeerServer } from '../../../dist/cluster/index.js';
 import { fetchSnapshot } from '../../../dist/cluster/peer/fetch.js';
-import { type Asking, headers, proofOfAsking } from '../../../dist/cluster/peer/proof.js';
+import {
+  checkedSecret,
+  headers,
+  type PeerRequest,
+  proveRequest,
+} from '../../../dist/cluster/peer/proof.js';
+import { PeerServer } from '../../../dist/cluster/peer/server.js';
 import { agents, openNode, registration } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -38,7 +43,7 @@ async function givingPeer() {
 /** Asks as a node would, but for what is given; the status and reason of the answer. */
 async function answerTo(
   { url }: PeerServer,
-  asking: Partial<Asking> = {},
+  asking: Partial<PeerRequest> = {},
   request: { secret?: string; path?: string; method?: string; body?: string } = {},
 ) {
   const nonce = randomUUID();
@@ -48,7 +53,7 @@ async function answerTo(
     ...rest,
     headers: {
       [headers.asking]: Buffer.from(JSON.stringify(whole)).toString('base64url'),
-      [headers.proof]: proofOfAsking(used, whole),
+      [headers.proof]: proveRequest(used, whole),
     },
   });
   if (answer.status === 200) {

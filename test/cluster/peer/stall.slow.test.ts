@@ -6,10 +6,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { composeMeme } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
-import { PeerServer } from '../../../dist/cluster/index.js';
-import { describe, PROTOCOL } from '../../../dist/cluster/peer/description.js';
 import { fetchSnapshot } from '../../../dist/cluster/peer/fetch.js';
-import { headers, proofOfAnswer, proofOfAsking } from '../../../dist/cluster/peer/proof.js';
+import {
+  formatDescription,
+  headers,
+  PROTOCOL,
+  proveRequest,
+  proveResponse,
+} from '../../../dist/cluster/peer/proof.js';
+import { PeerServer } from '../../../dist/cluster/peer/server.js';
 import { agents, openNode, registration } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -39,10 +44,10 @@ test('peer: one that says nothing, or stops in the middle of a snapshot, is left
       Buffer.from(String(request.headers[headers.asking]), 'base64url').toString(),
     );
     const described = { protocol: PROTOCOL, network: 'devnet', log: 'a', version: 3 } as const;
-    const text = describe({ ...described, bytes: 1_000_000, sha256: 'f'.repeat(64) });
+    const text = formatDescription({ ...described, bytes: 1_000_000, sha256: 'f'.repeat(64) });
     response.writeHead(200, {
       [headers.snapshot]: text,
-      [headers.proof]: proofOfAnswer(secret, nonce, text),
+      [headers.proof]: proveResponse(secret, nonce, text),
     });
     response.write(Buffer.alloc(1_000));
   });
@@ -99,7 +104,7 @@ test('peer: who asks for a snapshot and does not take it gives its place up', as
     'GET /snapshot HTTP/1.1',
     'Host: peer',
     `${headers.asking}: ${Buffer.from(JSON.stringify(asking)).toString('base64url')}`,
-    `${headers.proof}: ${proofOfAsking(secret, asking)}`,
+    `${headers.proof}: ${proveRequest(secret, asking)}`,
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   await once(socket, 'readable');

@@ -1,8 +1,10 @@
 /** A queue in a real etcd: claimed by one, stored once, carried whole, and gone with its host. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type EtcdClient, HeldLease } from '../../../dist/cluster/etcd/index.js';
-import { QueueClaims, QueueHost, queuesIn, taskName } from '../../../dist/cluster/queue/index.js';
+import type { EtcdClient } from '../../../dist/cluster/etcd/client.js';
+import { Lease } from '../../../dist/cluster/etcd/lease.js';
+import { QueueClaims, taskName } from '../../../dist/cluster/queue/claims.js';
+import { listQueues, QueueHost } from '../../../dist/cluster/queue/host.js';
 import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';
 
 const forever = new AbortController().signal;
@@ -16,12 +18,12 @@ async function hosted(client: EtcdClient): Promise<QueueHost> {
 
 interface Hand {
   claims: QueueClaims;
-  lease: HeldLease;
+  lease: Lease;
 }
 
 async function hand(client: EtcdClient): Promise<Hand> {
-  const [queue] = await queuesIn(client);
-  const lease = await HeldLease.grant(client, 60);
+  const [queue] = await listQueues(client);
+  const lease = await Lease.grant(client, 60);
   onTestFinished(() => lease.release());
   return {
     claims: new QueueClaims(client, queue!, randomBytes(8).toString('hex'), forever),
@@ -131,6 +133,6 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     const large = new Map([...tasks(3).keys()].map((name) => [name, name.padEnd(1_000_000, '.')]));
     await host.exchange({ offered: large });
     await host.close();
-    expect(await queuesIn(client)).toEqual([]);
+    expect(await listQueues(client)).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from 'folkmoot';
 import { sha256Hex } from 'folkmoot/signing';
 import { admit } from 'folkmoot/testing';
-import { paperSignatory } from '../helpers.js';
+import { paperSignatory } from '../../support/citizens.js';
 
 export const key = paperSignatory(0).publicKey;
 export const signature = '0'.repeat(128);
@@ -63,7 +63,7 @@ export function changed(kind: CommandKind, changes: Body): SignedRequest {
   return around(kind, new TextEncoder().encode(text));
 }
 
-export async function commandOf(request: SignedRequest): Promise<Command> {
+async function commandOf(request: SignedRequest): Promise<Command> {
   const admission = admit(request, 'devnet');
   if ('refusal' in admission) throw new Error(`refused: ${JSON.stringify(admission.refusal)}`);
   return admission.command;

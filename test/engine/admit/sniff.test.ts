@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { fileTypeFromBuffer } from 'file-type';
 import { expect, test } from 'vitest';
-import { sniff } from '../../../engine/admit/content.js';
+import { sniff } from '../../../engine/admit/drafts.js';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const heads = {
@@ -62,6 +62,17 @@ test.each(Object.entries(heads))('sniff: %s', (name, head) => {
     bmp: 'text/plain; charset=utf-8',
   };
   expect(sniff(head)?.media_type).toBe(expected[name]);
+});
+
+test('sniff: is no text where the first visible character begins a tag', () => {
+  const blanks = [
+    ...'\t\n\v\f\r \u00a0\u1680\u2000\u2005\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
+  ];
+  const text = 'text/plain; charset=utf-8';
+  for (const blank of ['', ...blanks, blanks.join('')]) {
+    expect([blank, sniff(Buffer.from(`${blank}<b>`))]).toEqual([blank, null]);
+    expect(sniff(Buffer.from(`a${blank.replace(/[\v\f]/g, '')}<b>`))?.media_type).toBe(text);
+  }
 });
 
 test('sniff: never looks further than the first bytes of what is no text', () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { certificateJsonSchema } from '../../../dist/engine/certificate/schema.js';
+import { certificateJsonSchema } from '../../../dist/engine/certificate/format.js';
 import { root } from '../../support/paths.js';
 
 test('docs/certificate.schema.json: is what the code says', () => {

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { canonical, checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { certificateJsonSchema } from '../../../dist/engine/certificate/schema.js';
+import { certificateJsonSchema } from '../../../dist/engine/certificate/format.js';
 import { counts } from '../../support/counts.js';
 import { type Forged, forged } from './chain.js';
 import { three } from './town.js';
@@ -76,11 +76,22 @@ test('forged: any member taken away, doubled or made another', async () => {
   );
 });
 
+test('forged: a problem names the link that has it', async () => {
+  const { text } = await three();
+  const certificate = JSON.parse(text) as Forged;
+  const { links } = certificate.spans[0]!;
+  const place = links.findLastIndex(({ entry }) => entry);
+  links[place]!.log_digest = '0'.repeat(64);
+  const where = `/spans/0/links/${place}/log_digest`;
+  expect(checkCertificate(`${canonical(certificate)}\n`)).toMatchObject({ holds: false, where });
+});
+
 test('refused at the door: too large, not UTF-8, other ways to write it', async () => {
   const { text } = await three();
   expect(checkCertificate(text, { mostBytes: 100 })).toMatchObject({
     problem: expect.stringContaining('at most 100 are read'),
   });
+  expect(checkCertificate(text, { mostBytes: Buffer.byteLength(text) }).holds).toBe(true);
   expect(problemOf(Buffer.from([0x22, 0xff, 0x22]))).toContain('UTF-8');
   for (const other of [text.trimEnd(), ` ${text}`, text.replace('"format"', '"\\u0066ormat"')]) {
     expect(problemOf(other)).toContain('canonical JSON');

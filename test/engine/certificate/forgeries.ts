@@ -153,566 +153,289 @@ const signature = (body: Value) => {
 /** What is changed, in which certificate, and what the refusal says. */
 export type Forgery = [name: string, base: keyof Bases, problem: RegExp, change: Change];
 
+const forgery = (...row: Forgery): Forgery => row;
+
 const form: Forgery[] = [
-  [
-    'an unknown member of the claim',
-    'text',
-    /members? /,
-    (c) => {
-      c.claim.more = 1;
-    },
-  ],
-  [
-    'an unknown member of an entry',
-    'text',
-    /member/,
-    (c) => {
-      voteLink(c, 0).entry!.more = '';
-    },
-  ],
-  [
-    'an unknown member of a link',
-    'text',
-    /member/,
-    (c) => {
-      Object.assign(linksOf(c)[1]!, { more: '' });
-    },
-  ],
-  [
-    'an entry of a kind that decides nothing',
-    'text',
-    /expected "genesis"/,
-    (c) => {
-      voteLink(c, 0).entry!.kind = 'meme';
-    },
-  ],
-  [
-    'a time beyond the year 9999',
-    'late',
-    /expected an integer/,
-    (c) => {
-      closing(c).entry!.at = 253_402_300_800_000;
-    },
-  ],
+  forgery('an unknown member of the claim', 'text', /members? /, (c) => {
+    c.claim.more = 1;
+  }),
+  forgery('an unknown member of an entry', 'text', /member/, (c) => {
+    voteLink(c, 0).entry!.more = '';
+  }),
+  forgery('an unknown member of a link', 'text', /member/, (c) => {
+    Object.assign(linksOf(c)[1]!, { more: '' });
+  }),
+  forgery('an entry of a kind that decides nothing', 'text', /expected "genesis"/, (c) => {
+    voteLink(c, 0).entry!.kind = 'meme';
+  }),
+  forgery('a time beyond the year 9999', 'late', /expected an integer/, (c) => {
+    closing(c).entry!.at = 253_402_300_800_000;
+  }),
 ];
 
 const voteLink = (c: Forged, index: number): Link => votesIn(c)[index]!;
 
 const bounds: Forgery[] = [
-  [
-    '1,001 transactions',
-    'text',
-    /1001 transactions/,
-    (c) =>
-      amendBody(linksOf(c), 'propose', (body) => {
-        const [one] = body.transactions as unknown[];
-        body.transactions = Array.from({ length: 1_001 }, () => one);
-      }),
-  ],
-  [
-    'a proposal of more than 2 MiB',
-    'text',
-    /at most 2097152/,
-    (c) =>
-      amendBody(linksOf(c), 'propose', (body) => {
-        body.more = 'x'.repeat(2 * 1024 * 1024);
-      }),
-  ],
-  [
-    'a vote of more than 64 KiB',
-    'text',
-    /at most 65536/,
-    (c) => {
-      const { entry } = voteLink(c, 0);
-      entry!.body = canonical({ ...(parsed(entry!.body) as Value), more: 'é'.repeat(33_000) });
-    },
-  ],
-  [
-    'a transaction of more than 4,096 bytes',
-    'text',
-    /not a transaction/,
-    (c) =>
-      amendBody(linksOf(c), 'propose', (body) => {
-        (body.transactions as Value[])[0]!.data = 'é'.repeat(2_049);
-      }),
-  ],
-  [
-    'a transaction without a signature',
-    'text',
-    /not a transaction/,
-    (c) =>
-      amendBody(linksOf(c), 'propose', (body) => {
-        delete (body.transactions as Value[])[0]!.signature;
-      }),
-  ],
-  [
-    'a proposal that is not JSON',
-    'text',
-    /not JSON/,
-    (c) => {
-      opening(c).entry!.body = '{';
-    },
-  ],
-  [
-    'a body that is nested deeper than 16',
-    'text',
-    /nested deeper/,
-    (c) => {
-      opening(c).entry!.body = `{"a":${'['.repeat(16)}${']'.repeat(16)}}`;
-    },
-  ],
-  [
-    'a genesis with a signature',
-    'text',
-    /has a key/,
-    (c) => {
-      linksOf(c)[0]!.entry!.signature = 'ab';
-    },
-  ],
+  forgery('1,001 transactions', 'text', /1001 transactions/, (c) =>
+    amendBody(linksOf(c), 'propose', (body) => {
+      const [one] = body.transactions as unknown[];
+      body.transactions = Array.from({ length: 1_001 }, () => one);
+    }),
+  ),
+  forgery('a proposal of more than 2 MiB', 'text', /at most 2097152/, (c) =>
+    amendBody(linksOf(c), 'propose', (body) => {
+      body.more = 'x'.repeat(2 * 1024 * 1024);
+    }),
+  ),
+  forgery('a vote of more than 64 KiB', 'text', /at most 65536/, (c) => {
+    const { entry } = voteLink(c, 0);
+    entry!.body = canonical({ ...(parsed(entry!.body) as Value), more: 'é'.repeat(33_000) });
+  }),
+  forgery('a transaction of more than 4,096 bytes', 'text', /not a transaction/, (c) =>
+    amendBody(linksOf(c), 'propose', (body) => {
+      (body.transactions as Value[])[0]!.data = 'é'.repeat(2_049);
+    }),
+  ),
+  forgery('a transaction without a signature', 'text', /not a transaction/, (c) =>
+    amendBody(linksOf(c), 'propose', (body) => {
+      delete (body.transactions as Value[])[0]!.signature;
+    }),
+  ),
+  forgery('a proposal that is not JSON', 'text', /not JSON/, (c) => {
+    opening(c).entry!.body = '{';
+  }),
+  forgery('a body that is nested deeper than 16', 'text', /nested deeper/, (c) => {
+    opening(c).entry!.body = `{"a":${'['.repeat(16)}${']'.repeat(16)}}`;
+  }),
+  forgery('a genesis with a signature', 'text', /has a key/, (c) => {
+    linksOf(c)[0]!.entry!.signature = 'ab';
+  }),
 ];
 
 const log: Forgery[] = [
-  [
-    'a log that does not begin with zeros',
-    'text',
-    /zeros/,
-    (c) => {
-      c.spans[0]!.before.digest = 'ab'.repeat(32);
-    },
-  ],
-  [
-    'a log that begins with entry 1',
-    'text',
-    /entry 0/,
-    (c) => {
-      c.spans[0]!.first = 1;
-    },
-  ],
-  [
-    'an entry before the one before it',
-    'text',
-    /out of order/,
-    (c) => {
-      linksOf(c)[0]!.entry!.at = Number(linksOf(c)[0]!.entry!.at) + 9e9;
-    },
-  ],
-  [
-    'a second genesis',
-    'text',
-    /out of order|genesis/,
-    (c) => {
-      Object.assign(voteLink(c, 0), { entry: structuredClone(linksOf(c)[0]!.entry) });
-    },
-  ],
-  [
-    'a result that is not JSON',
-    'text',
-    /not JSON/,
-    (c) => {
-      const link = voteLink(c, 0);
-      link.results = link.results.map((one) => one.replace(/^\["votes",(.*)\]$/, '["votes",$1'));
-    },
-  ],
-  [
-    'a result that is not canonical',
-    'text',
-    /not canonical/,
-    (c) => {
-      voteLink(c, 0).results[0] += ' ';
-    },
-  ],
-  [
-    'a result of an unknown table',
-    'text',
-    /not a record/,
-    (c) => {
-      linksOf(c)[1]!.results.push('["ghosts",1,{}]');
-    },
-  ],
-  [
-    'a result of an unknown type',
-    'text',
-    /not an event/,
-    (c) => {
-      linksOf(c)[0]!.results.unshift('{"data":{},"seq":1,"type":"ghost"}');
-    },
-  ],
-  [
-    'an event after a record',
-    'text',
-    /no event after/,
-    (c) => {
-      linksOf(c)[1]!.results.reverse();
-    },
-  ],
-  [
-    'an event twice',
-    'text',
-    /numbers of events/,
-    (c) => {
-      const { results } = linksOf(c)[1]!;
-      results.unshift(results[0]!);
-    },
-  ],
-  [
-    'an event left out',
-    'text',
-    /numbers of events/,
-    (c) => {
-      linksOf(c)[1]!.results.shift();
-    },
-  ],
+  forgery('a log that does not begin with zeros', 'text', /zeros/, (c) => {
+    c.spans[0]!.before.digest = 'ab'.repeat(32);
+  }),
+  forgery('a log that begins with entry 1', 'text', /entry 0/, (c) => {
+    c.spans[0]!.first = 1;
+  }),
+  forgery('an entry before the one before it', 'text', /out of order/, (c) => {
+    linksOf(c)[0]!.entry!.at = Number(linksOf(c)[0]!.entry!.at) + 9e9;
+  }),
+  forgery('a second genesis', 'text', /out of order|genesis/, (c) => {
+    Object.assign(voteLink(c, 0), { entry: structuredClone(linksOf(c)[0]!.entry) });
+  }),
+  forgery('a result that is not JSON', 'text', /not JSON/, (c) => {
+    const link = voteLink(c, 0);
+    link.results = link.results.map((one) => one.replace(/^\["votes",(.*)\]$/, '["votes",$1'));
+  }),
+  forgery('a result that is not canonical', 'text', /not canonical/, (c) => {
+    voteLink(c, 0).results[0] += ' ';
+  }),
+  forgery('a result of an unknown table', 'text', /not a record/, (c) => {
+    linksOf(c)[1]!.results.push('["ghosts",1,{}]');
+  }),
+  forgery('a result of an unknown type', 'text', /not an event/, (c) => {
+    linksOf(c)[0]!.results.unshift('{"data":{},"seq":1,"type":"ghost"}');
+  }),
+  forgery('an event after a record', 'text', /no event after/, (c) => {
+    linksOf(c)[1]!.results.reverse();
+  }),
+  forgery('an event twice', 'text', /numbers of events/, (c) => {
+    const { results } = linksOf(c)[1]!;
+    results.unshift(results[0]!);
+  }),
+  forgery('an event left out', 'text', /numbers of events/, (c) => {
+    linksOf(c)[1]!.results.shift();
+  }),
 ];
 
 const repeated: Forgery[] = [
-  [
-    'the electorate a second time, all weights 1',
-    'text',
-    /second time/,
-    (c) => secondElectorate(c, allOne, (link) => link),
-  ],
-  [
-    'the electorate a second time, three agents only',
-    'vetoed',
-    /second time/,
-    (c) => secondElectorate(c, threeOnly, (link) => link),
-  ],
-  [
-    'the electorate again, in a later entry',
-    'text',
-    /numbers of electorates/,
-    (c) => secondElectorate(c, allOne, (link) => after(c, link, 1)),
-  ],
-  [
-    'the electorate again, in an earlier entry',
-    'text',
-    /electorate/,
-    (c) => secondElectorate(c, threeOnly, (link) => after(c, link, -1)),
-  ],
-  [
-    'the same electorate again',
-    'text',
-    /numbers of electorates/,
-    (c) =>
-      secondElectorate(
-        c,
-        () => {},
-        (link) => after(c, link, 2),
-      ),
-  ],
-  [
-    'a newer electorate before the proposal',
-    'apart',
-    /electorate/,
-    (c) => {
-      const { link, text } = find(c, '["electorates",');
-      const [table, number, value] = parsed(text) as [string, number, Members];
-      const end = opening(c);
-      const into = link === end ? linksOf(c)[1]! : end;
-      into.results.push(canonical([table, number + 1, value]));
-    },
-  ],
-  [
-    'a record of a vote twice in an entry',
-    'text',
-    /second time/,
-    (c) => {
-      const { results } = voteLink(c, 0);
-      results.push(results.find((one) => one.startsWith('["votes"'))!);
-    },
-  ],
-  [
-    'a record of a vote again',
-    'text',
-    /written once|not in the certificate|kind/,
-    (c) => {
-      const vote = voteLink(c, 0).results.find((one) => one.startsWith('["votes"'))!;
-      linksOf(c)
-        .find(({ entry, results }) => !entry && !has(results, '["votes"'))!
-        .results.push(vote);
-    },
-  ],
-  [
-    'a vote twice',
-    'text',
-    /./,
-    (c) => {
-      const [first, , third] = votesIn(c);
-      const { entry, results } = structuredClone(first!);
-      Object.assign(third!, { entry, results });
-    },
-  ],
-  [
-    'an agent twice',
-    'text',
-    /second time|written once/,
-    (c) => {
-      const { link, text } = find(c, '["agents",');
-      after(c, link, 1).results.push(text);
-    },
-  ],
-  [
-    'an agent again, with its number',
-    'text',
-    /written once/,
-    (c) => {
-      const { link } = find(c, '["agents",');
-      const both = link.results.filter((one) => /^\["agent(s|_numbers)",/.test(one));
-      opening(c).results.push(...both);
-    },
-  ],
-  [
-    'an agent with another id',
-    'text',
-    /contradict/,
-    (c) => {
-      amend(linksOf(c), '["agents",', (value) => {
-        value.agent_id = `agent_${'0'.repeat(32)}`;
-      });
-    },
-  ],
-  [
-    'the block proposed twice',
-    'text',
-    / after /,
-    (c) => {
-      const text = opening(c).results.find((one) => one.startsWith(own(c)))!;
-      after(c, opening(c), 1).results.push(text);
-    },
-  ],
-  [
-    'the block ended twice',
-    'text',
-    / after |second time/,
-    (c) => {
-      const text = closing(c).results.find((one) => one.startsWith(own(c)))!;
-      after(c, opening(c), 1).results.push(text);
-    },
-  ],
-  [
-    'a block number twice',
-    'text',
-    /block_numbers/,
-    (c) => {
-      const { link, text } = find(c, '["block_numbers",');
-      after(c, link, 1).results.push(text);
-    },
-  ],
-  [
-    'the number of another block',
-    'text',
-    /does not number/,
-    (c) =>
-      amend([opening(c)], '["block_numbers",', (value) => {
-        value.block_hash = 'ab'.repeat(32);
-      }),
-  ],
-  [
-    'a height twice',
-    'late',
-    /heights/,
-    (c) => {
-      const { text } = find(c, '["heights",');
-      opening(c).results.push(text);
-    },
-  ],
-  [
-    'a height of another block',
-    'text',
-    /height/,
-    (c) =>
-      amend(linksOf(c), '["heights",', (value) => {
-        value.block_hash = 'ab'.repeat(32);
-      }),
-  ],
-  [
-    'no height',
-    'text',
-    /height/,
-    (c) => {
-      const link = closing(c);
-      link.results = link.results.filter((one) => !one.startsWith('["heights"'));
-    },
-  ],
+  forgery('the electorate a second time, all weights 1', 'text', /second time/, (c) =>
+    secondElectorate(c, allOne, (link) => link),
+  ),
+  forgery('the electorate a second time, three agents only', 'vetoed', /second time/, (c) =>
+    secondElectorate(c, threeOnly, (link) => link),
+  ),
+  forgery('the electorate again, in a later entry', 'text', /numbers of electorates/, (c) =>
+    secondElectorate(c, allOne, (link) => after(c, link, 1)),
+  ),
+  forgery('the electorate again, in an earlier entry', 'text', /electorate/, (c) =>
+    secondElectorate(c, threeOnly, (link) => after(c, link, -1)),
+  ),
+  forgery('the same electorate again', 'text', /numbers of electorates/, (c) =>
+    secondElectorate(
+      c,
+      () => {},
+      (link) => after(c, link, 2),
+    ),
+  ),
+  forgery('a newer electorate before the proposal', 'apart', /electorate/, (c) => {
+    const { link, text } = find(c, '["electorates",');
+    const [table, number, value] = parsed(text) as [string, number, Members];
+    const end = opening(c);
+    const into = link === end ? linksOf(c)[1]! : end;
+    into.results.push(canonical([table, number + 1, value]));
+  }),
+  forgery('a record of a vote twice in an entry', 'text', /second time/, (c) => {
+    const { results } = voteLink(c, 0);
+    results.push(results.find((one) => one.startsWith('["votes"'))!);
+  }),
+  forgery('a record of a vote again', 'text', /written once|not in the certificate|kind/, (c) => {
+    const vote = voteLink(c, 0).results.find((one) => one.startsWith('["votes"'))!;
+    linksOf(c)
+      .find(({ entry, results }) => !entry && !has(results, '["votes"'))!
+      .results.push(vote);
+  }),
+  forgery('a vote twice', 'text', /./, (c) => {
+    const [first, , third] = votesIn(c);
+    const { entry, results } = structuredClone(first!);
+    Object.assign(third!, { entry, results });
+  }),
+  forgery('an agent twice', 'text', /second time|written once/, (c) => {
+    const { link, text } = find(c, '["agents",');
+    after(c, link, 1).results.push(text);
+  }),
+  forgery('an agent again, with its number', 'text', /written once/, (c) => {
+    const { link } = find(c, '["agents",');
+    const both = link.results.filter((one) => /^\["agent(s|_numbers)",/.test(one));
+    opening(c).results.push(...both);
+  }),
+  forgery('an agent with another id', 'text', /contradict/, (c) => {
+    amend(linksOf(c), '["agents",', (value) => {
+      value.agent_id = `agent_${'0'.repeat(32)}`;
+    });
+  }),
+  forgery('the block proposed twice', 'text', / after /, (c) => {
+    const text = opening(c).results.find((one) => one.startsWith(own(c)))!;
+    after(c, opening(c), 1).results.push(text);
+  }),
+  forgery('the block ended twice', 'text', / after |second time/, (c) => {
+    const text = closing(c).results.find((one) => one.startsWith(own(c)))!;
+    after(c, opening(c), 1).results.push(text);
+  }),
+  forgery('a block number twice', 'text', /block_numbers/, (c) => {
+    const { link, text } = find(c, '["block_numbers",');
+    after(c, link, 1).results.push(text);
+  }),
+  forgery('the number of another block', 'text', /does not number/, (c) =>
+    amend([opening(c)], '["block_numbers",', (value) => {
+      value.block_hash = 'ab'.repeat(32);
+    }),
+  ),
+  forgery('a height twice', 'late', /heights/, (c) => {
+    const { text } = find(c, '["heights",');
+    opening(c).results.push(text);
+  }),
+  forgery('a height of another block', 'text', /height/, (c) =>
+    amend(linksOf(c), '["heights",', (value) => {
+      value.block_hash = 'ab'.repeat(32);
+    }),
+  ),
+  forgery('no height', 'text', /height/, (c) => {
+    const link = closing(c);
+    link.results = link.results.filter((one) => !one.startsWith('["heights"'));
+  }),
 ];
 
 const parameters: Forgery[] = [
-  [
-    'another network',
-    'text',
-    /makes block/,
-    (c) => {
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.network_id = 'mainnet';
-      });
-      c.claim.network_id = 'mainnet';
-    },
-  ],
-  [
-    'another network in the claim alone',
-    'text',
-    /begins the network devnet/,
-    (c) => {
-      c.claim.network_id = 'mainnet';
-    },
-  ],
-  [
-    'another weighting',
-    'text',
-    /no elector weighs/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.weights = 'equal';
-      }),
-  ],
-  [
-    'another policy',
-    'vetoed',
-    /./,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.policy = 'majority';
-      }),
-  ],
-  [
-    'an unknown policy',
-    'text',
-    /policy/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.policy = 'unanimity';
-      }),
-  ],
-  [
-    'a parameter beyond its bounds',
-    'text',
-    /participation_bps/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.participation_bps = 10_001;
-      }),
-  ],
-  [
-    'a parameter that is true',
-    'text',
-    /min_validators/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.min_validators = true;
-      }),
-  ],
-  [
-    'more validators needed than there were',
-    'text',
-    /min_validators/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.min_validators = 11;
-      }),
-  ],
-  [
-    'a longer voting period',
-    'text',
-    /deadline is/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.voting_period_ms = 2_000;
-      }),
-  ],
-  [
-    'parameters that are not canonical',
-    'text',
-    /not canonical/,
-    (c) => {
-      const { entry } = linksOf(c)[0]!;
-      entry!.body = entry!.body.replace('{', '{ ');
-    },
-  ],
-  [
-    'a network without signatures',
-    'text',
-    /sign nothing/,
-    (c) =>
-      amendBody(linksOf(c), 'genesis', (body) => {
-        body.signatures = 'none';
-      }),
-  ],
+  forgery('another network', 'text', /makes block/, (c) => {
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.network_id = 'mainnet';
+    });
+    c.claim.network_id = 'mainnet';
+  }),
+  forgery('another network in the claim alone', 'text', /begins the network devnet/, (c) => {
+    c.claim.network_id = 'mainnet';
+  }),
+  forgery('another weighting', 'text', /no elector weighs/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.weights = 'equal';
+    }),
+  ),
+  forgery('another policy', 'vetoed', /./, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.policy = 'majority';
+    }),
+  ),
+  forgery('an unknown policy', 'text', /policy/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.policy = 'unanimity';
+    }),
+  ),
+  forgery('a parameter beyond its bounds', 'text', /participation_bps/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.participation_bps = 10_001;
+    }),
+  ),
+  forgery('a parameter that is true', 'text', /min_validators/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.min_validators = true;
+    }),
+  ),
+  forgery('more validators needed than there were', 'text', /min_validators/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.min_validators = 11;
+    }),
+  ),
+  forgery('a longer voting period', 'text', /deadline is/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.voting_period_ms = 2_000;
+    }),
+  ),
+  forgery('parameters that are not canonical', 'text', /not canonical/, (c) => {
+    const { entry } = linksOf(c)[0]!;
+    entry!.body = entry!.body.replace('{', '{ ');
+  }),
+  forgery('a network without signatures', 'text', /sign nothing/, (c) =>
+    amendBody(linksOf(c), 'genesis', (body) => {
+      body.signatures = 'none';
+    }),
+  ),
 ];
 
 const electors: Forgery[] = [
-  [
-    'another weight',
-    'text',
-    /recomputed it is|already decided/,
-    (c) =>
-      amend(linksOf(c), '["electorates",', (value) => {
-        value.weights[0] = 99;
-      }),
-  ],
-  [
-    'all weights 1',
-    'text',
-    /recomputed it is|already decided/,
-    (c) => amend(linksOf(c), '["electorates",', allOne),
-  ],
-  [
-    'a weight that none can have',
-    'text',
-    /no elector weighs/,
-    (c) =>
-      amend(linksOf(c), '["electorates",', (value) => {
-        value.weights[0] = 1_000;
-      }),
-  ],
-  [
-    'a weight that is true',
-    'vetoed',
-    /no elector weighs/,
-    (c) =>
-      amend(linksOf(c), '["electorates",', (value) => {
-        value.weights[0] = true as never;
-      }),
-  ],
-  [
-    'an elector less',
-    'text',
-    /not as many weights/,
-    (c) =>
-      amend(linksOf(c), '["electorates",', (value) => {
-        value.agents.pop();
-      }),
-  ],
-  [
-    'electors out of order',
-    'vetoed',
-    /ascending/,
-    (c) =>
-      amend(linksOf(c), '["electorates",', (value) => {
-        value.agents.reverse();
-      }),
-  ],
-  [
-    'an elector twice',
-    'text',
-    /ascending/,
-    (c) =>
-      amend(linksOf(c), '["electorates",', (value) => {
-        value.agents[1] = value.agents[0]!;
-      }),
-  ],
-  [
-    'another electorate in the record of the block',
-    'text',
-    /electorate/,
-    (c) => {
-      for (const link of [opening(c), closing(c)]) {
-        amend([link], own(c), ({ context }) => {
-          context.electorate = 7;
-        });
-      }
-    },
-  ],
-  [
+  forgery('another weight', 'text', /recomputed it is|already decided/, (c) =>
+    amend(linksOf(c), '["electorates",', (value) => {
+      value.weights[0] = 99;
+    }),
+  ),
+  forgery('all weights 1', 'text', /recomputed it is|already decided/, (c) =>
+    amend(linksOf(c), '["electorates",', allOne),
+  ),
+  forgery('a weight that none can have', 'text', /no elector weighs/, (c) =>
+    amend(linksOf(c), '["electorates",', (value) => {
+      value.weights[0] = 1_000;
+    }),
+  ),
+  forgery('a weight that is true', 'vetoed', /no elector weighs/, (c) =>
+    amend(linksOf(c), '["electorates",', (value) => {
+      value.weights[0] = true as never;
+    }),
+  ),
+  forgery('an elector less', 'text', /not as many weights/, (c) =>
+    amend(linksOf(c), '["electorates",', (value) => {
+      value.agents.pop();
+    }),
+  ),
+  forgery('electors out of order', 'vetoed', /ascending/, (c) =>
+    amend(linksOf(c), '["electorates",', (value) => {
+      value.agents.reverse();
+    }),
+  ),
+  forgery('an elector twice', 'text', /ascending/, (c) =>
+    amend(linksOf(c), '["electorates",', (value) => {
+      value.agents[1] = value.agents[0]!;
+    }),
+  ),
+  forgery('another electorate in the record of the block', 'text', /electorate/, (c) => {
+    for (const link of [opening(c), closing(c)]) {
+      amend([link], own(c), ({ context }) => {
+        context.electorate = 7;
+      });
+    }
+  }),
+  forgery(
     'a personality in the record of a registration alone',
     'apart',
     /registers another/,
@@ -720,18 +443,13 @@ const electors: Forgery[] = [
       amend(registrations(c), '["agents",', (value) => {
         value.personality = 'lawful';
       }),
-  ],
-  [
-    'a personality in a registration alone',
-    'apart',
-    /registers another/,
-    (c) => {
-      amendBody(registrations(c), 'register', (body) => {
-        body.personality = 'lawful';
-      });
-    },
-  ],
-  [
+  ),
+  forgery('a personality in a registration alone', 'apart', /registers another/, (c) => {
+    amendBody(registrations(c), 'register', (body) => {
+      body.personality = 'lawful';
+    });
+  }),
+  forgery(
     'a personality in a registration and its record',
     'apart',
     /signature of the registration/,
@@ -740,26 +458,21 @@ const electors: Forgery[] = [
         body.personality = 'Greedy';
       });
     },
-  ],
-  [
-    'a registration of no validator',
-    'apart',
-    /does not register/,
-    (c) => {
-      amendBody(registrations(c), 'register', (body) => {
-        body.capabilities = ['producer'];
-      });
-    },
-  ],
-  [
+  ),
+  forgery('a registration of no validator', 'apart', /does not register/, (c) => {
+    amendBody(registrations(c), 'register', (body) => {
+      body.capabilities = ['producer'];
+    });
+  }),
+  forgery(
     'a registration with another signature',
     'apart',
     /signature of the registration/,
     (c) => {
       signature(registrations(c)[0]!.entry!);
     },
-  ],
-  [
+  ),
+  forgery(
     'a personality against the registration of a voter',
     'vetoed',
     /is greedy; before, lawful/,
@@ -767,287 +480,154 @@ const electors: Forgery[] = [
       amendEvent(votesIn(c), 'block_validation', (data) => {
         (data.validator as Value).personality = 'greedy';
       }),
-  ],
-  [
-    'a registration left out',
-    'apart',
-    /registers elector|rest/,
-    (c) => {
-      delete registrations(c)[0]!.entry;
-      c.spans = c.spans.filter(({ links }) => links[0]!.entry);
-    },
-  ],
+  ),
+  forgery('a registration left out', 'apart', /registers elector|rest/, (c) => {
+    delete registrations(c)[0]!.entry;
+    c.spans = c.spans.filter(({ links }) => links[0]!.entry);
+  }),
 ];
 
 const registrations = (c: Forged) => linksOf(c).filter(({ entry }) => entry?.kind === 'register');
 
 const ballots: Forgery[] = [
-  [
-    'a vote with another decision',
-    'text',
-    /counts another vote|signature/,
-    (c) =>
-      amendBody([voteLink(c, 1)], 'vote', (body) => {
-        body.decision = 'reject';
-      }),
-  ],
-  [
-    'a vote whose reason was changed',
-    'text',
-    /tells of another/,
-    (c) =>
-      amendBody([voteLink(c, 1)], 'vote', (body) => {
-        body.reason = 'no';
-      }),
-  ],
-  [
-    'a vote whose reason was changed everywhere',
-    'text',
-    /signature of the vote/,
-    (c) => {
-      amendBody([voteLink(c, 1)], 'vote', (body) => {
-        body.reason = 'no';
-      });
-      amendEvent([voteLink(c, 1)], 'block_validation', (data) => {
-        data.reason = 'no';
-      });
-    },
-  ],
-  [
-    'a vote at another time than its record says',
-    'text',
-    /counts another vote/,
-    (c) =>
-      amend([voteLink(c, 0)], '["votes",', (value) => {
-        value.at = Number(value.at) + 1;
-      }),
-  ],
-  [
-    'a vote at another time than its event says',
-    'text',
-    /tells of another/,
-    (c) =>
-      amendEvent([voteLink(c, 0)], 'block_validation', (data) => {
-        data.timestamp = '2001-01-01T00:00:00.000Z';
-      }),
-  ],
-  [
-    'a vote of another entry',
-    'text',
-    /counts another vote/,
-    (c) =>
-      amend([voteLink(c, 0)], '["votes",', (value) => {
-        value.entry = 1;
-      }),
-  ],
-  [
-    'a vote with other memes',
-    'text',
-    /counts another vote/,
-    (c) =>
-      amend([voteLink(c, 1)], '["votes",', (value) => {
-        value.meme_references = [];
-      }),
-  ],
-  [
-    'a vote left out',
-    'text',
-    /is not in the certificate/,
-    (c) => {
-      delete voteLink(c, 2).entry;
-    },
-  ],
-  [
-    'a vote that does not count any more',
-    'text',
-    /tells of another vote/,
-    (c) => {
-      const vote = voteLink(c, 2);
-      delete vote.entry;
-      vote.results = vote.results.filter((one) => !one.startsWith('["votes"'));
-    },
-  ],
-  [
-    'a vote that is not announced',
-    'late',
-    /numbers of events|tells of/,
-    (c) => {
-      const vote = votesIn(c).at(-1)!;
-      vote.results = vote.results.filter((one) => !one.endsWith('"block_validation"}'));
-    },
-  ],
-  [
-    'a vote by another key',
-    'text',
-    /votes as|signature/,
-    (c) => {
-      voteLink(c, 0).entry!.public_key = voteLink(c, 1).entry!.public_key;
-    },
-  ],
-  [
-    'a vote by no key',
-    'text',
-    /is not a key/,
-    (c) => {
-      voteLink(c, 0).entry!.public_key = '';
-    },
-  ],
-  [
-    'a vote of another elector',
-    'vetoed',
-    /votes as|is not elector/,
-    (c) => {
-      amend([voteLink(c, 0)], '["votes",', (_, record) => {
-        (record[1] as number[])[1] = 9;
-      });
-    },
-  ],
-  [
-    'a vote of no elector',
-    'apart',
-    /is not elector/,
-    (c) => {
-      amend([voteLink(c, 0)], '["votes",', (_, record) => {
-        (record[1] as number[])[1] = 99;
-      });
-    },
-  ],
-  [
-    'a vote with another signature',
-    'text',
-    /signature of the vote/,
-    (c) => amendBody([voteLink(c, 3)], 'vote', signature),
-  ],
+  forgery('a vote with another decision', 'text', /counts another vote|signature/, (c) =>
+    amendBody([voteLink(c, 1)], 'vote', (body) => {
+      body.decision = 'reject';
+    }),
+  ),
+  forgery('a vote whose reason was changed', 'text', /tells of another/, (c) =>
+    amendBody([voteLink(c, 1)], 'vote', (body) => {
+      body.reason = 'no';
+    }),
+  ),
+  forgery('a vote whose reason was changed everywhere', 'text', /signature of the vote/, (c) => {
+    amendBody([voteLink(c, 1)], 'vote', (body) => {
+      body.reason = 'no';
+    });
+    amendEvent([voteLink(c, 1)], 'block_validation', (data) => {
+      data.reason = 'no';
+    });
+  }),
+  forgery('a vote at another time than its record says', 'text', /counts another vote/, (c) =>
+    amend([voteLink(c, 0)], '["votes",', (value) => {
+      value.at = Number(value.at) + 1;
+    }),
+  ),
+  forgery('a vote at another time than its event says', 'text', /tells of another/, (c) =>
+    amendEvent([voteLink(c, 0)], 'block_validation', (data) => {
+      data.timestamp = '2001-01-01T00:00:00.000Z';
+    }),
+  ),
+  forgery('a vote of another entry', 'text', /counts another vote/, (c) =>
+    amend([voteLink(c, 0)], '["votes",', (value) => {
+      value.entry = 1;
+    }),
+  ),
+  forgery('a vote with other memes', 'text', /counts another vote/, (c) =>
+    amend([voteLink(c, 1)], '["votes",', (value) => {
+      value.meme_references = [];
+    }),
+  ),
+  forgery('a vote left out', 'text', /is not in the certificate/, (c) => {
+    delete voteLink(c, 2).entry;
+  }),
+  forgery('a vote that does not count any more', 'text', /tells of another vote/, (c) => {
+    const vote = voteLink(c, 2);
+    delete vote.entry;
+    vote.results = vote.results.filter((one) => !one.startsWith('["votes"'));
+  }),
+  forgery('a vote that is not announced', 'late', /numbers of events|tells of/, (c) => {
+    const vote = votesIn(c).at(-1)!;
+    vote.results = vote.results.filter((one) => !one.endsWith('"block_validation"}'));
+  }),
+  forgery('a vote by another key', 'text', /votes as|signature/, (c) => {
+    voteLink(c, 0).entry!.public_key = voteLink(c, 1).entry!.public_key;
+  }),
+  forgery('a vote by no key', 'text', /is not a key/, (c) => {
+    voteLink(c, 0).entry!.public_key = '';
+  }),
+  forgery('a vote of another elector', 'vetoed', /votes as|is not elector/, (c) => {
+    amend([voteLink(c, 0)], '["votes",', (_, record) => {
+      (record[1] as number[])[1] = 9;
+    });
+  }),
+  forgery('a vote of no elector', 'apart', /is not elector/, (c) => {
+    amend([voteLink(c, 0)], '["votes",', (_, record) => {
+      (record[1] as number[])[1] = 99;
+    });
+  }),
+  forgery('a vote with another signature', 'text', /signature of the vote/, (c) =>
+    amendBody([voteLink(c, 3)], 'vote', signature),
+  ),
 ];
 
 const outcome: Forgery[] = [
-  [
-    'another transaction',
-    'text',
-    /makes block/,
-    (c) =>
-      amendBody(linksOf(c), 'propose', (body) => {
-        (body.transactions as Value[])[0]!.data = 'e';
-      }),
-  ],
-  [
-    'another signature of the proposal',
-    'text',
-    /signature of the proposal/,
-    (c) => amendBody(linksOf(c), 'propose', signature),
-  ],
-  [
-    'a proposal that names its producer',
-    'text',
-    /member producer/,
-    (c) =>
-      amendBody(linksOf(c), 'propose', (body) => {
-        body.producer = 'ab'.repeat(32);
-      }),
-  ],
-  [
-    'another height in the claim',
-    'text',
-    /height is/,
-    (c) => {
-      c.claim.height = 7;
-    },
-  ],
-  [
-    'another outcome in the claim',
-    'text',
-    /is rejected; it is finalized/,
-    (c) => {
-      c.claim.status = 'rejected';
-    },
-  ],
-  [
-    'more approval in the claim',
-    'text',
-    /\d+; it is \d+/,
-    (c) => {
-      c.claim.approve = Number(c.claim.approve) + 1;
-    },
-  ],
-  [
-    'another tally in the log',
-    'text',
-    /recomputed it is/,
-    (c) =>
-      amend([closing(c)], own(c), ({ context }) => {
-        context.approve = 9_000;
-      }),
-  ],
-  [
-    'another tally in the event',
-    'text',
-    /tells of the block/,
-    (c) =>
-      amendEvent([closing(c)], 'block_status', (data) => {
-        data.approve = 9_000;
-      }),
-  ],
-  [
-    'another tally at the proposal',
-    'text',
-    /recomputed it is/,
-    (c) =>
-      amend([opening(c)], own(c), ({ context }) => {
-        context.approve = 1;
-      }),
-  ],
-  [
-    'another producer in the event',
-    'text',
-    /tells of the block/,
-    (c) =>
-      amendEvent([opening(c)], 'block_proposal', (data) => {
-        (data.producer as Value).id = `agent_${'0'.repeat(32)}`;
-      }),
-  ],
-  [
-    'another transaction in the event',
-    'text',
-    /tells of the block/,
-    (c) =>
-      amendEvent([opening(c)], 'block_proposal', (data) => {
-        data.transactions = [];
-      }),
-  ],
-  [
-    'an end after the deadline',
-    'late',
-    /by no vote and no deadline/,
-    (c) => {
-      const link = closing(c);
-      link.entry!.at = Number(link.entry!.at) + 5;
-      amend([link], own(c), ({ context }) => {
-        context.closed_at = link.entry!.at;
-      });
-      amendEvent([link], 'block_status', (data) => {
-        data.timestamp = new Date(Number(link.entry!.at)).toISOString();
-      });
-    },
-  ],
-  [
-    'an end by a request',
-    'late',
-    /by no vote and no deadline/,
-    (c) => {
-      Object.assign(closing(c), { entry: { ...closing(c).entry, kind: 'register', body: '{}' } });
-    },
-  ],
-  [
-    'a request that nothing rests on',
-    'text',
-    /does not rest/,
-    (c) => {
-      const link = linksOf(c)[1]!;
-      const { entry } = linksOf(c).find((one) => one.entry?.kind === 'propose')!;
-      const at = linksOf(c)[0]!.entry!.at;
-      link.entry = { ...entry!, at, kind: 'register', body: '{}' };
-    },
-  ],
+  forgery('another transaction', 'text', /makes block/, (c) =>
+    amendBody(linksOf(c), 'propose', (body) => {
+      (body.transactions as Value[])[0]!.data = 'e';
+    }),
+  ),
+  forgery('another signature of the proposal', 'text', /signature of the proposal/, (c) =>
+    amendBody(linksOf(c), 'propose', signature),
+  ),
+  forgery('a proposal that names its producer', 'text', /member producer/, (c) =>
+    amendBody(linksOf(c), 'propose', (body) => {
+      body.producer = 'ab'.repeat(32);
+    }),
+  ),
+  forgery('another height in the claim', 'text', /height is/, (c) => {
+    c.claim.height = 7;
+  }),
+  forgery('another outcome in the claim', 'text', /is rejected; it is finalized/, (c) => {
+    c.claim.status = 'rejected';
+  }),
+  forgery('more approval in the claim', 'text', /\d+; it is \d+/, (c) => {
+    c.claim.approve = Number(c.claim.approve) + 1;
+  }),
+  forgery('another tally in the log', 'text', /recomputed it is/, (c) =>
+    amend([closing(c)], own(c), ({ context }) => {
+      context.approve = 9_000;
+    }),
+  ),
+  forgery('another tally in the event', 'text', /tells of the block/, (c) =>
+    amendEvent([closing(c)], 'block_status', (data) => {
+      data.approve = 9_000;
+    }),
+  ),
+  forgery('another tally at the proposal', 'text', /recomputed it is/, (c) =>
+    amend([opening(c)], own(c), ({ context }) => {
+      context.approve = 1;
+    }),
+  ),
+  forgery('another producer in the event', 'text', /tells of the block/, (c) =>
+    amendEvent([opening(c)], 'block_proposal', (data) => {
+      (data.producer as Value).id = `agent_${'0'.repeat(32)}`;
+    }),
+  ),
+  forgery('another transaction in the event', 'text', /tells of the block/, (c) =>
+    amendEvent([opening(c)], 'block_proposal', (data) => {
+      data.transactions = [];
+    }),
+  ),
+  forgery('an end after the deadline', 'late', /by no vote and no deadline/, (c) => {
+    const link = closing(c);
+    link.entry!.at = Number(link.entry!.at) + 5;
+    amend([link], own(c), ({ context }) => {
+      context.closed_at = link.entry!.at;
+    });
+    amendEvent([link], 'block_status', (data) => {
+      data.timestamp = new Date(Number(link.entry!.at)).toISOString();
+    });
+  }),
+  forgery('an end by a request', 'late', /by no vote and no deadline/, (c) => {
+    Object.assign(closing(c), { entry: { ...closing(c).entry, kind: 'register', body: '{}' } });
+  }),
+  forgery('a request that nothing rests on', 'text', /does not rest/, (c) => {
+    const link = linksOf(c)[1]!;
+    const { entry } = linksOf(c).find((one) => one.entry?.kind === 'propose')!;
+    const at = linksOf(c)[0]!.entry!.at;
+    link.entry = { ...entry!, at, kind: 'register', body: '{}' };
+  }),
 ];
 
 export const forgeries: Forgery[] = [

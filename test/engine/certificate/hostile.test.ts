@@ -73,18 +73,17 @@ test('hostile: bears very many entries, and very many results of one', heavy, as
   const { text } = await three();
   const log_digest = 'ab'.repeat(32);
   const many = forged(text, ({ spans: [span] }) => {
-    for (let more = 0; more < 160_000; more += 1) span!.links.push({ log_digest, results: [] });
+    for (let more = 0; more < 130_000; more += 1) span!.links.push({ log_digest, results: [] });
   });
   const idle = forged(text, ({ spans: [span] }) => {
     span!.links.at(-1)!.results.push(...Array.from({ length: 100_000 }, () => ''));
     for (let more = 0; more < 200_000; more += 1) span!.links.at(-1)!.results.push('');
   });
+  expect(() => checkCertificate(idle)).not.toThrow();
+  expect(checkCertificate(many, { mostBytes: 64 * 1_048_576 })).toMatchObject({ holds: true });
   for (const one of [many, idle]) {
-    expect(() => checkCertificate(one)).not.toThrow();
     expect(checkCertificate(one, { mostBytes: 1_000 })).toMatchObject({ holds: false });
   }
-  const checked = checkCertificate(many, { mostBytes: 64 * 1_048_576 });
-  expect(checked).toMatchObject({ holds: true });
 });
 
 test('hostile: any other byte in any place is refused', async () => {

@@ -10,7 +10,14 @@ import {
 } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
-import { answerOf, newPopulation, type Population, refusalOf, word } from '../helpers.js';
+import {
+  answerOf,
+  expectRefused,
+  newPopulation,
+  type Population,
+  refusalOf,
+  word,
+} from '../helpers.js';
 
 test('alliance: 31 invitees make 32 members', async () => {
   const population = await newPopulation();
@@ -24,11 +31,7 @@ test('alliance: a sixth active one is refused when it is joined', async () => {
   const [bob, ...founders] = await population.joinMany(7);
   for (const founder of founders.slice(0, 5)) await population.allied(founder, [bob!]);
   const { alliance_id } = answerOf<'alliance_propose'>(await population.ally(founders[5]!, [bob!]));
-  expect(refusalOf(await population.respond(bob!, alliance_id, true))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'TOO_MANY_ALLIANCES',
-  });
+  expectRefused(await population.respond(bob!, alliance_id, true), 'TOO_MANY_ALLIANCES');
   expect(word(await population.respond(bob!, alliance_id, false))).toBe('accepted');
 });
 
@@ -214,8 +217,5 @@ test('discuss: needs a block in voting, an active agent and known memes', async 
   await population.status(bob!, 'inactive');
   expect(word(await population.discuss(bob!, { block_hash, meme_references }))).toBe('NOT_ACTIVE');
   await population.vote(ada!, block_hash, 'reject');
-  expect(refusalOf(await population.discuss(bob!, { block_hash }))).toMatchObject({
-    status: 409,
-    reason: 'VOTING_CLOSED',
-  });
+  expectRefused(await population.discuss(bob!, { block_hash }), 'VOTING_CLOSED');
 });

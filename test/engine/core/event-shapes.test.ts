@@ -1,7 +1,8 @@
 /** Events: exactly what each says; what was absent comes out as "", [] or an empty object. */
 import { type Event, type EventType, GENESIS_HASH } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { answerOf, type Citizen, instant, newPopulation, type Population } from '../helpers.js';
+import { type Citizen, instant } from '../../support/citizens.js';
+import { answerOf, newPopulation, type Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 

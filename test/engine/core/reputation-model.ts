@@ -1,6 +1,6 @@
 /** An independent model of reputation: integers on a scale of a million, no engine behind it. */
 import type { Decision } from 'folkmoot';
-import type { Citizen } from '../helpers.js';
+import type { Citizen } from '../../support/citizens.js';
 
 const S = 1_000_000;
 

@@ -1,7 +1,8 @@
 /** Reputation, held against a model that knows the rules and nothing of the engine. */
 import type { Decision } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { type Citizen, newPopulation, type Population } from '../helpers.js';
+import type { Citizen } from '../../support/citizens.js';
+import { newPopulation, type Population } from '../helpers.js';
 import { Model } from './reputation-model.js';
 
 const both = ['validator', 'producer'] as const;

@@ -2,7 +2,7 @@
 import { Point } from '@noble/ed25519';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/index.js';
+import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 import { counts } from '../../support/counts.js';
 import {
   challenge,

@@ -1,9 +1,9 @@
 /** Opens pools and closes them at once, each a little later: threads are ended as they load. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Signers } from '../../../dist/bench/load/prepare/signers.js';
+import { Signers } from '../../../dist/bench/load/signers.js';
 import { createVerifier } from '../../../dist/engine/index.js';
-import { JobWorker } from '../../../dist/sim/run/jobs/index.js';
-import { defaultScenario } from '../../../dist/sim/scenario/default.js';
+import { JobWorker } from '../../../dist/sim/run/jobs.js';
+import { defaultScenario } from '../../../dist/sim/scenario/complete.js';
 
 const pools = {
   verifier: () => createVerifier('pool'),

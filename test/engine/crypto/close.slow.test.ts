@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { full } from '../../support/counts.js';
 
-const child = fileURLToPath(new URL('close-child.mjs', import.meta.url));
+const child = fileURLToPath(new URL('./close-child.mjs', import.meta.url));
 
 const pools = ['verifier', 'signers', 'jobs'];
 

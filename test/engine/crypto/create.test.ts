@@ -1,14 +1,12 @@
 /** Verifiers by name, and keys. */
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
+import { generateKeyPair, keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 import {
+  createLazyVerifier,
   createPoolVerifier,
-  createVerifier,
-  generateKeyPair,
-  keyPairFromSeed,
   type PoolVerifier,
-  sign,
-} from '../../../dist/engine/crypto/index.js';
-import { createLateVerifier } from '../../../dist/engine/crypto/pool/late.js';
+} from '../../../dist/engine/crypto/pool.js';
 
 test('createVerifier: each kind bears its name, and refuses once closed', async () => {
   for (const kind of ['pool', 'inline', 'reference'] as const) {
@@ -42,7 +40,7 @@ describe('createVerifier: a pool that starts late', () => {
   const wrong = { ...job, message: new Uint8Array(3) };
   const late = () => {
     const started: PoolVerifier[] = [];
-    const verifier = createLateVerifier(4, () => {
+    const verifier = createLazyVerifier(4, () => {
       started.push(createPoolVerifier({ threads: 1 }));
       return started.at(-1)!;
     });

@@ -1,5 +1,6 @@
 /** Run by fallback.test.ts as a process of its own: verifies, signs, and prints what it found. */
-import { createVerifier, keyPairFromSeed, sign } from '../../../dist/engine/crypto/index.js';
+import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
+import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 
 const keyPair = keyPairFromSeed(new Uint8Array(32).fill(1));
 const message = new TextEncoder().encode('agentnet-v1-vote');

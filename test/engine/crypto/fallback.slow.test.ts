@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/index.js';
+import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 
 const run = promisify(execFile);
 const block = fileURLToPath(new URL('./block-sodium.cjs', import.meta.url));

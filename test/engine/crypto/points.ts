@@ -1,7 +1,7 @@
 /** Points and signatures that no honest signer makes, for the tests of the verifiers. */
 import { createHash } from 'node:crypto';
 import { Point } from '@noble/ed25519';
-import type { VerifyJob } from '../../../dist/engine/crypto/index.js';
+import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
 
 const { n, p } = Point.CURVE();
 export const groupOrder = n;
@@ -18,7 +18,7 @@ export function torsion(multiple: number): Point {
   return sum;
 }
 
-export function toLittleEndian(value: bigint): Uint8Array {
+function toLittleEndian(value: bigint): Uint8Array {
   return Uint8Array.from(Buffer.from(value.toString(16).padStart(64, '0'), 'hex')).reverse();
 }
 

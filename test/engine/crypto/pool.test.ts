@@ -2,14 +2,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import {
-  createPoolVerifier,
-  keyPairFromSeed,
-  type PoolVerifier,
-  sign,
-  VerifierBusy,
-  type VerifyJob,
-} from '../../../dist/engine/crypto/index.js';
+import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
+import { createPoolVerifier, type PoolVerifier } from '../../../dist/engine/crypto/pool.js';
+import { VerifierBusy, type VerifyJob } from '../../../dist/engine/crypto/verifier.js';
 import { limits } from '../../../dist/engine/protocol/limits.js';
 
 const keyPair = keyPairFromSeed(new Uint8Array(32).fill(7));

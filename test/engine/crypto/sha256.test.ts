@@ -1,8 +1,8 @@
 /** The two SHA-256 implementations are one function. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import * as node from '../../../dist/engine/protocol/hash/node.js';
-import * as portable from '../../../dist/engine/protocol/hash/portable.js';
+import * as node from '../../../dist/engine/protocol/sha256-node.js';
+import * as portable from '../../../dist/engine/protocol/sha256-portable.js';
 import { counts } from '../../support/counts.js';
 
 test('sha256: the vectors of FIPS 180-2, as bytes and as hex', () => {

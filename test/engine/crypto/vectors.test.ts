@@ -1,6 +1,7 @@
 /** Published vectors: every verifier says what the vector says. */
 import { expect, test } from 'vitest';
-import { keyPairFromSeed, sign, type VerifyJob } from '../../../dist/engine/crypto/index.js';
+import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
+import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
 import { createAgreement, fromHex, readVectors } from './verifiers.js';
 
 const agree = createAgreement();

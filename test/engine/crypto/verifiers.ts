@@ -1,8 +1,9 @@
 /** The verifiers side by side, for tests that hold them against each other. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, expect } from 'vitest';
-import { createVerifier, type VerifyJob } from '../../../dist/engine/crypto/index.js';
-import { verifyWeb, webVerifierName } from '../../../dist/engine/crypto/verifiers/web.js';
+import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
+import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
+import { verifyWeb, webVerifierName } from '../../../dist/engine/crypto/webcrypto.js';
 
 /**
  * Returns a function that asks all of them for verdicts, expects them to agree, and returns them.

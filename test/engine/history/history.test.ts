@@ -26,12 +26,13 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { CHECKPOINT_FORMAT } from '../../../dist/engine/history/checkpoint.js';
+import { CHECKPOINT_FORMAT } from '../../../dist/engine/history/history.js';
 import type { LogReads } from '../../../dist/engine/node/log-reads.js';
-import { DerivedFolder } from '../../../dist/engine/store/derived.js';
+import { DerivedFolder } from '../../../dist/engine/store/derived-folder.js';
+import { START_MS } from '../../support/citizens.js';
 import { counts, heavy } from '../../support/counts.js';
-import { START_MS, temporaryFolder } from '../../support/fixture.js';
-import { type Attempt, attempts, genesis, Life } from '../random/random.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { type Attempt, attempts, genesis, lead } from '../random/random.js';
 
 const verifier = createVerifier('off');
 const openStore = (path: string) =>
@@ -41,28 +42,8 @@ const openStore = (path: string) =>
 async function lived(path: string, options: GenesisOptions, script: Attempt[]): Promise<Network> {
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: options, verifier, clock });
-  await go(network, clock, script);
+  await lead(network, clock, script);
   return network;
-}
-
-async function go(network: Network, clock: ReturnType<typeof virtualClock>, script: Attempt[]) {
-  const life = new Life(network);
-  const take = async (request: Parameters<Network['verify']>[0]) => {
-    const verified = await network.verify(request);
-    if (!('refusal' in verified)) network.apply(verified);
-    await network.durable;
-  };
-  for (const request of Life.founders()) await take(request);
-  for (const attempt of script) {
-    const next = life.next(attempt);
-    if (typeof next !== 'number') {
-      for (const request of next) await take(request);
-      continue;
-    }
-    clock.set(clock.now() + next);
-    network.fireDeadlines();
-    await network.durable;
-  }
 }
 
 type Records = Record<string, string>;
@@ -260,7 +241,7 @@ test('history: follows a log that grows, and reads the past of archives', heavy,
   const history = History.open({ path, spacing: 16, share: 1 });
   const before = history.end;
   expect((await history.at(0)).read.networkState().block_height).toBe(0);
-  await go(network, clock, script);
+  await lead(network, clock, script);
   expect(history.end.seq).toBeGreaterThan(before.seq);
   const { seq, digest } = network.read.position;
   expect((await history.at(seq)).position.digest).toBe(digest);

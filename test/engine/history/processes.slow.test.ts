@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 import { logLines } from '../../support/runs.js';
 
-const child = fileURLToPath(new URL('prepare-child.mjs', import.meta.url));
+const child = fileURLToPath(new URL('./prepare-child.mjs', import.meta.url));
 
 const opened = (path: string) => {
   try {

@@ -15,10 +15,11 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { firstKept } from '../../../dist/engine/internal.js';
+import { findFirstKept } from '../../../dist/engine/node/archiver.js';
+import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
-import { START_MS, temporaryFolder } from '../../support/fixture.js';
-import { attempts, genesis, Life } from '../random/random.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { attempts, genesis, lead, settled } from '../random/random.js';
 
 const verifier = createVerifier('off');
 
@@ -38,7 +39,7 @@ const openFolder = (path: string, readOnly: boolean) =>
 /** Archives a share of the log, as `folkmoot archive` does; deletes rows now or leaves them. */
 async function archive(path: string, { share, trim, compact }: Stop): Promise<void> {
   const store = openFolder(path, false);
-  const before = Math.min(Math.ceil((share / 100) * store.meta()!.seq), firstKept(store));
+  const before = Math.min(Math.ceil((share / 100) * store.meta()!.seq), findFirstKept(store));
   for (;;) {
     while (trim && (await store.archive!.trim()));
     if ((await store.archive!.move(before)) === null) break;
@@ -96,14 +97,10 @@ test('archive: a network whose past is archived never differs from its twin', as
     const twin = await openNetwork(g, clocks[0]);
     const path = temporaryFolder();
     let network = await openNetwork(g, clocks[1], path);
-    const advance = async (ms: number) => {
-      for (const clock of clocks) clock.set(clock.now() + ms);
-      for (const one of [twin, network]) {
-        one.fireDeadlines();
-        await one.durable;
-      }
+    const jumped = async () => {
+      clocks[1].set(clocks[0].now());
+      for (const one of [twin, network]) await settled(one);
     };
-    const story = new Life(twin);
     const take = async (request: Parameters<Network['verify']>[0]) => {
       const verified = await twin.verify(request);
       if ('refusal' in verified) return;
@@ -111,18 +108,15 @@ test('archive: a network whose past is archived never differs from its twin', as
       expect(outcomes[1]).toEqual(outcomes[0]);
       await Promise.all([twin.durable, network.durable]);
     };
-    for (const request of Life.founders()) await take(request);
-    for (const [index, attempt] of script.entries()) {
+    const look = async (index: number) => {
       for (const stop of at.filter((one) => one.at === index)) {
         await network.close();
         await archive(path, stop);
         network = await openNetwork(g, clocks[1], path, stop.keep);
         expect(pastOf(network)).toEqual(pastOf(twin));
       }
-      const next = story.next(attempt);
-      if (typeof next === 'number') await advance(next);
-      else for (const request of next) await take(request);
-    }
+    };
+    await lead(twin, clocks[0], script, { take, jumped, look });
     expect(pastOf(network)).toEqual(pastOf(twin));
     await followed(network);
     await Promise.all([network.close(), twin.close()]);

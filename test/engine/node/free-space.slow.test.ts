@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { composeRegister, createVerifier, formatInstant, Network, type Signatory } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { START_MS, signatoryOf, temporaryFolder } from '../../support/fixture.js';
+import { START_MS } from '../../support/citizens.js';
+import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 
 const timestamp = formatInstant(START_MS);
 const registration = (by: Signatory) =>

@@ -9,8 +9,9 @@ import {
   type Signatory,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
-import { START_MS, signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
 import { replayHere } from '../../support/runs.js';
 
 const timestamp = formatInstant(START_MS);

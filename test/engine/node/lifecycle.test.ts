@@ -12,7 +12,8 @@ import {
 } from 'folkmoot';
 import { defaultScenario, Interrupted, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { START_MS, signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+import { START_MS } from '../../support/citizens.js';
+import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
 
 const timestamp = formatInstant(START_MS);
 const capabilities = ['validator', 'producer'] as const;

@@ -1,8 +1,9 @@
 /** What a restart must bring back exactly: each test goes through one that memory never sees. */
 import { createVerifier, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { START_MS } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { newPopulation, Population, START_MS } from '../helpers.js';
+import { newPopulation, Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 

@@ -1,7 +1,7 @@
 /** Instants as texts: what Date writes, whatever was written before. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatInstant } from '../../../dist/engine/protocol/schema/index.js';
+import { formatInstant } from '../../../dist/engine/protocol/schema/primitives.js';
 import { parseInstant } from '../../../dist/engine/protocol/time.js';
 
 test('formatInstant: as Date has it, in any order, before 1970 and at the ends of time too', () => {

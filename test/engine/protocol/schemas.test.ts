@@ -1,10 +1,18 @@
 /** Every schema is one: the program takes that for granted when it compiles them. */
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
-import { DebugVerifyBody } from '../../../dist/api/contract/answers.js';
+
 import { clientMessages } from '../../../dist/api/contract/channels.js';
+import { DebugVerifyBody } from '../../../dist/api/contract/server.js';
 import { LoadResult } from '../../../dist/bench/load/result.js';
-import * as engine from '../../../dist/engine/internal.js';
+import * as command from '../../../dist/engine/protocol/schema/command.js';
+import * as entry from '../../../dist/engine/protocol/schema/entry.js';
+import * as event from '../../../dist/engine/protocol/schema/event.js';
+import * as genesis from '../../../dist/engine/protocol/schema/genesis.js';
+import * as primitives from '../../../dist/engine/protocol/schema/primitives.js';
+import * as record from '../../../dist/engine/protocol/schema/record.js';
+import * as request from '../../../dist/engine/protocol/schema/request.js';
+import * as view from '../../../dist/engine/protocol/schema/view.js';
 
 const formats = { 'date-time': true, duration: true } as const;
 const ajv = new Ajv({ strict: true, validateSchema: true, formats });
@@ -12,7 +20,17 @@ const ajv = new Ajv({ strict: true, validateSchema: true, formats });
 const isSchema = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && '~kind' in value;
 
-const schemas = Object.entries({ ...engine, ...clientMessages, DebugVerifyBody, LoadResult });
+const protocol = {
+  ...command,
+  ...entry,
+  ...event,
+  ...genesis,
+  ...primitives,
+  ...record,
+  ...request,
+  ...view,
+};
+const schemas = Object.entries({ ...protocol, ...clientMessages, DebugVerifyBody, LoadResult });
 const named = schemas.filter(([, value]) => isSchema(value)) as [string, object][];
 
 test('schemas: there are as many as are exported', () => {

@@ -1,15 +1,16 @@
 /** Validators that the build writes say what ajv says when it compiles the same schemas. */
 import { readFileSync } from 'node:fs';
+import { Ajv, type AnySchema } from 'ajv';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
+import { Genesis, genesisDefaults } from '../../../dist/engine/protocol/schema/genesis.js';
+import { unsigned } from '../../../dist/engine/protocol/schema/request.js';
 import {
   bodyProblem,
-  Genesis,
-  genesisDefaults,
+  findProblem,
   genesisProblem,
-  unsigned,
-  validator,
-} from '../../../dist/engine/internal.js';
+} from '../../../dist/engine/protocol/schema/validate.js';
 
 const hash = 'ab'.repeat(32);
 const id = (prefix: string) => `${prefix}_${'0'.repeat(32)}`;
@@ -40,8 +41,12 @@ const kinds = Object.keys(good) as Kind[];
 
 const atBuild = (kind: Kind, value: unknown) =>
   kind === 'genesis' ? genesisProblem(value) : bodyProblem(kind, value);
+const ajv = new Ajv(ajvOptions);
 const atRun = Object.fromEntries(
-  kinds.map((kind) => [kind, validator(kind === 'genesis' ? Genesis : unsigned[kind])]),
+  kinds.map((kind) => {
+    const validate = ajv.compile((kind === 'genesis' ? Genesis : unsigned[kind]) as AnySchema);
+    return [kind, (value: unknown) => findProblem(validate, value)];
+  }),
 );
 
 const odd = fc.oneof(

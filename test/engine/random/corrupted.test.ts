@@ -16,8 +16,9 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
-import { START_MS, signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
 import { attempts, genesis, Life } from './random.js';
 
 const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;

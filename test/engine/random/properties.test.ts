@@ -14,10 +14,11 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
-import { START_MS, temporaryFolder } from '../../support/fixture.js';
+import { temporaryFolder } from '../../support/fixture.js';
 import { expectInvariants } from './invariants.js';
-import { type Attempt, attempts, genesis, Life, type Timed } from './random.js';
+import { type Attempt, attempts, genesis, lead, settled, type Timed } from './random.js';
 
 const verifier = createVerifier('off');
 const results = ['accepted', 'duplicate', 'equivocation', 'refused'];
@@ -44,7 +45,6 @@ async function live(
   script: Attempt[],
   look: (network: Network) => void = () => {},
 ) {
-  const life = new Life(network);
   const done: Timed[] = [];
   const outcomes: Outcome[] = [];
   const take = async (request: Timed['request']) => {
@@ -53,24 +53,12 @@ async function live(
     outcomes.push(await observe(network, timed));
     look(network);
   };
-  for (const request of Life.founders()) await take(request);
-  for (const attempt of script) {
-    const next = life.next(attempt);
-    if (typeof next !== 'number') {
-      for (const request of next) await take(request);
-      continue;
-    }
-    clock.set(clock.now() + next);
+  const jumped = async () => {
     await settled(network);
     look(network);
-  }
+  };
+  await lead(network, clock, script, { take, jumped });
   return { done, outcomes };
-}
-
-/** Fires what is due and waits until it can be read. */
-async function settled(network: Network): Promise<void> {
-  network.fireDeadlines();
-  await network.durable;
 }
 
 async function observe(network: Network, timed: Timed): Promise<Outcome> {

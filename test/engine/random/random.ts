@@ -16,6 +16,7 @@ import {
   type Network,
   policies,
   type SignedRequest,
+  type VirtualClock,
   weightings,
 } from 'folkmoot';
 import { type Citizen, citizenOf, instant, paperSignatory } from '../../support/citizens.js';
@@ -272,6 +273,52 @@ export class Life {
     if (some % 51 === 0) return [UNKNOWN_MEME];
     const known = [...this.#network.read.records('memes')].map(({ key }) => String(key));
     return known.filter((_, index) => (some >> index) % 2 === 1).slice(0, 16);
+  }
+}
+
+/** What a life does otherwise than a network that verifies and applies at once. */
+interface Leading {
+  /** Does a request; without it, it is verified, applied and made durable. */
+  take?: (request: SignedRequest) => Promise<unknown>;
+  /** Follows each jump of the clock; without it, deadlines fire and are made durable. */
+  jumped?: () => unknown;
+  /** Follows each attempt. */
+  look?: (index: number) => unknown;
+}
+
+/** Verifies a request and applies it, without waiting for the disk. */
+export async function applied(network: Network, request: SignedRequest): Promise<void> {
+  const verified = await network.verify(request);
+  if (!('refusal' in verified)) network.apply(verified);
+}
+
+/** Fires what is due and waits until it can be read. */
+export async function settled(network: Network): Promise<void> {
+  network.fireDeadlines();
+  await network.durable;
+}
+
+/** Lives a life on a network, from the registration of its founders on. */
+export async function lead(
+  network: Network,
+  clock: VirtualClock,
+  script: readonly Attempt[],
+  { take, jumped = () => settled(network), look = () => {} }: Leading = {},
+): Promise<void> {
+  const life = new Life(network);
+  const atOnce = async (request: SignedRequest) => {
+    await applied(network, request);
+    await network.durable;
+  };
+  const one = take ?? atOnce;
+  for (const request of Life.founders()) await one(request);
+  for (const [index, attempt] of script.entries()) {
+    const next = life.next(attempt);
+    if (typeof next === 'number') {
+      clock.set(clock.now() + next);
+      await jumped();
+    } else for (const request of next) await one(request);
+    await look(index);
   }
 }
 

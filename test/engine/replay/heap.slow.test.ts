@@ -9,7 +9,7 @@ import { counts } from '../../support/counts.js';
 import { suiteFolder } from '../../support/runs.js';
 
 const { agents, blocks } = counts.longLog;
-const child = fileURLToPath(new URL('heap-child.mjs', import.meta.url));
+const child = fileURLToPath(new URL('./heap-child.mjs', import.meta.url));
 const folder = join(suiteFolder(), 'long');
 /** Of what is alive: what lies in memory until it is moved to disk is not always as much. */
 const FACTOR = 1.25;

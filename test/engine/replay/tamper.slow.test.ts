@@ -1,7 +1,8 @@
 /** A kept run that was changed behind the engine's back: `replay` names what, and where. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { expectOneLine, folkmoot, replayJson, type SimJson, simJson } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, replayJson, type SimJson, simJson } from '../../support/command.js';
 import { type Line, logLines, type Replayed, replayHere, suiteFolder } from '../../support/runs.js';
 import { changed, changeEntry, changeJson, type Stored } from './folders.js';
 

@@ -1,7 +1,7 @@
 /** A writer that dies between durable steps, and one whose disk is full: what the folder holds. */
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Store } from '../../../dist/engine/store/index.js';
+import type { Store } from '../../../dist/engine/store/store.js';
 import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
 import { startWriter } from './start-writer.js';
 
@@ -36,7 +36,7 @@ test.each([
   'commit.after:0',
   'commit.after:x',
 ])('crash: the plan %s is refused when the process starts', (plan) => {
-  const script = "import('./dist/engine/store/crash.js')";
+  const script = "import('./dist/engine/store/process-end.js')";
   const env = { ...process.env, FOLKMOOT_CRASH_AT: plan };
   const { status, stderr } = spawnSync(process.execPath, ['-e', script], { env });
   expect([status, stderr.includes('FOLKMOOT_CRASH_AT')]).toEqual([1, true]);

@@ -3,16 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type {
-  Batch,
-  LmdbStoreOptions,
-  Store,
-  StoreMeta,
-} from '../../../dist/engine/store/index.js';
-import { openLmdbStore } from '../../../dist/engine/store/index.js';
+import { type LmdbStoreOptions, openLmdbStore } from '../../../dist/engine/store/lmdb.js';
+import type { Batch, Store, StoreMeta } from '../../../dist/engine/store/store.js';
 
-export const schemaVersion = 3;
-export const tables = ['votes', 'blocks'] as const;
+const schemaVersion = 3;
+const tables = ['votes', 'blocks'] as const;
 
 /** A new folder, gone when the test is over. */
 export function tempFolder(): string {

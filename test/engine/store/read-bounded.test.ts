@@ -2,14 +2,10 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  FileTooLarge,
-  fileBounds,
-  readBounded,
-  splitLines,
-} from '../../../dist/engine/internal.js';
+import { splitLines } from '../../../dist/engine/replay/lines.js';
+import { FileTooLarge, fileBounds, readBounded } from '../../../dist/engine/store/folder.js';
 import { writeRunReport } from '../../../dist/sim/report/index.js';
-import { planSweep } from '../../../dist/sim/sweep/index.js';
+import { planSweep } from '../../../dist/sim/sweep/plan.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 test('bounded reads: up to the bound, and not a byte more', () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SharedQuota } from '../../../engine/store/lmdb/shared-quota.js';
+import { SharedQuota } from '../../../engine/store/scratch.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const step = fc.record({
@@ -38,9 +38,7 @@ test('shared quota: as many in every window as its definition says, whoever asks
   );
 });
 
-const module = fileURLToPath(
-  new URL('../../../dist/engine/store/lmdb/shared-quota.js', import.meta.url),
-);
+const module = fileURLToPath(new URL('../../../dist/engine/store/scratch.js', import.meta.url));
 const program = `
   const { SharedQuota } = await import(process.argv[1]);
   const shared = new SharedQuota({ folder: process.argv[2], quota: 700, windowMs: 3_600_000 });

@@ -1,13 +1,10 @@
 /** What every store does: one suite, a function of how to open it, and both stores compared. */
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  createMemoryStore,
-  keysUnder,
-  type RecordKey,
-  type Store,
-  writtenBehind,
-} from '../../../dist/engine/store/index.js';
+import type { RecordKey } from '../../../dist/engine/protocol/schema/record.js';
+import { createMemoryStore } from '../../../dist/engine/store/memory.js';
+import { keysUnder, type Store } from '../../../dist/engine/store/store.js';
+import { createWriteBehind } from '../../../dist/engine/store/write-behind.js';
 import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from './fixture.js';
 
 const put = (key: RecordKey, json = '1') => ({ table: 'votes', key, json });
@@ -145,7 +142,7 @@ suite('memory', createMemoryStore);
 suite('lmdb', () => openStore(tempFolder()));
 suite(
   'written behind',
-  () => closedLater(writtenBehind(openLmdb(tempFolder()))),
+  () => closedLater(createWriteBehind(openLmdb(tempFolder()))),
   () => 0,
 );
 

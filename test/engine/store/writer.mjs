@@ -6,8 +6,9 @@
  * commit has begun.
  */
 import { createInterface } from 'node:readline';
-import { exitProcess } from '../../../dist/engine/store/exit.js';
-import { openLmdbStore, StoreError } from '../../../dist/engine/store/index.js';
+import { openLmdbStore } from '../../../dist/engine/store/lmdb.js';
+import { exitProcess } from '../../../dist/engine/store/process-end.js';
+import { StoreError } from '../../../dist/engine/store/store.js';
 
 const [mode, path, count = '0', hold] = process.argv.slice(2);
 const print = (text) => process.stdout.write(`${text}\n`);

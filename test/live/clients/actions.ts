@@ -9,7 +9,7 @@ import {
 } from 'folkmoot';
 import { type Caller, type Data, stamp } from './caller.js';
 
-export const everything = ['validator', 'producer'] as const;
+const everything = ['validator', 'producer'] as const;
 
 export function registration(by: Signatory, name: string) {
   const fields = { name, personality: 'rational', capabilities: everything };

@@ -1,7 +1,7 @@
 /** One data folder, the servers that die on it one after the other, and what they promised. */
 import { composeRegister, type SignedRequest } from 'folkmoot';
 import { expect } from 'vitest';
-import { replayJson } from '../../support/cli.js';
+import { replayJson } from '../../support/command.js';
 import { signatoryOf } from '../../support/fixture.js';
 import { type Ending, type Host, host, startHost, stop } from '../../support/host.js';
 import { meme, meta, proposal, registration, vote } from './actions.js';

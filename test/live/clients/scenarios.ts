@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { completeScenario, type Scenario } from 'folkmoot/sim';
 
 /** As a file would hold it. */
-export function hurried(sections: Record<string, unknown> = {}): Record<string, unknown> {
+function hurried(sections: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     title: 'A town in a hurry',
     agents: [{ group: 'town', count: 40, producers: 3, traits: { think_ms: 300 } }],

@@ -4,7 +4,7 @@ type Draw = (below: number) => number;
 type Piece = Uint8Array | string;
 
 /** Random bytes. */
-export function bytesOfChance(draw: Draw, most: number): Buffer {
+function bytesOfChance(draw: Draw, most: number): Buffer {
   return Buffer.from(Array.from({ length: 1 + draw(most) }, () => draw(256)));
 }
 

@@ -8,7 +8,7 @@ import {
 } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
 import { describe, expect, test } from 'vitest';
-import { replayJson } from '../../support/cli.js';
+import { replayJson } from '../../support/command.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import type { Replayed } from '../../support/runs.js';

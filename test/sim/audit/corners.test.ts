@@ -2,7 +2,7 @@
 import { composeDiscuss, composeMeme, composeRegister, composeVote, limits } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
-import { refuse } from '../../../dist/engine/internal.js';
+import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 import { word } from '../../engine/helpers.js';
 import { auditedTown } from './town.js';
 

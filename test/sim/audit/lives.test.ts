@@ -51,11 +51,10 @@ const ends = {
   reputation: 'block_finalized block_rejected equivocation',
 };
 
+/** Lives of the seed below that reach all of it; where they no longer do, the others follow. */
+const richest = [7, 10, 28, 31, 32, 36, 37, 38, 43, 47, 50, 54, 58, 59];
+
 test('audit: random lives reach every rule', heavy, async () => {
-  const reached = new Set<string>();
-  // A seed whose lives reach all of it soon.
-  const sample = fc.sample(fc.tuple(genesis, attempts(120)), { numRuns: 60, seed: 26 });
-  for (const [options, script] of sample) await audit(options, script, reached);
   const results = Object.entries(refusals).flatMap(([kind, reasons]) =>
     `accepted duplicate ${reasons}`.split(' ').map((reason) => `${kind} ${reason}`),
   );
@@ -63,5 +62,11 @@ test('audit: random lives reach every rule', heavy, async () => {
     words.split(' ').map((word) => `${what} ${word}`),
   );
   const wanted = [...results, ...others, 'dormant', 'displaced', 'network_metrics'];
+  const sample = fc.sample(fc.tuple(genesis, attempts(120)), { numRuns: 60, seed: 26 });
+  const reached = new Set<string>();
+  for (const index of new Set([...richest, ...sample.keys()])) {
+    await audit(...sample[index]!, reached);
+    if (wanted.every((one) => reached.has(one))) return;
+  }
   expect(wanted.filter((one) => !reached.has(one))).toEqual([]);
 });

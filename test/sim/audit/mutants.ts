@@ -43,7 +43,7 @@ const quorum: Mutant[] = [
   },
   {
     name: 'veto: a group of two vetoes',
-    file: 'core/tables/ballots.js',
+    file: 'core/blocks.js',
     find: 'size >= SMALLEST_GROUP',
     becomes: 'seeded(size >= SMALLEST_GROUP, size >= SMALLEST_GROUP - 1)',
     genesis: veto,
@@ -61,7 +61,7 @@ const quorum: Mutant[] = [
 const tally: Mutant[] = [
   {
     name: 'a vote counts twice',
-    file: 'core/tables/ballots.js',
+    file: 'core/blocks.js',
     find: '+= this.electorate.weights[position];',
     becomes: '+= seeded(1, 2) * this.electorate.weights[position];',
     genesis: { weights: 'equal' },
@@ -69,14 +69,14 @@ const tally: Mutant[] = [
   },
   {
     name: 'a repeat is counted as another vote',
-    file: 'core/commands/vote.js',
+    file: 'core/commands/blocks.js',
     find: 'const first = voted ?',
     becomes: 'const first = seeded(voted, voted && !block) ?',
     rule: 'vote-once',
   },
   {
     name: 'weights are ignored',
-    file: 'core/tables/ballots.js',
+    file: 'core/blocks.js',
     find: '+= this.electorate.weights[position];',
     becomes: '+= seeded(this.electorate.weights[position], 1);',
     genesis: { weights: 'alliance_bonus' },
@@ -84,49 +84,49 @@ const tally: Mutant[] = [
   },
   {
     name: 'allies bring no bonus',
-    file: 'core/tables/electorates.js',
+    file: 'core/electorates.js',
     find: '100 + Math.min(10, 2 * voting)',
     becomes: 'seeded(100 + Math.min(10, 2 * voting), 100)',
     genesis: { weights: 'alliance_bonus' },
   },
   {
     name: 'who is not active votes',
-    file: 'core/commands/vote.js',
-    find: 'const problem = notActive(agent) ??',
-    becomes: 'const problem = seeded(notActive(agent), null) ??',
+    file: 'core/commands/blocks.js',
+    find: 'const problem = refuseInactive(agent) ??',
+    becomes: 'const problem = seeded(refuseInactive(agent), null) ??',
   },
 ];
 
 const electorate: Mutant[] = [
   {
     name: 'electorate: inactive agents',
-    file: 'core/tables/electorates.js',
+    file: 'core/electorates.js',
     find: "agent.status === 'active'",
     becomes: "(!agent.validator || seeded(agent.status === 'active', true))",
   },
   {
     name: 'electorate: dormant agents',
-    file: 'core/tables/electorates.js',
+    file: 'core/electorates.js',
     find: '!agent.context.dormant',
     becomes: 'seeded(!agent.context.dormant, true)',
     genesis: { dormant_after: 1, ...whole },
   },
   {
     name: 'electorate: producers',
-    file: 'core/tables/electorates.js',
+    file: 'core/electorates.js',
     find: 'agent.validator &&',
     becomes: 'seeded(agent.validator, true) &&',
   },
   {
     name: 'electorate: not drawn up again',
-    file: 'core/commands/status.js',
+    file: 'core/commands/agents.js',
     find: 'agent.validator && wanted !== agent.status',
     becomes: 'seeded(agent.validator && wanted !== agent.status, false)',
     genesis: { weights: 'equal' },
   },
   {
     name: 'dormancy: never',
-    file: 'core/attendance.js',
+    file: 'core/reputation.js',
     find: 'if (missed >= after)',
     becomes: 'if (seeded(missed >= after, false))',
     genesis: { dormant_after: 2, ...whole },
@@ -143,28 +143,28 @@ const electorate: Mutant[] = [
 const chain: Mutant[] = [
   {
     name: 'siblings are not orphaned',
-    file: 'core/close.js',
+    file: 'core/commands/blocks.js',
     find: 'of state.blocks.open())',
     becomes: 'of state.blocks.open().filter(() => seeded(true, false)))',
     rule: 'orphan',
   },
   {
     name: 'the height is not raised',
-    file: 'core/close.js',
+    file: 'core/commands/blocks.js',
     find: 'state.height = height;',
     becomes: 'state.height = seeded(height, height - 1);',
     rule: 'height',
   },
   {
     name: 'a stale parent is accepted',
-    file: 'core/commands/propose.js',
+    file: 'core/commands/blocks.js',
     find: 'command.parent_hash !== headHash',
     becomes: 'seeded(command.parent_hash !== headHash, false)',
     rule: 'extends-head',
   },
   {
     name: 'a final transaction is accepted again',
-    file: 'core/commands/propose.js',
+    file: 'core/commands/blocks.js',
     find: 'if (signers?.includes(signer) || final)',
     becomes:
       'if (seeded(Boolean(signers?.includes(signer) || final), !!signers?.includes(signer)))',
@@ -172,7 +172,7 @@ const chain: Mutant[] = [
   },
   {
     name: 'a ninth block is accepted',
-    file: 'core/commands/propose.js',
+    file: 'core/commands/blocks.js',
     find: 'blocks.openCount >= limits.openBlocks',
     becomes: 'seeded(blocks.openCount >= limits.openBlocks, false)',
   },
@@ -181,14 +181,14 @@ const chain: Mutant[] = [
 const time: Mutant[] = [
   {
     name: 'a vote 1 ms after the deadline counts',
-    file: 'core/commands/propose.js',
+    file: 'core/commands/blocks.js',
     find: 'state.deadlines.set(deadlineId(hash), context.deadline)',
     becomes:
       'state.deadlines.set(deadlineId(hash), seeded(context.deadline, context.deadline + 1))',
   },
   {
     name: 'a block ends at its deadline',
-    file: 'core/commands/propose.js',
+    file: 'core/commands/blocks.js',
     find: 'state.deadlines.set(deadlineId(hash), context.deadline)',
     becomes:
       'state.deadlines.set(deadlineId(hash), seeded(context.deadline, context.deadline - 1))',
@@ -203,7 +203,7 @@ const time: Mutant[] = [
   },
   {
     name: 'metrics: the window is open at both ends',
-    file: 'core/tables/throughput.js',
+    file: 'core/throughput.js',
     find: 'at > after ?',
     becomes: 'seeded(at > after, at >= after) ?',
   },
@@ -212,13 +212,13 @@ const time: Mutant[] = [
 const scores: Mutant[] = [
   {
     name: 'equivocation costs nothing',
-    file: 'core/commands/vote.js',
+    file: 'core/commands/blocks.js',
     find: 'penalize(state, plan.agent.ordinal);',
     becomes: 'if (seeded(true, false)) penalize(state, plan.agent.ordinal);',
   },
   {
     name: 'equivocation costs each time',
-    file: 'core/commands/vote.js',
+    file: 'core/commands/blocks.js',
     find: 'if (known ||',
     becomes: 'if (seeded(Boolean(known), false) ||',
   },

@@ -3,12 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareKept, forkScenario, readKept, runFork } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { futuresOf } from '../../../dist/sim/compare/index.js';
+import { compareFutures } from '../../../dist/sim/compare/futures.js';
 import { writeComparison } from '../../../dist/sim/report/index.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, logLines } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
-import { lively, run } from '../interventions/world.js';
+import { lively, runsHere } from '../interventions/world.js';
+
+const run = runsHere();
 
 async function forkOf(folder: string, added: Raw[]): Promise<string> {
   const kept = readKept(folder);
@@ -19,7 +21,7 @@ async function forkOf(folder: string, added: Raw[]): Promise<string> {
 
 async function compared(a: string, b: string) {
   const found = await compareKept(a, b);
-  const futures = await futuresOf(a, b, found.first?.seq);
+  const futures = await compareFutures(a, b, found.first?.seq);
   const file = join(temporaryFolder(), 'compared.html');
   await writeComparison({ a, b, file, found, futures });
   const page = readFileSync(file, 'utf8');

@@ -17,7 +17,7 @@ if (mutant) {
   writeFileSync(path, parts.join(mutant.becomes));
 }
 const load = (name) => import(pathToFileURL(join(package_, 'dist/sim/conformance', name)).href);
-const [{ playCase }, { vectorCases }] = await Promise.all([load('run.js'), load('cases/index.js')]);
+const [{ playCase }, { vectorCases }] = await Promise.all([load('harness.js'), load('cases.js')]);
 const digests = {};
 for (const one of vectorCases.filter(({ name }) => cases.includes(name))) {
   // A story that the bug brings to an end is told apart by its error.

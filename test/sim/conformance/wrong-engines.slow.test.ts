@@ -10,26 +10,26 @@ import { root } from '../../tidy/sources.js';
 import { attendance, places } from '../audit/mutants-attendance.js';
 import type { Mutant } from '../audit/mutants-terms.js';
 
-const child = fileURLToPath(new URL('wrong-engines-child.mjs', import.meta.url));
+const child = fileURLToPath(new URL('./wrong-engines-child.mjs', import.meta.url));
 const cases = caseNames().filter((name) => /^(attendance-|places$)/.test(name));
 
 /** Mistakes that implementers made with only the protocol document in hand. */
 const implementers: Mutant[] = [
   {
     name: 'an elector that left active falls dormant',
-    file: 'core/attendance.js',
+    file: 'core/reputation.js',
     find: 'if (weight === undefined || agent.context.dormant ||',
     becomes: 'if ((weight === undefined && !seeded(false, true)) || agent.context.dormant ||',
   },
   {
     name: 'judged is the ordinal of the block, plus 1',
-    file: 'core/attendance.js',
+    file: 'core/reputation.js',
     find: "standings.set(agent, 'judged', blocks.count)",
     becomes: "standings.set(agent, 'judged', seeded(blocks.count, ordinal + 1))",
   },
   {
     name: 'failed_blocks is the ordinal of the block, plus 1',
-    file: 'core/attendance.js',
+    file: 'core/reputation.js',
     find: 'state.failedBlocks = blocks.count',
     becomes: 'state.failedBlocks = seeded(blocks.count, ordinal + 1)',
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { deciderSchema } from '../../../dist/sim/agents/deciders/schema.js';
+import { deciderSchema } from '../../../dist/sim/agents/deciders/question.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import type { Raw } from '../fixture.js';
 import { atOnce, bySoundness, deciderServer, own, type Rule, runIn, town } from './fixture.js';
@@ -102,7 +102,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
 ];
 
 test.each(bad)('answers: %s is %s', async (_, reason, detail, rule) => {
-  const { result, cassette, minds } = await decidedBy(rule);
+  const { result, cassette, minds } = await decidedBy(rule, {}, { length: { blocks: 1 } });
   const { questions, failures } = result.deciders!;
   expect(questions).toBeGreaterThan(0);
   expect(failures).toEqual({ [reason]: questions });

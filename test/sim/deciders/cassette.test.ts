@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { lineOf } from '../../../dist/sim/agents/deciders/cassette/format.js';
+import { formatLine } from '../../../dist/sim/agents/deciders/cassette.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { atOnce, bySoundness, deciderServer, failing, own, runIn, town } from './fixture.js';
@@ -282,7 +282,7 @@ test('cassette: one of format 1 is read and gone on with', async () => {
   let before = '';
   const earlier = lines.map((line) => {
     const { sum: _, ...value } = JSON.parse(line.replace('cassette-2', 'cassette-1'));
-    const next = lineOf(before, value);
+    const next = formatLine(before, value);
     before = next.sum;
     return next.line;
   });

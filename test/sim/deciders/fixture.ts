@@ -72,7 +72,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-export const honest = { group: 'honest', count: 4, producers: 2, strategy: { kind: 'honest' } };
+const honest = { group: 'honest', count: 4, producers: 2, strategy: { kind: 'honest' } };
 
 /** Honest producers, and minds that are decided for. */
 export function town(strategy: Raw, sections: Raw = {}, folder?: string): Scenario {

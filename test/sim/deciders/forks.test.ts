@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { completeScenario, forkScenario, readKept, runFork, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { openForReading } from '../../../dist/cli/options/folder.js';
-import { attribute } from '../../../dist/sim/why/index.js';
+import { attribute } from '../../../dist/sim/attribution/ablation.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import type { Raw } from '../fixture.js';
 import { atOnce, type DeciderServer, deciderServer, failing, runIn, town } from './fixture.js';

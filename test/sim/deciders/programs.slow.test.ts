@@ -1,10 +1,10 @@
 /** Deciders that are programs, by the command line: killed, gone on with, and replayed without. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { expectOneLine, folkmoot, simJson } from '../../support/cli.js';
-import { temporaryFolder } from '../../support/fixture.js';
-import { killed } from './killed.js';
+import { folkmoot } from '../../support/cli.js';
+import { expectOneLine, simJson } from '../../support/command.js';
+import { expectOneKey, expectResumed, mindsOf, notesKeys } from './minds.js';
 
 /** Answers line by line; `how` is what is done with a question before. */
 const program = (how = '') => `
@@ -18,64 +18,11 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify({ id, commands: [{ do: 'vote', decision }] }));
 }`;
 
-function townOf(how = '', strategy = '', agents = 50) {
-  const folder = temporaryFolder();
-  const file = join(folder, 'town.yaml');
-  writeFileSync(join(folder, 'mind.mjs'), program(how));
-  const command = JSON.stringify([process.execPath, 'mind.mjs']);
-  writeFileSync(
-    file,
-    `title: minds
-agents:
-  - group: minds
-    count: ${agents}
-    producers: 3
-    strategy: { kind: exec, command: ${command}, backoff_ms: 1${strategy} }
-length: { blocks: 3 }
-signatures: none
-`,
-  );
-  const asked = () => {
-    const name = join(folder, 'asked.txt');
-    return existsSync(name) ? readFileSync(name, 'utf8').trim().split('\n') : [];
-  };
-  return { folder, file, asked };
-}
+const townOf = (how = '', strategy = '', agents = 4) =>
+  mindsOf(program(how), `kind: exec${strategy}`, agents);
 
-test('programs: fifty minds, killed twice and gone on with, then without the program', async () => {
-  const { folder, file, asked } = townOf('', ', processes: 3');
-  const whole = join(folder, 'whole');
-  const { json } = await simJson(file, '--record', '--out', whole);
-  const questions = json.deciders!.questions;
-  expect([json.deciders!.asked, asked().length]).toEqual([questions, questions]);
-
-  writeFileSync(join(folder, 'asked.txt'), '');
-  const out = join(folder, 'killed');
-  const args = [file, '--record', '--out', out];
-  for (const share of [0.3, 0.6]) {
-    await killed(args, () => asked().length > share * questions);
-    expect(existsSync(join(out, 'summary.json'))).toBe(false);
-  }
-  const resumed = await simJson(...args);
-  expect(resumed.json.digest).toBe(json.digest);
-  expect(resumed.ended.stderr).toMatch(/decisions\.cassette has \d+ answers: they are not asked/);
-  // At each kill, the calls under way are made twice: one a process. All of them count.
-  const { calls, retries } = resumed.json.deciders!;
-  expect(retries).toBe(calls - questions);
-  expect(calls).toBeLessThanOrEqual(questions + 2 * 3);
-  expect(asked().length).toBeLessThanOrEqual(calls);
-  const cassette = (of: string) =>
-    readFileSync(join(of, 'decisions.cassette'), 'utf8').replaceAll(/"calls":\d+|"sum":"\w+"/g, '');
-  expect(cassette(out)).toBe(cassette(whole));
-
-  writeFileSync(join(folder, 'mind.mjs'), 'process.exit(1)');
-  const again = await simJson(file, '--cassette', out, '--out', join(folder, 'again'));
-  expect([again.json.digest, again.json.deciders!.asked]).toEqual([json.digest, 0]);
-  const checked = await folkmoot(['sim', file, '--cassette', out, '--check-determinism']);
-  expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining(json.digest)]);
-  const replayed = await folkmoot(['replay', out]);
-  expect(replayed.code).toBe(0);
-});
+test('programs: fifty minds, killed twice and gone on with, then without the program', () =>
+  expectResumed(townOf('', ', processes: 3', 50), program('continue;')));
 
 test('programs: each way to fail is a reason, and the run goes on', async () => {
   const cases: [how: string, strategy: string, reason: string][] = [
@@ -87,7 +34,7 @@ test('programs: each way to fail is a reason, and the run goes on', async () => 
     ["console.log(JSON.stringify({ id: 'other' })); continue;", ', timeout_ms: 300', 'timeout'],
   ];
   for (const [how, strategy, reason] of cases) {
-    const { folder, file } = townOf(how, `, retries: 0${strategy}`, 4);
+    const { folder, file } = townOf(how, `, retries: 0${strategy}`);
     const { json } = await simJson(file, '--record', '--out', join(folder, 'run'));
     const { questions, failures } = json.deciders!;
     expect([reason, failures]).toEqual([reason, { [reason]: questions }]);
@@ -97,7 +44,7 @@ test('programs: each way to fail is a reason, and the run goes on', async () => 
 });
 
 test('programs: what a user can mend is said in a line, with its exit code', async () => {
-  const { folder, file } = townOf('', '', 4);
+  const { folder, file } = townOf();
   const run = join(folder, 'run');
   const without = await folkmoot(['sim', file]);
   expectOneLine(without, 1);
@@ -132,23 +79,8 @@ test('programs: what a user can mend is said in a line, with its exit code', asy
   expect(live.code).not.toBe(0);
 });
 
-test('programs: a program is given no more of the environment than it asks for', async () => {
-  const how = `
-  const named = ['MIND_KEY', 'OTHER_KEY'].map((name) => process.env[name] ?? 'none').join(' ');
-  appendFileSync('env.txt', named + '\\n');`;
-  const { folder, file } = townOf(how, ', env: [MIND_KEY]', 4);
-  const args = ['sim', file, '--record', '--out', join(folder, 'run')];
-  const unset = await folkmoot(args);
-  expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('variable MIND_KEY')]);
-  const env = { MIND_KEY: 'key-of-the-mind', OTHER_KEY: 'of nobody else' };
-  const ended = await folkmoot(args, { env });
-  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
-  const seen = new Set(readFileSync(join(folder, 'env.txt'), 'utf8').trim().split('\n'));
-  expect([...seen]).toEqual(['key-of-the-mind none']);
-  for (const name of ['decisions.cassette', 'summary.json', 'report.html', 'scenario.json']) {
-    expect(readFileSync(join(folder, 'run', name), 'utf8')).not.toContain('key-of-the-mind');
-  }
-});
+test('programs: a program is given no more of the environment than it asks for', () =>
+  expectOneKey(townOf(notesKeys, ', env: [MIND_KEY]')));
 
 test('programs: a sweep keeps a cassette for each run, and is made again from them', async () => {
   const { folder, file, asked } = townOf('', '', 6);

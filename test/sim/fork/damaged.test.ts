@@ -13,8 +13,8 @@ import {
 } from 'folkmoot/sim';
 import { beforeAll, expect, test } from 'vitest';
 import { openForReading } from '../../../dist/cli/options/folder.js';
-import { planFork } from '../../../dist/sim/fork/index.js';
-import { attribute } from '../../../dist/sim/why/index.js';
+import { attribute } from '../../../dist/sim/attribution/ablation.js';
+import { planFork } from '../../../dist/sim/fork/fork.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { suiteFolder } from '../../support/runs.js';
 import { failing } from '../deciders/fixture.js';

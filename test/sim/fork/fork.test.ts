@@ -13,8 +13,10 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { logLines } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
-import { type Kept, lively, run } from '../interventions/world.js';
+import { type Kept, lively, runsHere } from '../interventions/world.js';
 import { scripted } from '../sweep/scenarios.js';
+
+const run = runsHere();
 
 async function forked({ folder }: Pick<Kept, 'folder'>, added: Raw[], source?: string) {
   const kept = readKept(folder, source);

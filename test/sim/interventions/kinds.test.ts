@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { bodyOf, csvRows, type Line, logLines, replayHere } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
-import { type Kept, lively, parting, run } from './world.js';
+import { type Kept, lively, parting, runsHere } from './world.js';
+
+const run = runsHere();
 
 let base: Kept;
 let lines: Line[];

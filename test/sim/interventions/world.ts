@@ -37,15 +37,17 @@ export interface Kept {
   result: SimResult;
 }
 
-const folders = suiteFolder();
 let kept = 0;
 
-/** Runs it with some interventions, and keeps it. */
-export async function run(raw: Raw, interventions: readonly Raw[] = []): Promise<Kept> {
-  const scenario = completeScenario({ ...raw, interventions });
-  kept += 1;
-  const folder = join(folders, `${kept}`);
-  return { folder, result: await simulate(scenario, { out: folder, verifier: 'inline' }) };
+/** Runs with some interventions, which are kept in a folder of the file that calls this. */
+export function runsHere() {
+  const folders = suiteFolder();
+  return async (raw: Raw, interventions: readonly Raw[] = []): Promise<Kept> => {
+    const scenario = completeScenario({ ...raw, interventions });
+    kept += 1;
+    const folder = join(folders, `${kept}`);
+    return { folder, result: await simulate(scenario, { out: folder, verifier: 'inline' }) };
+  };
 }
 
 const storeOf = ({ folder }: Kept) =>

@@ -2,7 +2,8 @@
 import type { Event } from 'folkmoot';
 import { expect, test } from 'vitest';
 import type { Cause } from '../../../dist/sim/world/observer.js';
-import { newPopulation, type Population, START_MS } from '../../engine/helpers.js';
+import { newPopulation, type Population } from '../../engine/helpers.js';
+import { START_MS } from '../../support/citizens.js';
 import { agentsIn, type Collected, collect, eventsOf, timeOf } from './fixture.js';
 
 /** Tells a town's events so far, votes with what they follow from, and ends the run now. */

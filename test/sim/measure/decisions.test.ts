@@ -1,12 +1,12 @@
 /** decisions.ndjson: what each vote rested on adds up, and asking for it changes nothing. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv, type AnySchema } from 'ajv';
 import fc from 'fast-check';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { validator } from '../../../dist/engine/internal.js';
-import { DecisionLine } from '../../../dist/sim/measure/decisions/schema.js';
-import { weighed } from '../../../dist/sim/measure/decisions/weigh.js';
+import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
+import { DecisionLine, weighJudgement } from '../../../dist/sim/measure/decisions.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, linesOf } from '../../support/runs.js';
 
@@ -51,10 +51,10 @@ test('decisions: a line for each vote that counted, which adds up', async () => 
   const lines = linesOf(text).map((line) => JSON.parse(line) as DecisionLine);
   const votes = csvRows(join(out, 'votes.csv'));
   expect(lines).toHaveLength(votes.length);
-  const problem = validator(DecisionLine);
+  const isLine = new Ajv(ajvOptions).compile(DecisionLine as AnySchema);
   for (const [at, line] of lines.entries()) {
     const row = votes[at]!;
-    expect(problem(line)).toBe(null);
+    expect(isLine(line), JSON.stringify(isLine.errors)).toBe(true);
     expect([line.block, line.agent, line.decision].map(String)).toEqual([
       row.block,
       row.agent,
@@ -118,7 +118,7 @@ test('decisions: the Shapley value is the mean over all orders of the factors', 
       }
       const { technical, social, meme, random } = expected;
       const basis = { by: 'judgement', personality, opinions, memes: [], hasMeme: false } as const;
-      expect(weighed(basis).shapley_24ths).toEqual({
+      expect(weighJudgement(basis).shapley_24ths).toEqual({
         content: technical,
         neighbours: social,
         memes: meme,
@@ -133,7 +133,7 @@ test('decisions: a meme turned a vote when it would be another without it', () =
   const opinions = { technical: 50, social: 50, meme: 66, random: 50 };
   const meme = (id: string, stance: 'approve' | 'reject') => ({ id, stance, text: '' });
   const memes = [meme('a', 'approve'), meme('b', 'approve'), meme('c', 'reject')];
-  const { turned_by, score } = weighed({
+  const { turned_by, score } = weighJudgement({
     by: 'judgement',
     personality,
     opinions,

@@ -1,8 +1,9 @@
 /** What the measure tests share: a small population, and a run that is told event by event. */
 import type { Event, Network } from 'folkmoot';
 import { personalities, type Row } from 'folkmoot/sim';
-import { Collector, type MeasuredAgent } from '../../../dist/sim/measure/index.js';
-import { citizenOf, paperSignatory, START_MS } from '../../engine/helpers.js';
+import { Collector } from '../../../dist/sim/measure/collector.js';
+import type { MeasuredAgent } from '../../../dist/sim/measure/population.js';
+import { citizenOf, paperSignatory, START_MS } from '../../support/citizens.js';
 
 export type CollectorScenario = ConstructorParameters<typeof Collector>[0];
 

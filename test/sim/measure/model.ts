@@ -4,8 +4,8 @@
  */
 import type { Event, EventData, EventType, Network } from 'folkmoot';
 import type { Row } from 'folkmoot/sim';
-import type { MeasuredAgent } from '../../../dist/sim/measure/index.js';
-import { START_MS } from '../../engine/helpers.js';
+import type { MeasuredAgent } from '../../../dist/sim/measure/population.js';
+import { START_MS } from '../../support/citizens.js';
 import { timeOf } from './fixture.js';
 
 type Vote = Row<'votes.csv'>;
@@ -71,7 +71,7 @@ export function blocksOf({ events, votes }: Told) {
   });
 }
 
-export function told<T extends EventType>(events: Event[], type: T) {
+function told<T extends EventType>(events: Event[], type: T) {
   return events
     .filter((event) => event.type === type)
     .map((event) => ({ data: event.data as EventData[T], at: timeOf(event) }));

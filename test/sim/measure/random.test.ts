@@ -2,15 +2,15 @@
 import fc from 'fast-check';
 import { createVerifier, type Event, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
-import type { TableRows } from '../../../dist/sim/measure/index.js';
+import type { TableRows } from '../../../dist/sim/measure/results.js';
 import {
   type Attempt,
   attempts,
-  Life,
+  lead,
   genesis as someGenesis,
 } from '../../engine/random/random.js';
+import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
-import { START_MS } from '../../support/fixture.js';
 import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';
 import { blocksOf, expectedGroup, expectedMeasures, type Told } from './model.js';
 
@@ -31,20 +31,11 @@ async function lived(genesis: GenesisOptions, script: Attempt[]) {
     clock,
     onFatal,
   });
-  const life = new Life(network);
-  const submit = async (request: Parameters<Network['verify']>[0]) => {
-    await network.submit(await network.verify(request));
-  };
-  for (const request of Life.founders()) await submit(request);
-  for (const attempt of script) {
-    const next = life.next(attempt);
-    if (typeof next !== 'number') for (const request of next) await submit(request);
-    else {
-      clock.set(clock.now() + next);
-      network.fireDeadlines();
-    }
-    await network.durable;
-  }
+  await lead(network, clock, script, {
+    take: async (request) => network.submit(await network.verify(request)),
+    jumped: () => network.fireDeadlines(),
+    look: () => network.durable,
+  });
   return { network, endMs: clock.now() };
 }
 
@@ -115,9 +106,11 @@ test('measures, groups and tables: as recomputed from events, votes and records'
       await network.close();
     },
   );
-  await fc.assert(property, { numRuns: counts.measuredLives });
-  // The lives must hold what is measured, or the comparison says nothing.
-  for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(3);
+  // A few lives may hold too little of what is measured for the comparison to prove anything.
+  const enough = () => Object.values(seen).every((count) => count > 3);
+  for (let round = 0; round === 0 || (round < 10 && !enough()); round += 1)
+    await fc.assert(property, { numRuns: counts.measuredLives });
+  expect(enough(), JSON.stringify(seen)).toBe(true);
 });
 
 function expectTables(run: Told, tables: TableRows) {

@@ -1,6 +1,7 @@
 /** Percentiles and the Gini coefficient of the tables, seen through runs that are easy to count. */
 import { expect, test } from 'vitest';
-import { newPopulation, START_MS } from '../../engine/helpers.js';
+import { newPopulation } from '../../engine/helpers.js';
+import { START_MS } from '../../support/citizens.js';
 import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';
 
 /** A run in which one voter decides; block n is final after n times ten milliseconds. */

@@ -5,7 +5,8 @@ import { parse } from 'csv-parse/sync';
 import { tables as dictionary, type MeasureName, type SimResult, sweepTables } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { openTables, prepareOutput, writeResult } from '../../../dist/sim/run/output.js';
-import { newPopulation, START_MS } from '../../engine/helpers.js';
+import { newPopulation } from '../../engine/helpers.js';
+import { START_MS } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { agentsIn, type CollectorScenario, eventsOf, scenarioWith, timeOf } from './fixture.js';
 
@@ -31,7 +32,7 @@ const result = (finished: Finished): SimResult =>
 
 /** A kept run of four voters; names would break a careless table. */
 async function kept(folder: string, change: (scenario: CollectorScenario) => void = () => {}) {
-  const { Collector } = await import('../../../dist/sim/measure/index.js');
+  const { Collector } = await import('../../../dist/sim/measure/collector.js');
   const town = await newPopulation();
   const voters = await town.joinMany(3, ['validator', 'producer'], { name: 'a,"b" é' });
   const scenario = scenarioWith(['east', 'west'], 1_000);

@@ -1,8 +1,7 @@
 /** Logarithm, exponential and quantiles that are the same on every machine. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { exp, ln } from '../../../dist/sim/numbers/logarithm.js';
-import { normalQuantile } from '../../../dist/sim/numbers/normal.js';
+import { exp, ln, normalQuantile } from '../../../dist/sim/numbers.js';
 import { Streams } from '../../../dist/sim/rng.js';
 
 const rng = new Streams('numbers').of('world', 'points');

@@ -1,7 +1,7 @@
 /** xoshiro128** gives what the reference of its authors gives, and what its definition says. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Xoshiro128, type Xoshiro128State } from '../../../dist/sim/numbers/xoshiro.js';
+import { Xoshiro128, type Xoshiro128State } from '../../../dist/sim/rng.js';
 
 const drawn = (state: Xoshiro128State, count: number): number[] => {
   const generator = new Xoshiro128(state);

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, ScenarioError, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { traceOf } from '../../../dist/sim/scenario/files/trace.js';
+import { parseTrace } from '../../../dist/sim/scenario/files.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const town =
@@ -90,7 +90,7 @@ describe('latency file', () => {
   test('the times between cloud regions that come with Folkmoot: 45 pairs of ten', () => {
     const name = '../../../sim/scenarios/latencies/azure-regions-2025.csv';
     const file = new URL(name, import.meta.url);
-    const quantile = traceOf(readFileSync(file, 'utf8'));
+    const quantile = parseTrace(readFileSync(file, 'utf8'));
     const times = Array.from({ length: 45 }, (_, pair) => quantile((pair + 0.5) / 45));
     expect([times[0], times.at(-1)]).toEqual([22.5, 191]);
     expect(times.reduce((sum, ms) => sum + ms, 0) / 45).toBeCloseTo(97.08, 2);

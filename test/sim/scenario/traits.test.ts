@@ -1,9 +1,9 @@
 /** Traits from distributions: each agent draws its own, as theory says, and agents.csv shows it. */
 import { completeScenario, personalities, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { betaOf } from '../../../dist/sim/numbers/beta.js';
+import { drawBeta } from '../../../dist/sim/numbers.js';
 import { Streams } from '../../../dist/sim/rng.js';
-import { drawnTraits } from '../../../dist/sim/scenario/traits.js';
+import { drawnTraits } from '../../../dist/sim/scenario/population.js';
 import { live } from '../fixture.js';
 
 type Traits = Parameters<typeof drawnTraits>[0];
@@ -60,7 +60,7 @@ describe('beta', () => {
     [0.05, 2],
   ])('of %d and %d has its first three moments', (a, b) => {
     const rng = new Streams(`beta ${a} ${b}`).of('world', 'x');
-    const values = Array.from({ length: 200_000 }, () => betaOf(a, b, rng));
+    const values = Array.from({ length: 100_000 }, () => drawBeta(a, b, rng));
     expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
     const moment = (power: number) => mean(values.map((one) => one ** power));
     let expected = 1;
@@ -73,7 +73,7 @@ describe('beta', () => {
 
   test('with very small parameters it is 0 or 1', () => {
     const rng = new Streams('small').of('world', 'x');
-    const values = Array.from({ length: 10_000 }, () => betaOf(0.01, 0.01, rng));
+    const values = Array.from({ length: 10_000 }, () => drawBeta(0.01, 0.01, rng));
     expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
     expect(mean(values)).toBeCloseTo(0.5, 1);
   });

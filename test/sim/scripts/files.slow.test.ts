@@ -89,8 +89,6 @@ test('scenario check: says what it runs, and --no-scripts runs nothing', async (
   expect([ran.code, existsSync(at.mark)]).toEqual([0, true]);
   expect(ran.stderr).toBe(`${file}: runs lib/own.mjs in ${at.inside}\n`);
   expect(linesOf(ran.stdout)).toEqual([`ok ${file}: t (7 agents)`]);
-  const { stdout } = await folkmoot(['scenario', 'check', '--help']);
-  expect(stdout.replace(/\s+/g, ' ')).toContain('to check them is to run what stands at their top');
 });
 
 test('sim --set: the change that is at fault is named, else the file and its line', async () => {

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { scriptCommands } from '../../../dist/sim/agents/script/commands/schemas.js';
-import { functionNames } from '../../../dist/sim/agents/script/load.js';
+import { scriptCommands } from '../../../dist/sim/agents/script/commands.js';
+import { functionNames } from '../../../dist/sim/agents/script/scripts.js';
 import { run } from './fixture.js';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));

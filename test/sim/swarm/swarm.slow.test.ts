@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { conditionsOf } from '../../../dist/sim/scenario/conditions.js';
-import { draw, expectsProgress } from '../../../dist/sim/swarm/index.js';
+import { getConditions } from '../../../dist/sim/scenario/interventions.js';
+import { draw } from '../../../dist/sim/swarm/draw.js';
+import { expectsProgress } from '../../../dist/sim/swarm/failures.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -26,7 +27,7 @@ describe('swarm: what is drawn', () => {
       expect(scenario.population).toBeLessThanOrEqual(60);
       expect(scenario.agents.length).toBeLessThanOrEqual(5);
       const { blocks } = scenario.length;
-      const [until] = conditionsOf(scenario.length);
+      const [until] = getConditions(scenario.length);
       expect(blocks ?? until?.at_least).toBeLessThanOrEqual(12);
     }
   });
@@ -100,11 +101,7 @@ const planted: Planted[] = [
   },
   {
     bug: 'what voters say follows from the clock of the machine',
-    edit: [
-      'sim/agents/actions/voting.js',
-      'ballot.reason ??',
-      'String(process.hrtime.bigint()) ??',
-    ],
+    edit: ['sim/agents/actions.js', 'ballot.reason ??', 'String(process.hrtime.bigint()) ??'],
     first: 10,
     code: 12,
     kind: 'nondeterminism',
@@ -112,7 +109,7 @@ const planted: Planted[] = [
   {
     bug: 'honest agents do not vote',
     edit: [
-      'sim/agents/strategies/plain.js',
+      'sim/agents/strategies.js',
       'const decision = block.soundness >= soundness',
       'if (block.soundness >= 0) return; const decision = block.soundness >= soundness',
     ],

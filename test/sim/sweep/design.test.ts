@@ -2,7 +2,12 @@
 import fc from 'fast-check';
 import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { cellsOf, checkDesign, countCells, seedOf } from '../../../dist/sim/sweep/index.js';
+import {
+  checkDesign,
+  countCells,
+  formatSeed,
+  generateCells,
+} from '../../../dist/sim/sweep/design.js';
 
 type Sweep = NonNullable<Scenario['sweep']>;
 
@@ -22,7 +27,7 @@ describe('sweep: grid', () => {
       fc.property(lists, (each) => {
         const factors = each.map((list, index) => ({ path: paths[index]!, values: list }));
         const sweep = sweepOf({ factors });
-        const cells = [...cellsOf(sweep, '1')];
+        const cells = [...generateCells(sweep, '1')];
         const expected = each.reduce<number[][]>(
           (before, list) => before.flatMap((row) => list.map((value) => [...row, value])),
           [[]],
@@ -39,7 +44,7 @@ describe('sweep: grid', () => {
     const factors = paths.slice(0, 3).map((path) => ({ path, values: list }));
     const sweep = sweepOf({ factors });
     expect(countCells(sweep)).toBe(1e9);
-    expect(cellsOf(sweep, '1').next().value).toMatchObject({ number: 1, values: [0, 0, 0] });
+    expect(generateCells(sweep, '1').next().value).toMatchObject({ number: 1, values: [0, 0, 0] });
   });
 });
 
@@ -51,7 +56,7 @@ test('sweep: a list takes the nth values of all factors together', () => {
       { path: 'consensus.policy', values: ['bft', 'veto'] },
     ],
   });
-  const cells = [...cellsOf(sweep, '1')].map((cell) => cell.values);
+  const cells = [...generateCells(sweep, '1')].map((cell) => cell.values);
   expect(cells).toEqual([
     [0, 'bft'],
     [0.1, 'veto'],
@@ -69,7 +74,7 @@ describe('sweep: Latin hypercube', () => {
         const to = from + width;
         const factors = paths.slice(0, 2).map((path) => ({ path, from, to }));
         const sweep = sweepOf({ design: 'lhs', samples: count, factors });
-        const cells = [...cellsOf(sweep, seed)];
+        const cells = [...generateCells(sweep, seed)];
         expect(cells).toHaveLength(count);
         for (const index of factors.keys()) {
           const column = cells.map((cell) => cell.values[index] as number);
@@ -95,7 +100,7 @@ describe('sweep: Latin hypercube', () => {
           { path: 'consensus.policy', values: ['bft', 'majority', 'veto'] },
         ];
         const sweep = sweepOf({ design: 'lhs', samples: count, factors });
-        const cells = [...cellsOf(sweep, seed)];
+        const cells = [...generateCells(sweep, seed)];
         const expected = [[1, 2, 3, 4, 5] as unknown[], ['bft', 'majority', 'veto']];
         for (const [index, all] of expected.entries()) {
           const counts = all.map((value) => cells.filter((cell) => cell.values[index] === value));
@@ -110,7 +115,7 @@ describe('sweep: Latin hypercube', () => {
   test('sweep: the seed alone gives the samples', () => {
     const factors = [{ path: 'links.loss', from: 0, to: 1 }];
     const sweep = sweepOf({ design: 'lhs', samples: 20, factors });
-    const shown = (seed: string) => JSON.stringify([...cellsOf(sweep, seed)]);
+    const shown = (seed: string) => JSON.stringify([...generateCells(sweep, seed)]);
     expect(shown('1')).toBe(shown('1'));
     expect(shown('1')).not.toBe(shown('2'));
   });
@@ -120,7 +125,7 @@ describe('sweep: luck is shared where cells are compared, and only there', () =>
   const range = (path: string) => ({ path, from: 0, to: 1 });
   const factors = [range('links.loss'), range('links.duplication')];
   const seedsOf = (sweep: object) =>
-    [...cellsOf(sweepOf(sweep), 'a')].map(({ seed }) => seedOf(seed, 1));
+    [...generateCells(sweepOf(sweep), 'a')].map(({ seed }) => formatSeed(seed, 1));
 
   test.each([
     ['grid', { factors: [{ path: 'links.loss', values: [0, 1] }] }, ['a/1', 'a/1']],
@@ -149,7 +154,7 @@ describe('sweep: morris', () => {
     fc.assert(
       fc.property(levels, seeds, (count, seed) => {
         const sweep = sweepOf({ design: 'morris', samples: 6, levels: count, factors });
-        const cells = [...cellsOf(sweep, seed)].map(({ values: of }) => of as number[]);
+        const cells = [...generateCells(sweep, seed)].map(({ values: of }) => of as number[]);
         expect(cells).toHaveLength(6 * 5);
         for (let begin = 0; begin < cells.length; begin += 5) {
           const moved = [1, 2, 3, 4].map((point) => {
@@ -175,7 +180,8 @@ describe('sweep: morris', () => {
   test('sweep: every level comes as often, whatever the factor', () => {
     const sweep = sweepOf({ design: 'morris', samples: 3_000, levels: 4, factors });
     const counts = [0, 0, 0, 0];
-    for (const { values: of } of cellsOf(sweep, '1')) counts[Math.round(of[2] as number)]! += 1;
+    for (const { values: of } of generateCells(sweep, '1'))
+      counts[Math.round(of[2] as number)]! += 1;
     for (const count of counts) expect(count / (3_000 * 5)).toBeCloseTo(0.25, 1);
   });
 });
@@ -185,7 +191,7 @@ test.each([
   ['sobol', 6],
 ] as const)('sweep: %s with more samples begins with those it had', (design, each) => {
   const factors = paths.map((path) => ({ path, from: 0, to: 1 }));
-  const cells = (samples: number) => [...cellsOf(sweepOf({ design, samples, factors }), 's')];
+  const cells = (samples: number) => [...generateCells(sweepOf({ design, samples, factors }), 's')];
   expect(cells(7)).toHaveLength(7 * each);
   expect(cells(12).slice(0, 7 * each)).toEqual(cells(7));
 });
@@ -195,7 +201,7 @@ describe('sweep: sobol', () => {
 
   test('sweep: a block is A, B, and A with each factor of B', () => {
     const sweep = sweepOf({ design: 'sobol', samples: 16, factors });
-    const cells = [...cellsOf(sweep, '1')].map(({ values: of }) => of as number[]);
+    const cells = [...generateCells(sweep, '1')].map(({ values: of }) => of as number[]);
     for (let begin = 0; begin < cells.length; begin += 6) {
       const [a, b, ...mixed] = cells.slice(begin, begin + 6);
       for (const [at, row] of mixed.entries()) expect(row).toEqual(a!.with(at, b![at]!));
@@ -206,7 +212,7 @@ describe('sweep: sobol', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 8 }), fc.string({ maxLength: 8 }), (m, seed) => {
         const sweep = sweepOf({ design: 'sobol', samples: 2 ** m, factors });
-        const cells = [...cellsOf(sweep, seed)].map(({ values: of }) => of as number[]);
+        const cells = [...generateCells(sweep, seed)].map(({ values: of }) => of as number[]);
         for (const row of [0, 1]) {
           const rows = cells.filter((_, index) => index % 6 === row);
           for (const at of factors.keys()) {

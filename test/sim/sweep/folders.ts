@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect } from 'vitest';
-import { type Ended, folkmoot } from '../../support/cli.js';
+import { folkmoot } from '../../support/cli.js';
+import type { Ended } from '../../support/command.js';
 
 /** With one thread, which is the fastest for a few small runs, unless another --jobs is given. */
 export const sweepIn = (file: string, out: string, ...args: string[]): Promise<Ended> =>

@@ -1,7 +1,8 @@
 /** Indices of functions whose indices are known, through the code of a sweep's runs. */
 import { completeScenario, type Scenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { cellsOf, indicesOf } from '../../../dist/sim/sweep/index.js';
+import { generateCells } from '../../../dist/sim/sweep/design.js';
+import { computeIndices } from '../../../dist/sim/sweep/indices.js';
 import { counts } from '../../support/counts.js';
 
 type Sweep = NonNullable<Scenario['sweep']>;
@@ -20,8 +21,10 @@ function designOf(design: string, factors: number, samples: number, from: number
 type Function = (x: readonly number[], seed: string) => number | null;
 
 const rowsOf = (sweep: Sweep, seed: string, f: Function) => {
-  const values = [...cellsOf(sweep, seed)].map((cell) => f(cell.values as number[], cell.seed));
-  return indicesOf(sweep, seed, 'f', values);
+  const values = [...generateCells(sweep, seed)].map((cell) =>
+    f(cell.values as number[], cell.seed),
+  );
+  return computeIndices(sweep, seed, 'f', values);
 };
 
 /** Ishigami and Homma 1990, with a = 7 and b = 0.1; Sobol and Levitan 1999 give these indices. */

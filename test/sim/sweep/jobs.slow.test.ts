@@ -1,7 +1,7 @@
 /** Jobs: many runs in processes of their own, whatever becomes of a process. */
 import { simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { type Job, type Outcome, runJobs } from '../../../dist/sim/run/jobs/index.js';
+import { type Job, type Outcome, runJobs } from '../../../dist/sim/run/jobs.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { scripted, small } from './scenarios.js';
 

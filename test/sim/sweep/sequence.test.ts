@@ -1,7 +1,7 @@
 /** Sobol's sequence against other makers of it. */
 import { expect, test } from 'vitest';
 import { Streams } from '../../../dist/sim/rng.js';
-import { MOST_DIMENSIONS, sobolPoints } from '../../../dist/sim/sweep/design/sequence.js';
+import { MOST_DIMENSIONS, sobolPoints } from '../../../dist/sim/sweep/design.js';
 
 test.each([
   // scipy 1.17.1: qmc.Sobol(20, scramble=False, bits=32), which has the numbers of Joe and Kuo too;

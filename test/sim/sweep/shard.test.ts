@@ -1,7 +1,7 @@
 /** How a sweep is dealt out to shards, and which of them a task of a job array is. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { shardOf } from '../../../dist/cli/commands/sweep/shard.js';
-import { dealtTo } from '../../../dist/sim/sweep/shard.js';
+import { parseShard } from '../../../dist/cli/commands/sweep.js';
+import { isDealtTo } from '../../../dist/sim/sweep/plan.js';
 
 const keysOf = (cells: number) => Array.from({ length: cells }, (_, cell) => `key ${cell}`);
 const planOf = (cells: number, until?: object) =>
@@ -9,7 +9,7 @@ const planOf = (cells: number, until?: object) =>
 
 /** How many runs each shard gets. */
 function counted(cells: number, replicates: number, of: number, until?: object) {
-  const dealt = dealtTo(planOf(cells, until), of);
+  const dealt = isDealtTo(planOf(cells, until), of);
   const counts = Array.from({ length: of }, () => 0);
   for (const key of keysOf(cells)) {
     for (let replicate = 1; replicate <= replicates; replicate += 1) {
@@ -35,19 +35,19 @@ describe('shards: what is dealt out', () => {
   });
 
   test('shards: replicates of a cell go to different shards, where there are as many', () => {
-    const dealt = dealtTo(planOf(16), 16);
+    const dealt = isDealtTo(planOf(16), 16);
     const of = Array.from({ length: 16 }, (_, index) => dealt('key 3', index + 1));
     expect(new Set(of).size).toBe(16);
   });
 
   test('shards: with `until`, all runs of a cell are one shard’s', () => {
     expect(counted(4, 10, 2, { half_width: 1 })).toEqual([20, 20]);
-    const dealt = dealtTo(planOf(4, { half_width: 1 }), 2);
+    const dealt = isDealtTo(planOf(4, { half_width: 1 }), 2);
     for (const key of keysOf(4)) expect(dealt(key, 99)).toBe(dealt(key, 1));
   });
 
   test('shards: cells that are the same are one', () => {
-    const dealt = dealtTo({ sweep: {}, keys: ['a', 'a', 'b'] } as never, 2);
+    const dealt = isDealtTo({ sweep: {}, keys: ['a', 'a', 'b'] } as never, 2);
     expect([dealt('a', 1), dealt('b', 1), dealt('c', 1)]).toEqual([1, 2, null]);
   });
 });
@@ -62,14 +62,14 @@ function taskOf(id: string, count: string, least: string, most: string) {
   for (const [at, value] of [id, count, least, most].entries()) {
     vi.stubEnv(`SLURM_ARRAY_TASK_${names[at]}`, value);
   }
-  return shardOf('slurm');
+  return parseShard('slurm');
 }
 
 describe('shards: as an option', () => {
   test('shards: i/n', () => {
-    expect(shardOf('1/1')).toEqual({ index: 1, of: 1 });
-    expect(shardOf('3/16')).toEqual({ index: 3, of: 16 });
-    expect(shardOf('1000000/1000000')).toEqual({ index: 1_000_000, of: 1_000_000 });
+    expect(parseShard('1/1')).toEqual({ index: 1, of: 1 });
+    expect(parseShard('3/16')).toEqual({ index: 3, of: 16 });
+    expect(parseShard('1000000/1000000')).toEqual({ index: 1_000_000, of: 1_000_000 });
   });
 
   test.each([
@@ -85,7 +85,7 @@ describe('shards: as an option', () => {
     '1/2/3',
     '',
   ])('shards: %s is refused', (text) => {
-    expect(() => shardOf(text)).toThrow(/expected i\/n with i from 1 to n, such as 3\/16/);
+    expect(() => parseShard(text)).toThrow(/expected i\/n with i from 1 to n, such as 3\/16/);
   });
 
   test.each([
@@ -112,7 +112,7 @@ describe('shards: as an option', () => {
 
   test('shards: outside of an array, and what is no number', () => {
     vi.stubEnv('SLURM_ARRAY_TASK_ID', undefined);
-    expect(() => shardOf('slurm')).toThrow(/SLURM_ARRAY_TASK_ID is not set; expected a task/);
+    expect(() => parseShard('slurm')).toThrow(/SLURM_ARRAY_TASK_ID is not set; expected a task/);
     expect(() => taskOf('x', '4', '1', '4')).toThrow(/SLURM_ARRAY_TASK_ID is "x"; expected/);
   });
 });

@@ -4,9 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { measureKinds } from '../../../dist/report/shared/measures/kinds.js';
-import { Sample, statisticsOf } from '../../../dist/sim/sweep/index.js';
-import { type Ended, expectOneLine, folkmoot } from '../../support/cli.js';
+import { measureKinds } from '../../../dist/report/shared/measures.js';
+import { computeStatistics, Sample } from '../../../dist/sim/sweep/statistics.js';
+import { folkmoot } from '../../support/cli.js';
+import { type Ended, expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf, suiteFolder } from '../../support/runs.js';
 import { expectSame, filesIn, rowsIn, runsIn, sweepIn } from './folders.js';
@@ -75,7 +76,7 @@ describe('sweep: the whole of it', () => {
       const values = runs.filter((run) => run.cell === cell).map(of);
       const sample = Sample.of(values.filter((value) => value !== '').map(Number));
       const kind = measureKinds[measure as keyof typeof measureKinds] ?? 'share';
-      const made = statisticsOf(sample, kind === 'share' ? 'share' : 't_log');
+      const made = computeStatistics(sample, kind === 'share' ? 'share' : 't_log');
       const found = Object.values(made).map((value) => String(value ?? ''));
       expect([n, mean, sd, low, high, interval], `${cell} ${measure}`).toEqual(found);
     }

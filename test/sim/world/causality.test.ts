@@ -6,7 +6,7 @@ import { memeId } from 'folkmoot/signing';
 import { completeScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { Streams } from '../../../dist/sim/rng.js';
-import { graphOf } from '../../../dist/sim/world/links/graph/graph.js';
+import { buildGraph } from '../../../dist/sim/world/graph.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { allVote, live, quiet } from '../fixture.js';
 import { flooded, shortest } from './flood.js';
@@ -97,7 +97,7 @@ test('memes: no vote refers to what no neighbour said a link before', async () =
   };
   const agents = [{ group: 'town', count: 40, producers: 2, personality: ['memetic', 'chaotic'] }];
   const { sent, votes, blocks } = await live(agents, sections);
-  const graph = graphOf(completeScenario({ title: 'a', agents, ...sections }), graphStream());
+  const graph = buildGraph(completeScenario({ title: 'a', agents, ...sections }), graphStream());
   const ordinals = new Map<string, number>();
   for (const { kind, publicKey, body } of sent) {
     const [, ordinal] = `${body.name}`.split('-');

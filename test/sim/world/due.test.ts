@@ -1,7 +1,7 @@
 /** What is due comes in order, however it was put in and taken out, near to each other or not. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Due, DueQueue } from '../../../dist/sim/world/society/due.js';
+import { type Due, DueQueue } from '../../../dist/sim/world/due-queue.js';
 
 const items = fc.array(fc.record({ at: fc.nat(400), from: fc.nat(3) }), { maxLength: 200 });
 

@@ -1,10 +1,10 @@
 /** One meme on a graph: when each agent hears it, by what a world knows, and by shortest ways. */
 import type { Event, EventData } from 'folkmoot';
 import type { Scenario } from 'folkmoot/sim';
-import { Faults } from '../../../dist/sim/world/links/faults.js';
-import { Links } from '../../../dist/sim/world/links/links.js';
+import { Faults } from '../../../dist/sim/world/faults.js';
+import { Knowledge } from '../../../dist/sim/world/knowledge.js';
+import { Links } from '../../../dist/sim/world/links.js';
 import { messageName } from '../../../dist/sim/world/messages.js';
-import { Knowledge } from '../../../dist/sim/world/society/knowledge.js';
 
 export interface On extends Pick<Scenario['links'], 'latency' | 'loss'> {
   seed: number;

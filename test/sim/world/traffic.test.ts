@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import type { SimResult } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { messageComplexity } from '../../../dist/sim/validation/complexity.js';
 import { csvRows } from '../../support/runs.js';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
+import { messageComplexity } from '../validation/network-cases.js';
 
 /** They look at nobody's votes; the block is open for its whole period. */
 const town = [

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import type { Scenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { Faults } from '../../../dist/sim/world/links/faults.js';
-import { leftAt, Uplinks, waitMs } from '../../../dist/sim/world/links/uplinks.js';
-import { Outbox } from '../../../dist/sim/world/society/outbox.js';
+import { Outbox } from '../../../dist/sim/world/due-queue.js';
+import { Faults } from '../../../dist/sim/world/faults.js';
+import { computeDeparture, Uplinks, waitMs } from '../../../dist/sim/world/links.js';
 
 const AGENTS = 3;
 
@@ -88,7 +88,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
           const copies = Array.from({ length: one.copies }, (_, copy) => copy);
           left.set(
             one,
-            copies.map((copy) => leftAt(departure, copy)),
+            copies.map((copy) => computeDeparture(departure, copy)),
           );
           for (const copy of copies) expect(waitMs(departure, copy)).toBeGreaterThanOrEqual(0);
         },
@@ -142,8 +142,8 @@ function windowedInOrder(sent: readonly Message[]): number[] {
   };
   const outbox = new Outbox(new Uplinks(Uint32Array.of(3), faultsOf([])), observer);
   const left: number[] = [];
-  const leaves = (departure: Parameters<typeof leftAt>[0]) =>
-    left.push(leftAt(departure, 0), leftAt(departure, 1));
+  const leaves = (departure: Parameters<typeof computeDeparture>[0]) =>
+    left.push(computeDeparture(departure, 0), computeDeparture(departure, 1));
   for (const one of sent) outbox.put({ ...one, leaves });
   outbox.empty();
   return left;

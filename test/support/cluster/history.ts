@@ -1,6 +1,7 @@
 /** What must be true of the logs of a network's nodes, by what agents were told. */
 import { expect } from 'vitest';
-import { folkmoot, logText } from '../cli.js';
+import { folkmoot } from '../cli.js';
+import { logText } from '../command.js';
 import { linesOf } from '../runs.js';
 import { isDone } from './load.js';
 import { expectTogether, type NodeProcess, signatureOf, type Told } from './processes.js';
@@ -9,7 +10,7 @@ import { expectTogether, type NodeProcess, signatureOf, type Told } from './proc
 const undone = new Set(['NO_QUORUM', 'DISK_FULL', 'QUEUE_FULL', 'CLOCK']);
 
 /** What is wrong with a log: what was acknowledged and is lost, what was not done, or is twice. */
-export function wrongIn(told: readonly Told[], log: string): string[] {
+function wrongIn(told: readonly Told[], log: string): string[] {
   const counts = new Map<string, number>();
   for (const line of linesOf(log)) {
     const { kind, signature, body } = JSON.parse(line);

@@ -13,7 +13,7 @@ import {
 } from 'folkmoot';
 import { expect, onTestFinished } from 'vitest';
 import { ClusterNetwork } from '../../../dist/cluster/network.js';
-import { admit } from '../../../dist/engine/internal.js';
+import { admit } from '../../../dist/engine/admit/admit.js';
 import { signatoryOf } from '../fixture.js';
 import { Door, type Faults, type MemoryOrder } from './order.js';
 

@@ -3,10 +3,11 @@
  * lost, batches that come twice, late, out of turn or not at all. Chance is seeded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeBatch, encodeBatch } from '../../../dist/cluster/order/encode.js';
 import {
   type Batch,
   type Card,
+  decodeBatch,
+  encodeBatch,
   type Founding,
   type Order,
   OrderError,

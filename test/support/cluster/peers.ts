@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { EtcdOrder, type EtcdTls } from '../../../dist/cluster/index.js';
-import { describe } from '../../../dist/cluster/peer/description.js';
-import { headers, proofOfAnswer } from '../../../dist/cluster/peer/proof.js';
+import type { EtcdTls } from '../../../dist/cluster/etcd/wire.js';
+import { EtcdOrder } from '../../../dist/cluster/order/etcd.js';
+import { formatDescription, headers, proveResponse } from '../../../dist/cluster/peer/proof.js';
 import type { TestEtcd } from '../etcd.js';
 import { freePort, temporaryFolder } from '../fixture.js';
 import { type Agent, agentOf, register } from '../service/signer.js';
@@ -114,14 +114,14 @@ export async function fakePeer(order: EtcdOrder, first: Answer) {
 export function proven(
   response: ServerResponse,
   { secret, nonce }: { secret: string; nonce: string },
-  description: Parameters<typeof describe>[0],
+  description: Parameters<typeof formatDescription>[0],
   bytes: Uint8Array,
 ): void {
-  const text = describe(description);
+  const text = formatDescription(description);
   response.writeHead(200, {
     'Content-Length': description.bytes,
     [headers.snapshot]: text,
-    [headers.proof]: proofOfAnswer(secret, nonce, text),
+    [headers.proof]: proveResponse(secret, nonce, text),
   });
   response.write(bytes);
 }

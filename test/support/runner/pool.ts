@@ -1,7 +1,11 @@
 /** Vitest's forks, which say what they ran and how they ended when they end by themselves. */
 import { ForksPoolWorker, type PoolOptions, type WorkerRequest } from 'vitest/node';
 
+/** Vitest gives a worker another file only if its name is that of the pool. */
+const name = 'named-forks';
+
 class NamedFork extends ForksPoolWorker {
+  override name = name;
   #files: string[] = [];
   #stopping = false;
 
@@ -30,6 +34,6 @@ class NamedFork extends ForksPoolWorker {
 }
 
 export const namedForks = {
-  name: 'named-forks',
+  name,
   createPoolWorker: (options: PoolOptions) => new NamedFork(options),
 };

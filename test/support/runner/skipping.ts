@@ -1,10 +1,11 @@
 /**
- * Runs test files; skips the tests of the uws transport on a Node for which uWebSockets.js has no
- * binary. A test belongs to that transport if `uws` is in its name or in the name of a suite around
- * it. On a Node that has a binary nothing is skipped: there a transport that does not load is a
- * failure.
+ * Runs test files, the longest with a time limit of their own; skips the tests of the uws transport
+ * on a Node for which uWebSockets.js has no binary. A test belongs to that transport if `uws` is in
+ * its name or in the name of a suite around it. On a Node that has a binary nothing is skipped:
+ * there a transport that does not load is a failure.
  */
 import { type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
+import { longest, longestMs } from './files.js';
 import { loadsUws } from './nodes.js';
 
 async function unloadable(): Promise<string | null> {
@@ -37,6 +38,17 @@ function skipUws(suite: RunnerTestSuite, note: string, within = false): void {
 }
 
 export default class SkippingRunner extends TestRunner {
+  readonly #testMs = this.config.testTimeout;
+  readonly #hookMs = this.config.hookTimeout;
+
+  override importFile(path: string, source: 'collect' | 'setup') {
+    const isLong = longest.some((name) => path.endsWith(`/test/${name}.slow.test.ts`));
+    const least = isLong ? longestMs : 0;
+    this.config.testTimeout = Math.max(this.#testMs, least);
+    this.config.hookTimeout = Math.max(this.#hookMs, least);
+    return super.importFile(path, source);
+  }
+
   onCollected(files: RunnerTestFile[]): void {
     if (reason !== null) for (const file of files) skipUws(file, reason);
   }

@@ -8,6 +8,7 @@ import {
 } from 'folkmoot';
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { onTestFinished } from 'vitest';
+import { full } from '../counts.js';
 import { type Service, World } from './world.js';
 
 export const transports = ['uws', 'node'] as const;
@@ -15,6 +16,12 @@ export type TransportName = (typeof transports)[number];
 
 /** Set by test/api/fronts: then uws is tested with so many processes that have the connections. */
 export const threads = Number(process.env.FOLKMOOT_TEST_THREADS ?? 0);
+
+/**
+ * For tests of what the application does alike over both: one of them; both with full counts, and
+ * where other processes have the connections.
+ */
+export const oneTransport: readonly TransportName[] = full || threads > 0 ? transports : ['node'];
 
 export interface Around {
   transport?: TransportName;

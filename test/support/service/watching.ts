@@ -1,10 +1,11 @@
 /** A connection of a test that watches: frames and texts as they come, in order. */
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { decodeSpan, type Span } from '../../../dist/api/view/index.js';
+import type { RowBatch } from '../../../dist/api/view/model.js';
+import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';
 import type { Fields } from './signer.js';
 
-export type Shown = { span: Span; bytes: Buffer } | { text: Fields };
+export type Shown = { span: RowBatch; bytes: Buffer } | { text: Fields };
 
 export class Watching {
   readonly socket: WebSocket;
@@ -18,7 +19,7 @@ export class Watching {
     this.socket.on('message', (data: Buffer, binary) => {
       this.all.push(
         binary
-          ? { span: decodeSpan(data), bytes: data }
+          ? { span: decodeRowBatch(data), bytes: data }
           : { text: JSON.parse(data.toString()) as Fields },
       );
       this.#wake();
@@ -54,7 +55,7 @@ export class Watching {
     this.socket.send(raw ? message : JSON.stringify(message));
   }
 
-  get spans(): Span[] {
+  get spans(): RowBatch[] {
     return this.all.flatMap((shown) => ('span' in shown ? [shown.span] : []));
   }
 
@@ -80,7 +81,7 @@ export class Watching {
   }
 
   /** Waits for the frame that has an entry. */
-  async reaches(entry: number): Promise<Span[]> {
+  async reaches(entry: number): Promise<RowBatch[]> {
     await this.until(({ spans }) => (spans.at(-1)?.to ?? -1) >= entry);
     return this.spans;
   }

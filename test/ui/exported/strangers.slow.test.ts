@@ -3,12 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { begin } from '../../support/begun.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
+import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { ally, discuss, meme } from '../../support/service/signer.js';
 import { World } from '../../support/service/world.js';
-import { executablePath, hasBrowser, launch, newTab } from '../browser.js';
+import { newTab } from '../browser.js';
 import { fileUrl, offline, settled } from './file.js';
 
 const needs = `(needs ${executablePath})`;

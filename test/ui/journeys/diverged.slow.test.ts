@@ -3,10 +3,11 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
-import { begin } from '../../support/begun.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
+import { begin } from '../../support/running-command.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
-import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { modes, open } from '../browser.js';
 import { settled } from '../exported/file.js';
 import { itemsAt, keptTown, pathsOf } from './town.js';
 

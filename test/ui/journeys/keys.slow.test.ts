@@ -3,10 +3,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
-import { begin } from '../../support/begun.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
-import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
-import { explore } from '../explored.js';
+import { modes, open } from '../browser.js';
+import { explore } from '../explore-server.js';
 import { settled } from '../exported/file.js';
 import { type Items, itemsAt, keptTown, pathsOf } from './town.js';
 import { focused, tabTo, walkAround } from './walk.js';

@@ -2,9 +2,10 @@
 /** Every picture is a link: however one came to it, and whatever one chose, it is there again. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
-import { executablePath, hasBrowser, launch, modes, open, sameImage } from '../browser.js';
-import { explore } from '../explored.js';
+import { modes, open, sameImage } from '../browser.js';
+import { explore } from '../explore-server.js';
 import { settled } from '../exported/file.js';
 import { type Items, itemsAt, keptTown } from './town.js';
 

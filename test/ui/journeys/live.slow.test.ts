@@ -1,11 +1,12 @@
 /** Each view on a live network: what agents do while a reader looks, and what the reader does. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { watchLoad } from '../../cli/watch/watched-load.js';
+import { watchLoad } from '../../cli/watch/load-run.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import * as signer from '../../support/service/signer.js';
-import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { modes, open } from '../browser.js';
 import { expectWhole } from '../voters.js';
-import { type Alive, alive } from './alive.js';
+import { type Alive, alive } from './live-page.js';
 
 let browser: Browser;
 beforeAll(async () => {

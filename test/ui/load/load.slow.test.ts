@@ -2,19 +2,17 @@
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeLoad } from '../../../dist/bench/load/files/index.js';
-import type { LoadResult } from '../../../dist/bench/load/index.js';
+import { writeLoad } from '../../../dist/bench/load/files.js';
+import type { LoadResult } from '../../../dist/bench/load/result.js';
 import { loadResult, saturation } from '../../bench/load/fixture.js';
-import { watchLoad } from '../../cli/watch/watched-load.js';
+import { watchLoad } from '../../cli/watch/load-run.js';
 import { live } from '../../client/helpers.js';
-import { begin } from '../../support/begun.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { begin } from '../../support/running-command.js';
 import {
   accessFaults,
   checkedModes,
-  executablePath,
-  hasBrowser,
-  launch,
   type Mode,
   modes,
   open as opened,
@@ -165,12 +163,12 @@ test.skipIf(!hasBrowser)(
     const page = await explore(whole());
     const { tab, complaints } = await open(browser, `${page}?at=12`, modes.light);
     await tab.getByText('Second 13: ').waitFor();
-    const picture = async () => tab.screenshot({ fullPage: true, animations: 'disabled' });
-    const [text, before] = [await said(tab), await picture()];
+    const snapshot = async () => tab.screenshot({ fullPage: true, animations: 'disabled' });
+    const [text, before] = [await said(tab), await snapshot()];
     await tab.reload();
     await tab.getByText('Second 13: ').waitFor();
     expect(await said(tab)).toBe(text);
-    expect(await sameImage(browser, before, await picture())).toBe(true);
+    expect(await sameImage(browser, before, await snapshot())).toBe(true);
     await tab.getByRole('slider').focus();
     await tab.keyboard.press('ArrowRight');
     await tab.waitForURL(/at=13$/);

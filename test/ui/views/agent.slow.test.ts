@@ -5,21 +5,14 @@ import { join } from 'node:path';
 import { History } from 'folkmoot';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
 import { agentOf } from '../../support/service/signer.js';
-import {
-  accessFaults,
-  checkedModes,
-  executablePath,
-  hasBrowser,
-  launch,
-  modes,
-  open,
-} from '../browser.js';
-import { explore } from '../explored.js';
+import { accessFaults, checkedModes, modes, open } from '../browser.js';
+import { explore } from '../explore-server.js';
 import { copyOf } from '../folder.js';
 
 const needs = `(needs ${executablePath})`;
@@ -201,13 +194,18 @@ test.skipIf(!hasBrowser)(
       expect(await ego.locator('.ego svg a').count()).toBe(there);
       expect(await ego.locator('.ego svg .absent').count()).toBe(own.length - there);
       await ego.getByRole('button', { name: 'as a table' }).click();
-      const rows = await ego
-        .getByRole('row')
-        .evaluateAll((all) =>
-          all.slice(1).map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText)),
-        );
-      const found = rows.map(([vote, hears, heard]) => [spoken(vote!), hears, heard]);
-      expect([seed, entry, place, found]).toEqual([seed, entry, place, expected]);
+      // The votes come from the worker after the circle is drawn.
+      const found = async () => {
+        const rows = await ego
+          .getByRole('row')
+          .evaluateAll((all) =>
+            all
+              .slice(1)
+              .map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText)),
+          );
+        return rows.map(([vote, hears, heard]) => [spoken(vote!), hears, heard]);
+      };
+      await expect.poll(found, { message: `${seed} ${entry} ${place}` }).toEqual(expected);
       await tab.close();
     }
   },

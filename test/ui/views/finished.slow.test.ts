@@ -2,17 +2,10 @@
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Picture } from '../../../dist/api/view/model.js';
+import type { Snapshot } from '../../../dist/api/view/model.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
-import {
-  accessFaults,
-  checkedModes,
-  executablePath,
-  hasBrowser,
-  launch,
-  modes,
-  open,
-} from '../browser.js';
+import { accessFaults, checkedModes, modes, open } from '../browser.js';
 import { explored, keptRun } from '../folder.js';
 import { viewOf } from '../voters.js';
 
@@ -30,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 /** Once the server has gone through the log. */
-async function madeView(url: string): Promise<Picture> {
+async function madeView(url: string): Promise<Snapshot> {
   await expect.poll(async () => (await fetch(`${url}/api/v1/view`)).status).toBe(200);
   return viewOf(url);
 }

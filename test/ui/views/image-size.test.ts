@@ -1,7 +1,7 @@
 /** How large images say they are, before anything opens them; and whatever bytes come. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sizeOf } from '../../../ui/parts/meme/size.js';
+import { readImageSize } from '../../../ui/components/image-size.js';
 
 const bytes = (hex: string) =>
   Uint8Array.from(Buffer.from(hex.replaceAll(' ', '').padEnd(80, '0'), 'hex'));
@@ -30,11 +30,13 @@ test.each([
     { kind: 'webp', width: 640, height: 480 },
   ],
 ])('image: the size of %s', (_, hex, size) => {
-  expect(sizeOf(bytes(hex))).toEqual(size);
+  expect(readImageSize(bytes(hex))).toEqual(size);
 });
 
 test('image: a text has no size, and no bytes end it', () => {
-  expect(sizeOf(Buffer.from('just some words that are long enough to be looked at'))).toBeNull();
+  expect(
+    readImageSize(Buffer.from('just some words that are long enough to be looked at')),
+  ).toBeNull();
   const begin = fc.constantFrom(
     'GIF89a',
     '\x89PNG\r\n\x1a\n\0\0\0\rIHDR',
@@ -43,7 +45,7 @@ test('image: a text has no size, and no bytes end it', () => {
   );
   fc.assert(
     fc.property(begin, fc.uint8Array({ maxLength: 200 }), (head, rest) => {
-      const size = sizeOf(Uint8Array.from([...Buffer.from(head, 'latin1'), ...rest]));
+      const size = readImageSize(Uint8Array.from([...Buffer.from(head, 'latin1'), ...rest]));
       if (size) expect(size.width * size.height).toBeGreaterThanOrEqual(0);
     }),
   );

@@ -5,18 +5,11 @@ import { checkCertificate } from 'folkmoot/client';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
-import {
-  accessFaults,
-  checkedModes,
-  executablePath,
-  hasBrowser,
-  launch,
-  modes,
-  open,
-} from '../browser.js';
-import { explore } from '../explored.js';
+import { accessFaults, checkedModes, modes, open } from '../browser.js';
+import { explore } from '../explore-server.js';
 
 const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();

@@ -1,13 +1,11 @@
 /** The opinion map's places: by what they should mean, not by what the code gives. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { largestTwo } from '../../../ui/player/answers/eigen.js';
-import { opinionOf } from '../../../ui/player/answers/opinion.js';
-import { agreements, votesOf } from '../../../ui/player/answers/votes.js';
-import { hullOf } from '../../../ui/views/opinion/hull.js';
+import { agreements, computeOpinion, largestTwo, listVotes } from '../../../ui/player/opinion.js';
+import { hullOf } from '../../../ui/views/opinion-map.js';
 
 /** Rows of agents, columns of blocks: `+` approves, `-` rejects, `.` does not vote. */
-function picture(votes: readonly string[], alliances: number[][] = []) {
+function snapshot(votes: readonly string[], alliances: number[][] = []) {
   const blocks = [...votes[0]!].map((_, column) => ({
     number: column,
     height: column + 1,
@@ -17,13 +15,13 @@ function picture(votes: readonly string[], alliances: number[][] = []) {
     ),
   }));
   const rows = alliances.map((members, number) => ({ number, members }));
-  return { blocks, alliances: rows } as unknown as Parameters<typeof opinionOf>[0];
+  return { blocks, alliances: rows } as unknown as Parameters<typeof computeOpinion>[0];
 }
 
 const towns = ['++++', '++++', '+++-', '----', '----', '---+'];
 
 test('opinion: who votes alike stands together, and opponents apart', () => {
-  const { x, y, agents, axes, heights } = opinionOf(picture(towns), null)!;
+  const { x, y, agents, axes, heights } = computeOpinion(snapshot(towns), null)!;
   expect([...agents].sort()).toEqual([0, 1, 2, 3, 4, 5]);
   const at = (agent: number) => [x[agents.indexOf(agent)]!, y[agents.indexOf(agent)]!] as const;
   expect(at(0)).toEqual(at(1));
@@ -35,13 +33,13 @@ test('opinion: who votes alike stands together, and opponents apart', () => {
 });
 
 test('opinion: too few votes make no map', () => {
-  expect(opinionOf(picture(['+', '-']), null)).toBeNull();
-  expect(opinionOf(picture(['+-+']), null)).toBeNull();
-  expect(opinionOf(picture(['..', '..']), null)).toBeNull();
+  expect(computeOpinion(snapshot(['+', '-']), null)).toBeNull();
+  expect(computeOpinion(snapshot(['+-+']), null)).toBeNull();
+  expect(computeOpinion(snapshot(['..', '..']), null)).toBeNull();
 });
 
 test('opinion: everybody alike stands in one place, the middle', () => {
-  const { x, y } = opinionOf(picture(['+-', '+-', '+-']), null)!;
+  const { x, y } = computeOpinion(snapshot(['+-', '+-', '+-']), null)!;
   for (const place of [...x, ...y]) expect(place).toBeCloseTo(0, 6);
 });
 
@@ -53,12 +51,12 @@ test('opinion: a later picture lies as the one before, whatever direction was fo
   });
   fc.assert(
     fc.property(rows, fc.boolean(), fc.boolean(), (cells, mirrorX, mirrorY) => {
-      const one = opinionOf(picture(cells.map((row) => row.join(''))), null);
+      const one = computeOpinion(snapshot(cells.map((row) => row.join(''))), null);
       if (!one) return;
       const turn = (values: Float32Array, mirrored: boolean) =>
         values.map((value) => (mirrored ? -value : value));
       const before = { agents: one.agents, x: turn(one.x, mirrorX), y: turn(one.y, mirrorY) };
-      const again = opinionOf(picture(cells.map((row) => row.join(''))), before)!;
+      const again = computeOpinion(snapshot(cells.map((row) => row.join(''))), before)!;
       const product = (a: Float32Array, b: Float32Array) =>
         a.reduce((sum, value, place) => sum + value * b[place]!, 0);
       expect(product(again.x, before.x)).toBeGreaterThanOrEqual(-1e-3);
@@ -95,12 +93,12 @@ test('eigen: values and vectors are those of the matrix', () => {
 });
 
 test('votes: of an agent to each block, and of allies to the same', () => {
-  const known = picture(towns, [
+  const known = snapshot(towns, [
     [0, 1],
     [0, 5],
     [2, 3],
   ]);
-  expect(votesOf(known, 5).map(({ decision }) => decision)).toEqual([
+  expect(listVotes(known, 5).map(({ decision }) => decision)).toEqual([
     'reject',
     'reject',
     'reject',

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { History, type Moment } from 'folkmoot';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
-import { executablePath, hasBrowser, launch, open } from '../browser.js';
-import { explore } from '../explored.js';
+import { open } from '../browser.js';
+import { explore } from '../explore-server.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');

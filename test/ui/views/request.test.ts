@@ -1,6 +1,6 @@
 /** Requests as people paste them into the doctor. */
 import { expect, test } from 'vitest';
-import { requestIn } from '../../../ui/views/doctor/read.js';
+import { parseRequest } from '../../../ui/views/doctor-request.js';
 
 const vote = {
   method: 'POST',
@@ -25,12 +25,12 @@ test.each([
   ['JSON', JSON.stringify(vote)],
   ['JSON with a body that is an object', JSON.stringify({ ...vote, body: JSON.parse(vote.body) })],
 ])('doctor: reads %s', (_, pasted) => {
-  expect(requestIn(pasted)).toEqual(vote);
+  expect(parseRequest(pasted)).toEqual(vote);
 });
 
 test('doctor: a curl command without a method is what curl makes of it', () => {
-  expect(requestIn('curl http://x/api/v1/meta')).toMatchObject({ method: 'GET', body: '' });
-  expect(requestIn("curl http://x/a -d '{}'")).toMatchObject({ method: 'POST', body: '{}' });
+  expect(parseRequest('curl http://x/api/v1/meta')).toMatchObject({ method: 'GET', body: '' });
+  expect(parseRequest("curl http://x/a -d '{}'")).toMatchObject({ method: 'POST', body: '{}' });
 });
 
 test.each([
@@ -43,5 +43,5 @@ test.each([
   ['curl http://x -d @body.json', 'paste it'],
   [`POST /${'x'.repeat(7 * 1024 * 1024)}`, 'longer than any request'],
 ])('doctor: says what is wrong with %j', (pasted, words) => {
-  expect(requestIn(pasted)).toContain(words);
+  expect(parseRequest(pasted)).toContain(words);
 });

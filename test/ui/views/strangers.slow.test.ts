@@ -2,7 +2,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
-import { executablePath, hasBrowser, launch, modes, open } from '../browser.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { modes, open } from '../browser.js';
 import { isLive } from '../voters.js';
 import { genesis, harmless, pathsOf, peopled, struck } from './strangers.js';
 

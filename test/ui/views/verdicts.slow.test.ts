@@ -3,11 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keyPairFromSeed } from '../../../dist/engine/crypto/index.js';
+import { keyPairFromSeed } from '../../../dist/engine/crypto/keys.js';
 import { origin } from '../../client/bundle.js';
 import { groupOrder, joinSignature, oddEncodings } from '../../engine/crypto/points.js';
 import { readVectors } from '../../engine/crypto/verifiers.js';
-import { executablePath, hasBrowser, launch, newTab } from '../browser.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { newTab } from '../browser.js';
 
 const needs = `(needs ${executablePath})`;
 
@@ -56,8 +57,8 @@ let script = '';
 beforeAll(async () => {
   if (!hasBrowser) return;
   browser = await launch();
-  const contents = `export { webVerifierName } from './dist/engine/crypto/verifiers/web.js';
-    export { holds } from './ui/verify/signature.ts';`;
+  const contents = `export { webVerifierName } from './dist/engine/crypto/webcrypto.js';
+    export { holds } from './ui/verify/block.ts';`;
   const root = fileURLToPath(new URL('../../..', import.meta.url));
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root },

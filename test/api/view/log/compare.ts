@@ -1,9 +1,13 @@
 /** What a picture must be, out of the reads of a network as it was after the same entry. */
 import assert from 'node:assert/strict';
 import type { Moment, Views } from 'folkmoot';
-import type { AgentPicture, AllianceRow, Picture } from '../../../../dist/api/view/index.js';
-import { viewLimits } from '../../../../dist/api/view/index.js';
-import type { AllianceContext } from '../../../../dist/engine/internal.js';
+import {
+  type AgentSnapshot,
+  type AllianceRow,
+  type Snapshot,
+  viewLimits,
+} from '../../../../dist/api/view/model.js';
+import type { AllianceContext } from '../../../../dist/engine/protocol/schema/record.js';
 
 interface Vote {
   block: number;
@@ -24,7 +28,7 @@ function votesIn(read: Views): Vote[] {
 const memesIn = (read: Views) =>
   [...read.records('memes')].map(({ value }) => value).sort((a, b) => a.entry - b.entry);
 
-function agentsOf(read: Views, votes: readonly Vote[]): AgentPicture[] {
+function agentsOf(read: Views, votes: readonly Vote[]): AgentSnapshot[] {
   const memes = memesIn(read);
   return [...read.records('agent_numbers')].map(({ key, value: { agent_id } }) => {
     const number = key as number;
@@ -50,36 +54,36 @@ function agentsOf(read: Views, votes: readonly Vote[]): AgentPicture[] {
 }
 
 /** The picture must be what the network was at this moment, as its own reads have it. */
-export function assertTrue(picture: Picture, { read, position, genesis }: Moment): void {
+export function assertTrue(snapshot: Snapshot, { read, position, genesis }: Moment): void {
   const votes = votesIn(read);
   const { seq, at, event_seq, digest, log_digest, epoch } = position;
   assert.deepEqual(
-    [picture.entry, picture.at, picture.event_seq, picture.digest, picture.log_digest],
+    [snapshot.entry, snapshot.at, snapshot.event_seq, snapshot.digest, snapshot.log_digest],
     [seq, at, event_seq, digest, log_digest],
   );
-  assert.deepEqual([picture.epoch, picture.network_id], [epoch, genesis.network_id]);
-  assert.equal(picture.height, read.networkState().block_height);
-  assert.deepEqual(picture.agents, agentsOf(read, votes));
-  for (const { id, reputation } of picture.agents) {
+  assert.deepEqual([snapshot.epoch, snapshot.network_id], [epoch, genesis.network_id]);
+  assert.equal(snapshot.height, read.networkState().block_height);
+  assert.deepEqual(snapshot.agents, agentsOf(read, votes));
+  for (const { id, reputation } of snapshot.agents) {
     const overall = read.reputation(id)!.overall_score * 10_000;
     assert.ok(Math.abs(overall - reputation) < 1_000);
   }
-  assertBlocks(picture, read, votes);
-  assertAlliances(picture, read);
+  assertBlocks(snapshot, read, votes);
+  assertAlliances(snapshot, read);
   const memes = memesIn(read);
   assert.deepEqual(
-    picture.memes.map(({ id, caption, entry, type }) => [id, caption, entry, type]),
+    snapshot.memes.map(({ id, caption, entry, type }) => [id, caption, entry, type]),
     memes
       .slice(-viewLimits.memesShown)
       .map(({ meme_id, caption, entry, type }) => [meme_id, caption, entry, type]),
   );
   const events = [...read.events(1, event_seq)];
-  assertSaid(picture, events);
-  assertTotals(picture, events);
+  assertSaid(snapshot, events);
+  assertTotals(snapshot, events);
 }
 
-function assertBlocks(picture: Picture, read: Views, votes: readonly Vote[]): void {
-  const numbers = new Map(picture.agents.map(({ id, number }) => [id, number]));
+function assertBlocks(snapshot: Snapshot, read: Views, votes: readonly Vote[]): void {
+  const numbers = new Map(snapshot.agents.map(({ id, number }) => [id, number]));
   const all = [...read.records('block_numbers')].map(({ key, value }) => {
     const view = read.block(value.block_hash)!;
     return {
@@ -109,23 +113,23 @@ function assertBlocks(picture: Picture, read: Views, votes: readonly Vote[]): vo
     ballots: votes.filter(({ block }) => block === number).map((v) => 2 * v.agent + v.reject),
   }));
   assert.deepEqual(
-    picture.blocks.map(({ needed: _, ...rest }) => rest),
+    snapshot.blocks.map(({ needed: _, ...rest }) => rest),
     expected,
   );
   for (const [index, { view }] of shown.entries()) {
     // By `majority` it grows with each vote against.
-    assert.ok(picture.blocks[index]!.needed <= view.tally.needed || view.tally.reject > 0);
+    assert.ok(snapshot.blocks[index]!.needed <= view.tally.needed || view.tally.reject > 0);
   }
 }
 
-function assertAlliances(picture: Picture, read: Views): void {
-  const ids = picture.agents.map(({ id }) => id);
+function assertAlliances(snapshot: Snapshot, read: Views): void {
+  const ids = snapshot.agents.map(({ id }) => id);
   const isOpen = (status: string) => status === 'proposed' || status === 'active';
-  const byId = new Map(picture.alliances.map((one) => [one.id, one]));
+  const byId = new Map(snapshot.alliances.map((one) => [one.id, one]));
   const all = [...read.records('alliances')].map(({ value }) => value);
   const open = all.filter(({ state }) => isOpen(state));
-  assert.equal(picture.alliances.filter(({ status }) => isOpen(status)).length, open.length);
-  assert.equal(picture.totals.alliances, all.length);
+  assert.equal(snapshot.alliances.filter(({ status }) => isOpen(status)).length, open.length);
+  assert.equal(snapshot.totals.alliances, all.length);
   const over = all.length - open.length;
   assert.equal(byId.size - open.length, Math.min(over, viewLimits.alliancesShown));
   for (const { state, context } of all) {
@@ -169,7 +173,7 @@ function assertAlliance(
 
 type Events = Iterable<ReturnType<Views['events']> extends Iterable<infer E> ? E : never>;
 
-function assertSaid(picture: Picture, events: Events): void {
+function assertSaid(snapshot: Snapshot, events: Events): void {
   const said: [string, string][] = [];
   for (const { type, data } of events) {
     if (type === 'consensus_discussion') said.push(['remark', data.message]);
@@ -177,13 +181,13 @@ function assertSaid(picture: Picture, events: Events): void {
     if (type === 'meme_posted') said.push(['meme', data.content.caption]);
   }
   assert.deepEqual(
-    picture.said.map(({ kind, text }) => [kind, text]),
+    snapshot.said.map(({ kind, text }) => [kind, text]),
     said.slice(-viewLimits.saidShown),
   );
 }
 
-function assertTotals(picture: Picture, events: Events): void {
-  const { alliances: _, ...totals } = picture.totals;
+function assertTotals(snapshot: Snapshot, events: Events): void {
+  const { alliances: _, ...totals } = snapshot.totals;
   const counted = Object.fromEntries(Object.keys(totals).map((name) => [name, 0]));
   for (const { type, data } of events) {
     if (type === 'block_proposal') counted.proposed! += 1;

@@ -30,9 +30,9 @@ test.each(scenarios)('picture: %s, at random entries, is what the engine reads',
   const end = history.end.seq;
   const ats = Array.from({ length: counts.pictures }, () => draw(end + 1));
   for (const at of [end, ...ats]) {
-    const picture = await view.picture(at);
+    const snapshot = await view.readSnapshot(at);
     try {
-      assertTrue(picture, await history.at(at));
+      assertTrue(snapshot, await history.at(at));
     } catch (error) {
       throw new Error(`entry ${at} with FOLKMOOT_TEST_SEED=${seed}`, { cause: error });
     }

@@ -1,17 +1,21 @@
 /** Pictures of random lives, at random entries: what the engine's own reads say of that time. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { createVerifier, History, KeptNetwork, Network, virtualClock } from 'folkmoot';
-import { test } from 'vitest';
 import {
-  applySpan,
-  decodeSpan,
-  emptyPicture,
-  encodeSpan,
-} from '../../../../dist/api/view/index.js';
-import { attempts, genesis, Life } from '../../../engine/random/random.js';
+  createVerifier,
+  History,
+  KeptNetwork,
+  Network,
+  type SignedRequest,
+  virtualClock,
+} from 'folkmoot';
+import { test } from 'vitest';
+import { applyRowBatch, createEmptySnapshot } from '../../../../dist/api/view/reducer.js';
+import { decodeRowBatch, encodeRowBatch } from '../../../../dist/api/view/row-batch.js';
+import { applied, attempts, genesis, lead } from '../../../engine/random/random.js';
+import { START_MS } from '../../../support/citizens.js';
 import { counts, heavy } from '../../../support/counts.js';
-import { START_MS, temporaryFolder } from '../../../support/fixture.js';
+import { temporaryFolder } from '../../../support/fixture.js';
 import { assertTrue } from './compare.js';
 import { viewOf } from './view.js';
 
@@ -30,30 +34,20 @@ test('picture: at random entries of random lives it is what the engine reads', h
       const live = viewOf(network, { chunkRows });
       // What a watcher sees: each span once, folded onto what went before.
       const letGo = live.watch();
-      const watched = emptyPicture(await live.picture(0));
+      const watched = createEmptySnapshot(await live.readSnapshot(0));
       const look = async () => {
         await live.catchUp();
         while (watched.entry < live.end) {
-          const span = await live.span(watched.entry + 1, undefined, { rows: 30 });
-          applySpan(watched, decodeSpan(encodeSpan(span)));
+          const batch = await live.readRowBatch(watched.entry + 1, undefined, { rows: 30 });
+          applyRowBatch(watched, decodeRowBatch(encodeRowBatch(batch)));
         }
       };
-      const life = new Life(network);
-      const take = async (request: Parameters<Network['verify']>[0]) => {
-        const verified = await network.verify(request);
-        if (!('refusal' in verified)) network.apply(verified);
+      const take = async (request: SignedRequest) => {
+        await applied(network, request);
         if (draws.next().value! % 5 === 0) await network.durable;
         if (draws.next().value! % 9 === 0) await look();
       };
-      for (const request of Life.founders()) await take(request);
-      for (const attempt of script) {
-        const next = life.next(attempt);
-        if (typeof next === 'number') {
-          clock.set(clock.now() + next);
-          network.fireDeadlines();
-          await network.durable;
-        } else for (const request of next) await take(request);
-      }
+      await lead(network, clock, script, { take });
       await network.durable;
       await look();
       letGo();
@@ -65,10 +59,10 @@ test('picture: at random entries of random lives it is what the engine reads', h
       for (let count = 0; count < counts.pictures; count += 1) {
         const at = draws.next().value! % (end + 1);
         const moment = await history.at(at);
-        assertTrue(await live.picture(at), moment);
-        assert.deepEqual(await later.picture(at), await live.picture(at));
+        assertTrue(await live.readSnapshot(at), moment);
+        assert.deepEqual(await later.readSnapshot(at), await live.readSnapshot(at));
       }
-      assert.deepEqual(await later.picture(), await live.picture());
+      assert.deepEqual(await later.readSnapshot(), await live.readSnapshot());
       await history.close();
       await later.close();
       await live.close();

@@ -16,36 +16,33 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { createVerifier, KeptNetwork, Network, virtualClock } from 'folkmoot';
 import { open } from 'lmdb';
-import { expect, test } from 'vitest';
-import { attempts, Life } from '../../../engine/random/random.js';
-import { START_MS, temporaryFolder } from '../../../support/fixture.js';
+import { beforeAll, expect, test } from 'vitest';
+import { attempts, lead } from '../../../engine/random/random.js';
+import { START_MS } from '../../../support/citizens.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { suiteFolder } from '../../../support/runs.js';
 import { viewOf } from './view.js';
 
 const verifier = createVerifier('off');
 const [script] = fc.sample(attempts(160), { numRuns: 1, seed: 5 });
 
-/** A folder with a network that has lived. */
-async function lived(): Promise<string> {
-  const path = join(temporaryFolder(), 'network');
+/** A folder with a network that has lived, founded anew. */
+async function livedAnew(path = join(temporaryFolder(), 'network')): Promise<string> {
   const clock = virtualClock(START_MS);
   const genesis = { network_id: 'lived', voting_period_ms: 5_000 };
   const network = await Network.open({ path, genesis, verifier, clock });
-  const life = new Life(network);
-  const take = async (request: Parameters<Network['verify']>[0]) => {
-    const verified = await network.verify(request);
-    if (!('refusal' in verified)) network.apply(verified);
-    await network.durable;
-  };
-  for (const request of Life.founders()) await take(request);
-  for (const attempt of script!) {
-    const next = life.next(attempt);
-    if (typeof next === 'number') {
-      clock.set(clock.now() + next);
-      network.fireDeadlines();
-      await network.durable;
-    } else for (const request of next) await take(request);
-  }
+  await lead(network, clock, script!);
   await network.close();
+  return path;
+}
+
+const one = join(suiteFolder(), 'network');
+beforeAll(() => livedAnew(one));
+
+/** A copy of one folder with a network that has lived. */
+function lived(): string {
+  const path = join(temporaryFolder(), 'network');
+  cpSync(one, path, { recursive: true });
   return path;
 }
 
@@ -57,14 +54,14 @@ async function picturesOf(path: string, ats: (number | undefined)[], options = {
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, { ...small, ...options });
   const pictures = [];
-  for (const at of ats) pictures.push(await view.picture(at));
+  for (const at of ats) pictures.push(await view.readSnapshot(at));
   await view.close();
   await network.close();
   return { pictures, problem: view.problem };
 }
 
 test('view: its files are deletable, and damaged or foreign ones are made again', async () => {
-  const path = await lived();
+  const path = lived();
   const folder = join(path, 'view');
   const ats = [3, 40, 90, undefined];
   const { pictures } = await picturesOf(path, ats);
@@ -93,7 +90,7 @@ test('view: its files are deletable, and damaged or foreign ones are made again'
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
   expect(namesIn(folder)).toEqual(made);
   // Those of another log of the same name and length are none of ours.
-  const other = await lived();
+  const other = await livedAnew();
   await picturesOf(other, ats, { folder });
   expect(readFileSync(join(folder, made[1]!))).not.toEqual(contents[1]);
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
@@ -114,17 +111,17 @@ async function elsewhere<T>(act: () => Promise<T>): Promise<T> {
 async function spansOf(path: string) {
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
-  const spans = [];
-  for (let next = 0; next <= network.read.position.seq; next = spans.at(-1)!.to + 1) {
-    spans.push(await view.span(next));
+  const batches = [];
+  for (let next = 0; next <= network.read.position.seq; next = batches.at(-1)!.to + 1) {
+    batches.push(await view.readRowBatch(next));
   }
   await view.close();
   await network.close();
-  return spans;
+  return batches;
 }
 
 test('view: files derived from forged events of the same log are not believed', async () => {
-  const path = await lived();
+  const path = lived();
   const forged = join(temporaryFolder(), 'network');
   cpSync(path, forged, { recursive: true });
   const lies = await lie(forged);
@@ -157,16 +154,16 @@ async function lie(path: string): Promise<number> {
 }
 
 test('view: files that go while it is open are made again', async () => {
-  const path = await lived();
+  const path = lived();
   const folder = join(path, 'view');
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
-  const first = await view.picture(7);
+  const first = await view.readSnapshot(7);
   const made = namesIn(folder);
   rmSync(folder, { recursive: true });
   // Beyond what is kept unpacked, so that the first one is read again.
-  for (let at = 0; at < view.end; at += 20) await view.picture(at);
-  assert.deepEqual(await view.picture(7), first);
+  for (let at = 0; at < view.end; at += 20) await view.readSnapshot(at);
+  assert.deepEqual(await view.readSnapshot(7), first);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, '.00000000-0000-0000-0000-000000000000.tmp'), 'half');
   assert.deepEqual((await picturesOf(path, [7])).pictures, [first]);
@@ -176,7 +173,7 @@ test('view: files that go while it is open are made again', async () => {
 });
 
 test('view: without a folder that can be written it stays in memory, and says why', async () => {
-  const path = await lived();
+  const path = lived();
   const { pictures } = await picturesOf(path, [5, 60, undefined], { folder: null });
   expect(namesIn(join(path, 'view'))).toEqual([]);
   writeFileSync(join(path, 'view'), 'a file in its place');
@@ -192,12 +189,12 @@ test('view: without a folder that can be written it stays in memory, and says wh
 });
 
 test('view: a folder that was deleted is not begun again', async () => {
-  const path = await lived();
+  const path = lived();
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
   renameSync(path, `${path}-gone`);
-  const picture = await view.picture();
-  expect(picture.entry).toBe(network.read.position.seq);
+  const snapshot = await view.readSnapshot();
+  expect(snapshot.entry).toBe(network.read.position.seq);
   expect(existsSync(path)).toBe(false);
   expect(view.problem).toContain('is gone');
   await view.close();
@@ -205,24 +202,24 @@ test('view: a folder that was deleted is not begun again', async () => {
 });
 
 test('view: entries that are not there are refused; spans are cut to bounds', async () => {
-  const path = await lived();
+  const path = lived();
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
   const end = network.read.position.seq;
   for (const at of [-1, 0.5, end + 1, Number.NaN, 2 ** 60]) {
-    await expect(view.picture(at)).rejects.toThrow(`there is no entry ${at}`);
-    await expect(view.span(at)).rejects.toThrow(RangeError);
+    await expect(view.readSnapshot(at)).rejects.toThrow(`there is no entry ${at}`);
+    await expect(view.readRowBatch(at)).rejects.toThrow(RangeError);
   }
   let next = 0;
   while (next <= end) {
-    const { from, to, rows, digest } = await view.span(next, undefined, { rows: 7 });
+    const { from, to, rows, digest } = await view.readRowBatch(next, undefined, { rows: 7 });
     assert.equal(from, next);
     assert.ok(to >= from && (rows.entry.length <= 7 || to === from));
     assert.equal(digest, network.read.log.entry(to)!.digest);
     next = to + 1;
   }
   assert.equal(next, end + 1);
-  const brief = await view.span(0, end, { said: 1 });
+  const brief = await view.readRowBatch(0, end, { said: 1 });
   expect(brief.said.length).toBeLessThanOrEqual(1);
   const bytes = await view.spanBytes(0, undefined, { rows: 1_000, said: 9, bytes: 700 });
   expect(bytes.length).toBeLessThan(3_000);
@@ -242,7 +239,7 @@ async function lay(path: string, name: string, key: number, value: Buffer | null
 }
 
 test('view: an older folder without an index gets it by one replay, which is kept', async () => {
-  const path = await lived();
+  const path = lived();
   const ats = [5, 77, undefined];
   const { pictures } = await picturesOf(path, ats, { folder: null });
   const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
@@ -264,7 +261,7 @@ test('view: an older folder without an index gets it by one replay, which is kep
 
 test('view: what is damaged in the folder is named, and nothing is made up for it', async () => {
   const refused = async (name: string, key: number, value: Buffer | null, what: RegExp) => {
-    const path = await lived();
+    const path = lived();
     await lay(path, name, key, value);
     await assert.rejects(picturesOf(path, [undefined]), what);
   };

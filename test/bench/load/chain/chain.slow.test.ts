@@ -1,13 +1,9 @@
 /** Votes and transactions against a chain that is known: nothing twice, nothing unseen counted. */
 import { expect, test } from 'vitest';
 import { load, longEnough, operation, sum } from '../generator.js';
-import {
-  type Behaviour,
-  type KnownServer,
-  knownServer,
-  type Record,
-  treated,
-} from '../known/known-server.js';
+import type { Behaviour } from '../known/behaviour.js';
+import { type KnownServer, knownServer, treated } from '../known/known-server.js';
+import type { Record } from '../known/record.js';
 
 const votes = { workload: 'votes', agents: 8, rate: 200 } as const;
 const transactions = { workload: 'transactions', rate: 200, batch: 5 } as const;

@@ -5,11 +5,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LoadResult } from '../../../../bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { type Host, host, openFiles, stop } from '../../../support/host.js';
-import { type LoadResult, load } from '../generator.js';
+import { load } from '../generator.js';
 import { Listener } from './listener.js';
 import { hasProc, nodeArgs, type Trend, trendOf, type Vitals, vitalsOf } from './vitals.js';
 

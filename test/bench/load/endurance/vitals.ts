@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type Host, openFiles } from '../../../support/host.js';
 
 /** For Node: the server then tells its heap when it is asked. */
-export const nodeArgs = ['--expose-gc', `--import=${new URL('collect.mjs', import.meta.url)}`];
+export const nodeArgs = ['--expose-gc', `--import=${new URL('./collect.mjs', import.meta.url)}`];
 
 export interface Vitals {
   /** Without garbage. */

@@ -4,12 +4,12 @@ import {
   assertMeasured,
   type Condition,
   ConditionError,
+  findMissed,
   judge,
-  missed,
   parseConditions,
   slo,
   UnmeasuredError,
-} from '../../../../dist/bench/load/figures/conditions.js';
+} from '../../../../dist/bench/load/conditions.js';
 import {
   type LoadOptions,
   loadDefaults,
@@ -78,7 +78,7 @@ test('conditions: without a sample or an arrival none is met, and each is unmeas
     expect(sentence).toBe(null);
     expect(unmeasured).toContain(`${condition.text}: nothing was measured for`);
     // An objective that nothing was measured for is not kept.
-    expect(missed(condition, empty)).toBe(unmeasured);
+    expect(findMissed(condition, empty)).toBe(unmeasured);
   }
 });
 

@@ -3,7 +3,8 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
-import { expectOneLine, folkmoot } from '../../../support/cli.js';
+import { folkmoot } from '../../../support/cli.js';
+import { expectOneLine } from '../../../support/command.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { loadResult } from '../fixture.js';
 import { knownServer } from '../known/known-server.js';
@@ -53,9 +54,7 @@ test('recipe: its conditions on changes find a run that is worse', async () => {
     operations: [{ ...vote, response }],
     arrivals: { ...base.arrivals, of_target: base.arrivals.of_target! / 2 },
   };
-  const { judge, parseConditions } = await import(
-    '../../../../dist/bench/load/figures/conditions.js'
-  );
+  const { judge, parseConditions } = await import('../../../../dist/bench/load/conditions.js');
   const judged = parseConditions(conditions, { relative: true }).map((one) => [
     judge(one, worse, base).met !== null,
     judge(one, base, base),

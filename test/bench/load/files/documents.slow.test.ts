@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { parseConditions, slo } from '../../../../dist/bench/load/figures/conditions.js';
-import { loadResultJsonSchema, meanings } from '../../../../dist/bench/load/files/json-schema.js';
+import { parseConditions, slo } from '../../../../dist/bench/load/conditions.js';
+import { loadResultJsonSchema, meanings } from '../../../../dist/bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { loadResult, saturation, tiers } from '../fixture.js';
 

@@ -1,7 +1,8 @@
 /** The server of known behaviour keeps its word: what load runs are compared with must be true. */
 import { AgentClient, ApiError, generateKeys, UnreachableError } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { type Behaviour, type KnownServer, knownServer, reads, treated } from './known-server.js';
+import { type Behaviour, reads } from './behaviour.js';
+import { type KnownServer, knownServer, treated } from './known-server.js';
 
 const state = (server: KnownServer) => fetch(`${server.url}/api/v1/network/state`);
 

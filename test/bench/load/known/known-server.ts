@@ -11,7 +11,6 @@ import { afterAll } from 'vitest';
 import { bundledChild } from '../../../support/child.js';
 import type { Asked, Made, Received, Record, Said } from './record.js';
 
-export { type Behaviour, reads } from './behaviour.js';
 export type { Received, Record } from './record.js';
 
 export interface KnownServer {

@@ -1,7 +1,7 @@
 /** What a server of known behaviour wrote down: the truth that a load run is compared with. */
 import type { Behaviour, Route, Treatment } from './behaviour.js';
 
-export type Misdelivery = 'withhold' | 'repeat' | 'garble';
+type Misdelivery = 'withhold' | 'repeat' | 'garble';
 
 /** How a server of known behaviour is made. */
 export interface Made {

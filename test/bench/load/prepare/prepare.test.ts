@@ -2,9 +2,8 @@
 import { blockHash, proposalInput, sha256Hex, transactionInput, voteInput } from 'folkmoot/signing';
 import { verifyReference } from 'folkmoot/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { Ballots } from '../../../../dist/bench/load/prepare/ballots.js';
-import { type Block, BlocksAhead } from '../../../../dist/bench/load/prepare/blocks.js';
-import { Signers } from '../../../../dist/bench/load/prepare/signers.js';
+import { Ballots, type Block, BlocksAhead } from '../../../../dist/bench/load/blocks.js';
+import { Signers } from '../../../../dist/bench/load/signers.js';
 
 const networkId = 'a "network"';
 const genesis = '0'.repeat(64);

@@ -4,18 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeLoad } from '../../../../dist/bench/load/files/index.js';
+import { writeLoad } from '../../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { barriers } from '../../../report/access.js';
-import {
-  collisions,
-  executablePath,
-  faults,
-  hasBrowser,
-  launch,
-  type Setting,
-  show,
-} from '../../../report/browser.js';
+import { collisions, faults, type Setting, show } from '../../../report/browser.js';
+import { executablePath, hasBrowser, launch } from '../../../support/browser.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { loadResult, nothing, saturation, tiers } from '../fixture.js';
 
@@ -131,7 +124,7 @@ test('report: transactions, finality and deliveries where there are any', async 
   expect(text).toMatch(/finalized transactions 990\/s .* p99 finality [\d.]+ m?s/);
   const watched = await reportOf(loadResult({ workload: 'subscribers', operations: ['status'] }));
   expect(watched.text).toContain('deliveries 9,998 of 10,000');
-  expect(watched.text).toContain('holes that nobody announced 2');
+  expect(watched.text).toContain('unannounced gaps 2');
 });
 
 test('report: saturation shows every bracket, and when the machine moved', async () => {

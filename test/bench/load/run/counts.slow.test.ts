@@ -1,13 +1,9 @@
 /** What a server did to requests is counted as what it was, and exactly as often. */
 import { expect, test } from 'vitest';
 import { load, longEnough, type Operation, operation } from '../generator.js';
-import {
-  type Behaviour,
-  knownServer,
-  type Received,
-  reads,
-  treated,
-} from '../known/known-server.js';
+import { type Behaviour, reads } from '../known/behaviour.js';
+import { knownServer, treated } from '../known/known-server.js';
+import type { Received } from '../known/record.js';
 
 /** Unharmed: what is asked before the schedule begins. */
 const hits = { on: reads, after: 5 } as const;

@@ -1,9 +1,12 @@
 /** However a server fails, the run ends in time, with what it measured, marked for what it is. */
 import { expect, test } from 'vitest';
-import { freePort } from '../../../client/helpers.js';
-import { expectOneLine, folkmoot } from '../../../support/cli.js';
-import { expectSound, type LoadResult, load, operation } from '../generator.js';
-import { knownServer, reads, treated } from '../known/known-server.js';
+import type { LoadResult } from '../../../../bench/load/result.js';
+import { folkmoot } from '../../../support/cli.js';
+import { expectOneLine } from '../../../support/command.js';
+import { freePort } from '../../../support/fixture.js';
+import { expectSound, load, operation } from '../generator.js';
+import { reads } from '../known/behaviour.js';
+import { knownServer, treated } from '../known/known-server.js';
 
 const short = ['--workload', 'reads', '--warmup', '0s', '--rate', '100'];
 

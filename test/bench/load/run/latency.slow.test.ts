@@ -2,13 +2,8 @@
 import { expect, test } from 'vitest';
 import { counts } from '../../../support/counts.js';
 import { load, onSchedule, operation, sum } from '../generator.js';
-import {
-  type KnownServer,
-  knownServer,
-  percentile,
-  reads,
-  serviceTimes,
-} from '../known/known-server.js';
+import { reads } from '../known/behaviour.js';
+import { type KnownServer, knownServer, percentile, serviceTimes } from '../known/known-server.js';
 
 /** What is between the server's clock and the generator's on a machine with other work. */
 const SLACK_MS = 25;

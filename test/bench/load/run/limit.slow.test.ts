@@ -1,7 +1,9 @@
 /** A run that falls short of its rate blames the server, the generator or the workload. */
 import { expect, test } from 'vitest';
-import { type LoadResult, load, operation } from '../generator.js';
-import { type Behaviour, knownServer } from '../known/known-server.js';
+import type { LoadResult } from '../../../../bench/load/result.js';
+import { load, operation } from '../generator.js';
+import type { Behaviour } from '../known/behaviour.js';
+import { knownServer } from '../known/known-server.js';
 
 /** Slow enough that a block waits for the server, and not for the machine. */
 const slow: Behaviour = { on: ['propose', 'vote'], does: 'delay', fromMs: 100, toMs: 100 };

@@ -2,9 +2,10 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type LoadOptions, type LoadResult, runLoad } from '../../../../dist/bench/load/index.js';
-import { LoadResult as schema } from '../../../../dist/bench/load/result.js';
-import { Value } from '../../../../dist/engine/internal.js';
+import type { LoadOptions } from '../../../../dist/bench/load/options.js';
+import { type LoadResult, LoadResult as schema } from '../../../../dist/bench/load/result.js';
+import { runLoad } from '../../../../dist/bench/load/run.js';
+import { Value } from '../../../../dist/engine/protocol/bundled/typebox.js';
 import { onSchedule } from '../generator.js';
 
 const state = JSON.stringify({

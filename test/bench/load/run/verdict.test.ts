@@ -1,6 +1,6 @@
 /** When a run's figures can be trusted: the rule, case by case. */
 import { expect, test } from 'vitest';
-import { type Evidence, lagShares, verdictOf } from '../../../../dist/bench/load/run/verdict.js';
+import { type Evidence, judgeRun, lagShares } from '../../../../dist/bench/load/verdict.js';
 import { nothing } from '../fixture.js';
 
 /** A run with which nothing is wrong. */
@@ -99,14 +99,14 @@ test.each<[string, Partial<Evidence>, string]>([
   ['halves of which one is slow', halves([5_000, 3], [5_000, 6.1]), 'UNSTABLE'],
   ['halves slower by little time', halves([5_000, 0.5], [5_000, 2.4]), 'VALID'],
 ])('verdict: %s', (_, change, expected) => {
-  const { verdict, reasons } = verdictOf({ ...well, ...change });
+  const { verdict, reasons } = judgeRun({ ...well, ...change });
   expect(verdict).toBe(expected);
   // What failed is known to the run, not to the rule.
   if (expected !== 'VALID' && change.ended !== 'failed') expect(reasons).not.toEqual([]);
 });
 
 test('verdict: reasons hold the figures that decided', () => {
-  const { reasons } = verdictOf({ ...well, ...slow, lagP99: 2_500.4 });
+  const { reasons } = judgeRun({ ...well, ...slow, lagP99: 2_500.4 });
   expect(reasons).toEqual([
     'the generator was too slow: its lag is 2,500 ms at the 99th percentile',
     '700 of 1,000 arrivals a second were accepted, 70 %; expected at least 99 %',
@@ -114,21 +114,21 @@ test('verdict: reasons hold the figures that decided', () => {
 });
 
 test('verdict: lag that is part of response times is told of a valid run', () => {
-  const { verdict, reasons } = verdictOf({ ...well, lagP99: 15, responseP99: 100 });
+  const { verdict, reasons } = judgeRun({ ...well, lagP99: 15, responseP99: 100 });
   expect(verdict).toBe('VALID');
   expect(reasons[0]).toContain('15 ms');
 });
 
 test('verdict: what is short of 99 % does not read as 99 %', () => {
-  const [reason] = verdictOf({ ...well, acceptedPerS: 989.96 }).reasons;
+  const [reason] = judgeRun({ ...well, acceptedPerS: 989.96 }).reasons;
   expect(reason).toContain('989.9 of 1,000');
   expect(reason).toContain('98.9 %');
 });
 
 test('verdict: names the option, and how many connections a rate needs', () => {
-  expect(verdictOf({ ...well, ...waiting('answers') }).reasons[0]).toContain('use --agents 30');
+  expect(judgeRun({ ...well, ...waiting('answers') }).reasons[0]).toContain('use --agents 30');
   const few = { ...waiting('connections'), connections: { count: 8, serviceP50: 400 } };
-  expect(verdictOf({ ...well, ...few }).reasons.join()).toContain('use --connections 400');
+  expect(judgeRun({ ...well, ...few }).reasons.join()).toContain('use --connections 400');
 });
 
 test('lag: its share of the fastest operation is told where it is more than a tenth', () => {
@@ -145,9 +145,9 @@ test('lag: its share of the fastest operation is told where it is more than a te
   ]);
   expect(shares).toEqual({ p50: 0.6 / 0.8, p90: 0.1, p95: 0.2, p99: 1 });
   expect(parts.map(({ percentile }) => percentile)).toEqual(['p50', 'p95', 'p99']);
-  const { verdict, reasons } = verdictOf({ ...well, lagParts: parts });
+  const { verdict, reasons } = judgeRun({ ...well, lagParts: parts });
   expect(verdict).toBe('VALID');
   expect(reasons).toEqual([expect.stringContaining('0.6 of 0.8 ms at p50 (75 %)')]);
-  expect(verdictOf({ ...well, ...closed, lagParts: [] }).reasons).toEqual([]);
+  expect(judgeRun({ ...well, ...closed, lagParts: [] }).reasons).toEqual([]);
   expect(lagShares(nothing(), []).shares).toEqual({ p50: null, p90: null, p95: null, p99: null });
 });

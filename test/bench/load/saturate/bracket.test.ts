@@ -6,7 +6,7 @@ import {
   overlap,
   RESOLUTION,
   startNear,
-} from '../../../../dist/bench/load/saturate/bracket.js';
+} from '../../../../dist/bench/load/saturation.js';
 
 /** A server that holds up to its capacity, and counts what it is asked. */
 function server(capacity: number) {

@@ -1,11 +1,13 @@
 /** `--saturate` finds the capacity of a server whose capacity is known. */
 import { expect, test } from 'vitest';
-import { probeOf } from '../../../../dist/bench/load/saturate/probe.js';
+import type { LoadResult } from '../../../../bench/load/result.js';
+import { toProbe } from '../../../../dist/bench/load/saturation.js';
 import { folkmoot } from '../../../support/cli.js';
 import { full } from '../../../support/counts.js';
 import { loadResult } from '../fixture.js';
-import { expectSound, type LoadResult } from '../generator.js';
-import { type Behaviour, knownServer, reads } from '../known/known-server.js';
+import { expectSound } from '../generator.js';
+import { type Behaviour, reads } from '../known/behaviour.js';
+import { knownServer } from '../known/known-server.js';
 
 const CAPACITY = 400;
 const DURATION_S = 4;
@@ -117,7 +119,7 @@ test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; h
     arrivals: { ...arrivals, of_target: share, halves: two ?? arrivals.halves },
   };
   const r = { r_before: null, r_after: null };
-  const { holds, reasons, verdict: shown } = probeOf(result, { rate: 100, objectives: [], r });
+  const { holds, reasons, verdict: shown } = toProbe(result, { rate: 100, objectives: [], r });
   expect(holds).toBe(expected);
   // Whoever reads that it failed reads why.
   if (!holds && share === 1 && shown !== 'INVALID') expect(reasons[0]).toMatch(/half/);
@@ -128,6 +130,6 @@ test('probe: an objective that is missed does not hold, and is the first reason'
   const result = loadResult({ rate: 100 }, { reasons: ['another'] });
   const kept = { ...result, arrivals: { ...result.arrivals, of_target: 1 } };
   const r = { r_before: 9_000, r_after: 9_100 };
-  const probe = probeOf(kept, { rate: 100, objectives, r });
+  const probe = toProbe(kept, { rate: 100, objectives, r });
   expect(probe).toMatchObject({ holds: false, ...r, reasons: ['p99<=1ms: it is 9 ms', 'another'] });
 });

@@ -1,7 +1,11 @@
 /** When requests are meant to be sent, and that they are. */
 import { expect, test, vi } from 'vitest';
-import { closedLoop, openLoop } from '../../../../dist/bench/load/send/arrivals.js';
-import { Schedule, type ScheduleOptions } from '../../../../dist/bench/load/send/schedule.js';
+import {
+  closedLoop,
+  openLoop,
+  Schedule,
+  type ScheduleOptions,
+} from '../../../../dist/bench/load/schedule.js';
 import type { Call } from '../../../../dist/bench/load/workload.js';
 
 const call = { operation: 'read' } as Call;
@@ -54,11 +58,11 @@ test('schedule: arrivals wait in line for the workload, and keep their times', a
   schedule.pump();
   expect(sent).toEqual(every100.slice(0, 6));
   // From the first that was due to the moment at which it could be sent.
-  expect(schedule.held).toEqual({ connections: 0, answers: 550, signatures: 0 });
+  expect(schedule.waitTimes).toEqual({ connections: 0, answers: 550, signatures: 0 });
   vi.advanceTimersByTime(500);
   await ended;
   expect(sent).toEqual(every100);
-  expect(schedule.held.answers).toBe(550);
+  expect(schedule.waitTimes.answers).toBe(550);
 });
 
 test('schedule: a workload that wakes it while it is asked gets no arrival twice', async () => {

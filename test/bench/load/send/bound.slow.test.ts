@@ -1,7 +1,8 @@
 /** A generator that cannot keep its schedule says so, and does not blame the server. */
 import { expect, onTestFinished, test } from 'vitest';
 import { load, onSchedule, operation } from '../generator.js';
-import { knownServer, reads } from '../known/known-server.js';
+import { reads } from '../known/behaviour.js';
+import { knownServer } from '../known/known-server.js';
 
 /** Keeps the event loop of the generator busy for so long, again and again. */
 function block(forMs: number, everyMs: number): void {

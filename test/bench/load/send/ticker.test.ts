@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openLoop } from '../../../../dist/bench/load/send/arrivals.js';
-import { Schedule } from '../../../../dist/bench/load/send/schedule.js';
-import { Ticker } from '../../../../dist/bench/load/send/ticker.js';
+import { openLoop, Schedule } from '../../../../dist/bench/load/schedule.js';
+import { Ticker } from '../../../../dist/bench/load/ticker.js';
 
 /** Longer than any test may take. */
 const NEVER_MS = 100_000_000;

@@ -1,8 +1,8 @@
 /** A server's limits, held against what a run will ask. */
 import { expect, test } from 'vitest';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
-import { checkQuotas } from '../../../../dist/bench/load/run/quotas.js';
-import type { Target } from '../../../../dist/bench/load/server/target.js';
+import { checkQuotas } from '../../../../dist/bench/load/run.js';
+import type { Target } from '../../../../dist/bench/load/server.js';
 
 const asked: LoadOptions = {
   url: 'http://127.0.0.1',

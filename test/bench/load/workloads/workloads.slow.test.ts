@@ -3,12 +3,12 @@ import { agentId } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
 import {
   type LoadOptions,
-  type LoadResult,
   loadDefaults,
-  runLoad,
   workloadDefaults,
-} from '../../../../dist/bench/load/index.js';
-import { signatoryOf } from '../../../../dist/sim/agents/keys.js';
+} from '../../../../dist/bench/load/options.js';
+import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import { runLoad } from '../../../../dist/bench/load/run.js';
+import { deriveSignatory } from '../../../../dist/sim/agents/port.js';
 import { full } from '../../../support/counts.js';
 import { transports, world } from '../../../support/service/server.js';
 import { type Agent, propose, vote } from '../../../support/service/signer.js';
@@ -139,9 +139,10 @@ test('mixed: all that agents do is done, in the shares of the table', async () =
     expect(Math.abs(share(name) - weight), name).toBeLessThan(slack);
   }
   const final = (await blocksOf(server)).filter(({ status }) => status === 'finalized');
-  expect(result.transactions).toMatchObject({
-    ...{ finalized: 5 * final.length, timed_out: 0, unfinished: 0 },
-  });
+  const { proposed, finalized } = result.transactions;
+  expect(result.transactions).toMatchObject({ finalized: proposed, timed_out: 0, unfinished: 0 });
+  // On a late machine the last block is proposed after the measured time, and not counted.
+  expect([5 * final.length, 5 * (final.length - 1)]).toContain(finalized);
 });
 
 test('others: a run that cannot decide a block says how many agents can', async () => {
@@ -200,7 +201,7 @@ async function blockBetween(server: World, by: Agent): Promise<boolean> {
   if (answer.status !== 201) return false;
   const statuses: unknown[] = [];
   for (const ordinal of [1, 2, 3]) {
-    const keys = signatoryOf(`load/${seed}`, ordinal);
+    const keys = deriveSignatory(`load/${seed}`, ordinal);
     const voter = { ...keys, agentId: agentId(keys.publicKey) };
     const { block_hash } = answer.data;
     const voted = await server.send(vote(voter, { block_hash: String(block_hash) }));

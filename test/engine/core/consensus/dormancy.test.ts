@@ -1,6 +1,7 @@
 /** How much of a network may fall dormant, and for what: a few must not be left alone. */
 import { expect, test } from 'vitest';
-import { answerOf, type Citizen, newPopulation, type Population } from '../../helpers.js';
+import type { Citizen } from '../../../support/citizens.js';
+import { answerOf, newPopulation, type Population } from '../../helpers.js';
 
 const PERIOD_MS = 1_000;
 const quick = { voting_period_ms: PERIOD_MS };

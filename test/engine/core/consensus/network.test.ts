@@ -1,14 +1,7 @@
 /** Electorates and dormancy, and the figures of the network: pending, throughput, metrics. */
 import { expect, test } from 'vitest';
-import {
-  answerOf,
-  type Citizen,
-  instant,
-  newPopulation,
-  type Population,
-  START_MS,
-  word,
-} from '../../helpers.js';
+import { type Citizen, instant, START_MS } from '../../../support/citizens.js';
+import { answerOf, newPopulation, type Population, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 /** Without a bound on how many may sleep; dormancy.test.ts has those. */

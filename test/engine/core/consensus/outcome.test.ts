@@ -1,8 +1,9 @@
 /** How blocks end: thresholds, deadlines to the millisecond, siblings; and what the end changes. */
 import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import { expect, test } from 'vitest';
+import { instant, START_MS } from '../../../support/citizens.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { answerOf, instant, newPopulation, START_MS, word } from '../../helpers.js';
+import { answerOf, newPopulation, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 

@@ -1,7 +1,8 @@
 /** The places of blocks in voting: who has them, and who gives way to whom. */
 import { limits } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { type Citizen, newPopulation, type Population, refusalOf, word } from '../../helpers.js';
+import type { Citizen } from '../../../support/citizens.js';
+import { expectRefused, newPopulation, type Population, refusalOf, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 const PLACES = limits.openBlocks;
@@ -57,7 +58,7 @@ test('places: the lowest reputation gives way to a higher one, and is orphaned',
   expect(population.network.read.record('open', ['block', open[3]])).toBeUndefined();
   // What gave way is over: it takes no vote, and its producer may try again.
   const late = await population.vote(population.citizens[4]!, open[3]);
-  expect(refusalOf(late)).toMatchObject({ reason: 'VOTING_CLOSED', details: { height: 1 } });
+  expectRefused(late, 'VOTING_CLOSED', { details: { height: 1 } });
   expect(word(await population.propose(holders[3]!))).toBe('TOO_MANY_OPEN');
 });
 

@@ -1,6 +1,7 @@
 /** Policies other than bft, and weights other than equal. */
 import { expect, test } from 'vitest';
-import { answerOf, type Citizen, newPopulation, type Population } from '../../helpers.js';
+import type { Citizen } from '../../../support/citizens.js';
+import { answerOf, newPopulation, type Population } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 const majority = { genesis: { policy: 'majority' as const } };

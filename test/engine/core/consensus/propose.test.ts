@@ -1,7 +1,8 @@
 /** Proposals: who may make one, in which order reasons are found, and what is applied when. */
 import { GENESIS_HASH, type SignedTransaction } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { answerOf, instant, newPopulation, refusalOf, word } from '../../helpers.js';
+import { instant } from '../../../support/citizens.js';
+import { answerOf, expectRefused, newPopulation, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
@@ -46,22 +47,14 @@ test('propose: no producer is told before inactivity', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   await population.status(ada, 'inactive');
-  expect(refusalOf(await population.propose(ada))).toMatchObject({
-    code: 'INVALID_AGENT',
-    status: 403,
-    reason: 'NOT_PRODUCER',
-  });
+  expectRefused(await population.propose(ada), 'NOT_PRODUCER');
 });
 
 test('propose: inactivity is told before a stale parent', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await population.status(ada, 'maintenance');
-  expect(refusalOf(await population.propose(ada, { parent_hash: 'a'.repeat(64) }))).toMatchObject({
-    code: 'INVALID_AGENT',
-    status: 403,
-    reason: 'NOT_ACTIVE',
-  });
+  expectRefused(await population.propose(ada, { parent_hash: 'a'.repeat(64) }), 'NOT_ACTIVE');
 });
 
 test('propose: a stale parent is told before an open block, with the head', async () => {
@@ -70,10 +63,7 @@ test('propose: a stale parent is told before an open block, with the head', asyn
   const head_hash = await population.open(ada);
   await population.vote(ada, head_hash);
   await population.open(ada);
-  expect(refusalOf(await population.propose(ada, { parent_hash: GENESIS_HASH }))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'STALE_PARENT',
+  expectRefused(await population.propose(ada, { parent_hash: GENESIS_HASH }), 'STALE_PARENT', {
     details: { head_hash, height: 1 },
   });
 });
@@ -82,11 +72,7 @@ test('propose: one open block a producer, told before too many', async () => {
   const population = await newPopulation();
   const makers = await population.joinMany(8, both);
   for (const maker of makers) await population.open(maker);
-  expect(refusalOf(await population.propose(makers[0]!))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'OPEN_BLOCK',
-  });
+  expectRefused(await population.propose(makers[0]!), 'OPEN_BLOCK');
 });
 
 test('propose: a ninth open block is refused, before the lack of validators', async () => {
@@ -96,11 +82,7 @@ test('propose: a ninth open block is refused, before the lack of validators', as
   for (const maker of makers.slice(0, 8))
     expect(word(await population.propose(maker))).toBe('accepted');
   await population.status(bob!, 'inactive');
-  expect(refusalOf(await population.propose(makers[8]!))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'TOO_MANY_OPEN',
-  });
+  expectRefused(await population.propose(makers[8]!), 'TOO_MANY_OPEN');
 });
 
 test('propose: a block that ends makes room for another', async () => {
@@ -116,11 +98,7 @@ test('propose: too few validators are told before a duplicate transaction', asyn
   const population = await newPopulation();
   const ada = await population.join(['producer']);
   const one = population.transaction(ada, 'one');
-  expect(refusalOf(await population.propose(ada, { transactions: [one, one] }))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'NO_VALIDATORS',
-  });
+  expectRefused(await population.propose(ada, { transactions: [one, one] }), 'NO_VALIDATORS');
 });
 
 test('propose: as many validators as min_validators asks for are enough', async () => {
@@ -144,10 +122,7 @@ test('propose: a transaction twice in one block is refused with its hash', async
   const population = await newPopulation();
   const ada = await population.join(both);
   const transactions = ['one', 'two', 'one'].map((data) => population.transaction(ada, data));
-  expect(refusalOf(await population.propose(ada, { transactions }))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'DUPLICATE_TX',
+  expectRefused(await population.propose(ada, { transactions }), 'DUPLICATE_TX', {
     pointer: '/transactions/2',
     details: { hash: transactions[2]!.hash },
   });
@@ -182,8 +157,7 @@ test('propose: a final transaction is refused, one of a block that failed is not
   await population.vote(ada, rejected, 'reject');
   const final = await population.open(ada, { transactions });
   await population.vote(ada, final);
-  expect(refusalOf(await population.propose(ada, { transactions }))).toMatchObject({
-    reason: 'DUPLICATE_TX',
+  expectRefused(await population.propose(ada, { transactions }), 'DUPLICATE_TX', {
     details: { hash: transactions[0]!.hash },
   });
 });
@@ -228,10 +202,7 @@ test('propose: a bad transaction signature is told last, with a pointer', async 
   const twice = [good, spoiled('two'), spoiled('two')];
   expect(word(await population.propose(ada, { transactions: twice }))).toBe('DUPLICATE_TX');
   const transactions = [good, spoiled('two'), spoiled('three')];
-  expect(refusalOf(await population.propose(ada, { transactions }))).toMatchObject({
-    code: 'INVALID_SIGNATURE',
-    status: 401,
-    reason: 'MISMATCH',
+  expectRefused(await population.propose(ada, { transactions }), 'MISMATCH', {
     pointer: '/transactions/1/signature',
   });
 });

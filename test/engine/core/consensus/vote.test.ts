@@ -1,14 +1,8 @@
 /** Votes: who may cast one, in which order reasons are found, repeats, and equivocation. */
 import { composeVote } from 'folkmoot';
 import { expect, test } from 'vitest';
-import {
-  answerOf,
-  instant,
-  newPopulation,
-  paperSignatory,
-  refusalOf,
-  word,
-} from '../../helpers.js';
+import { instant, paperSignatory } from '../../../support/citizens.js';
+import { answerOf, expectRefused, newPopulation, refusalOf, word } from '../../helpers.js';
 
 const nowhere = 'f'.repeat(64);
 
@@ -39,22 +33,13 @@ test('vote: the producer may vote on its own block', async () => {
 
 test('vote: an unknown key is refused before an unknown block', async () => {
   const population = await newPopulation();
-  expect(refusalOf(await population.vote(paperSignatory(99), nowhere))).toMatchObject({
-    code: 'INVALID_AGENT',
-    status: 401,
-    reason: 'UNKNOWN_KEY',
-  });
+  expectRefused(await population.vote(paperSignatory(99), nowhere), 'UNKNOWN_KEY');
 });
 
 test('vote: an unknown block is refused before the lack of the capability', async () => {
   const population = await newPopulation();
   const ada = await population.join(['producer']);
-  expect(refusalOf(await population.vote(ada, nowhere))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 404,
-    reason: 'UNKNOWN_BLOCK',
-    pointer: '/block_hash',
-  });
+  expectRefused(await population.vote(ada, nowhere), 'UNKNOWN_BLOCK', { pointer: '/block_hash' });
 });
 
 test('vote: no validator is told before not in the electorate', async () => {
@@ -62,11 +47,7 @@ test('vote: no validator is told before not in the electorate', async () => {
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
   const late = await population.join(['producer']);
-  expect(refusalOf(await population.vote(late, hash))).toMatchObject({
-    code: 'INVALID_AGENT',
-    status: 403,
-    reason: 'NOT_VALIDATOR',
-  });
+  expectRefused(await population.vote(late, hash), 'NOT_VALIDATOR');
 });
 
 test('vote: not in the electorate is told before the end of the voting', async () => {
@@ -75,11 +56,7 @@ test('vote: not in the electorate is told before the end of the voting', async (
   const hash = await population.open(ada);
   const late = await population.join();
   await population.vote(ada, hash);
-  expect(refusalOf(await population.vote(late, hash))).toMatchObject({
-    code: 'INVALID_AGENT',
-    status: 403,
-    reason: 'NOT_IN_ELECTORATE',
-  });
+  expectRefused(await population.vote(late, hash), 'NOT_IN_ELECTORATE');
 });
 
 test('vote: already voted is told before the end of the voting and before inactivity', async () => {
@@ -90,11 +67,7 @@ test('vote: already voted is told before the end of the voting and before inacti
   await population.status(ada, 'inactive');
   const outcome = await population.vote(ada, hash, 'reject');
   expect(outcome.result).toBe('equivocation');
-  expect(refusalOf(outcome)).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'ALREADY_VOTED',
-  });
+  expectRefused(outcome, 'ALREADY_VOTED');
 });
 
 test('vote: the end of the voting is told before inactivity, with the outcome', async () => {
@@ -103,10 +76,7 @@ test('vote: the end of the voting is told before inactivity, with the outcome', 
   const hash = await population.open(ada!);
   await population.vote(ada!, hash, 'reject');
   await population.status(bob!, 'inactive');
-  expect(refusalOf(await population.vote(bob!, hash))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 409,
-    reason: 'VOTING_CLOSED',
+  expectRefused(await population.vote(bob!, hash), 'VOTING_CLOSED', {
     details: { block_status: 'rejected' },
   });
 });
@@ -117,11 +87,7 @@ test('vote: inactivity is told before an unknown meme', async () => {
   const hash = await population.open(ada!);
   await population.status(bob!, 'maintenance');
   const memes = { meme_references: [`meme_${'0'.repeat(32)}`] };
-  expect(refusalOf(await population.vote(bob!, hash, 'approve', memes))).toMatchObject({
-    code: 'INVALID_AGENT',
-    status: 403,
-    reason: 'NOT_ACTIVE',
-  });
+  expectRefused(await population.vote(bob!, hash, 'approve', memes), 'NOT_ACTIVE');
 });
 
 test('vote: an unknown meme is refused', async () => {
@@ -131,10 +97,7 @@ test('vote: an unknown meme is refused', async () => {
   const known = await population.meme(ada, 'gm');
   const unknown = `meme_${'0'.repeat(32)}`;
   const memes = { meme_references: [known, unknown] };
-  expect(refusalOf(await population.vote(ada, hash, 'approve', memes))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 404,
-    reason: 'UNKNOWN_MEME',
+  expectRefused(await population.vote(ada, hash, 'approve', memes), 'UNKNOWN_MEME', {
     pointer: expect.stringMatching(/^\/meme_references/),
     details: { meme_id: unknown },
   });

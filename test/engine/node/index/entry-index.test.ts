@@ -10,6 +10,7 @@ import {
   openLmdbStore,
   replay,
   SCHEMA_VERSION,
+  type SignedRequest,
   type Store,
   storedLines,
   tables,
@@ -21,14 +22,15 @@ import {
   blockEnds,
   decodeIndexRow,
   encodeIndexRow,
-  eventTypes,
   type IndexedEntry,
   type IndexRow,
   noTotals,
-} from '../../../../dist/engine/internal.js';
-import { counts } from '../../../support/counts.js';
-import { START_MS, temporaryFolder } from '../../../support/fixture.js';
-import { type Attempt, attempts, genesis, Life } from '../../random/random.js';
+} from '../../../../dist/engine/node/entry-index.js';
+import { eventTypes } from '../../../../dist/engine/protocol/event-types.js';
+import { START_MS } from '../../../support/citizens.js';
+import { counts, heavy } from '../../../support/counts.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { type Attempt, applied, attempts, genesis, lead } from '../../random/random.js';
 
 const verifier = createVerifier('off');
 const runs = { numRuns: counts.histories };
@@ -43,23 +45,13 @@ async function live(
   script: readonly Attempt[],
   together: number,
 ): Promise<void> {
-  const life = new Life(network);
   let waiting = 0;
-  const take = async (request: Parameters<Network['verify']>[0]) => {
-    const verified = await network.verify(request);
-    if (!('refusal' in verified)) network.apply(verified);
+  const take = async (request: SignedRequest) => {
+    await applied(network, request);
     waiting += 1;
     if (waiting % together === 0) await network.durable;
   };
-  for (const request of Life.founders()) await take(request);
-  for (const attempt of script) {
-    const next = life.next(attempt);
-    if (typeof next === 'number') {
-      clock.set(clock.now() + next);
-      network.fireDeadlines();
-      await network.durable;
-    } else for (const request of next) await take(request);
-  }
+  await lead(network, clock, script, { take });
   await network.durable;
 }
 
@@ -137,28 +129,32 @@ function compare(rows: readonly IndexRow[], expected: readonly Expected[], store
 const all = (store: Store) =>
   [...store.index()].map(({ seq, bytes }) => decodeIndexRow(seq, bytes));
 
-test('index: of each entry it says what a replay says, in any batches, restarted', async () => {
-  const property = fc.asyncProperty(
-    genesis,
-    attempts(counts.commandsPerSequence),
-    fc.constantFrom(1, 7, 400),
-    async (options: GenesisOptions, script, together) => {
-      const path = join(temporaryFolder(), 'network');
-      const clock = virtualClock(START_MS);
-      const how = { path, genesis: options, verifier, clock };
-      const first = await Network.open(how);
-      await live(first, clock, script, together);
-      await first.close();
-      const again = await Network.open(how);
-      await live(again, clock, script.toReversed(), together);
-      await again.close();
-      const store = openStore(path);
-      compare(all(store), await expectedOf(store), store);
-      await store.close();
-    },
-  );
-  await fc.assert(property, runs);
-});
+test(
+  'index: of each entry it says what a replay says, in any batches, restarted',
+  heavy,
+  async () => {
+    const property = fc.asyncProperty(
+      genesis,
+      attempts(counts.commandsPerSequence),
+      fc.constantFrom(1, 7, 400),
+      async (options: GenesisOptions, script, together) => {
+        const path = join(temporaryFolder(), 'network');
+        const clock = virtualClock(START_MS);
+        const how = { path, genesis: options, verifier, clock };
+        const first = await Network.open(how);
+        await live(first, clock, script, together);
+        await first.close();
+        const again = await Network.open(how);
+        await live(again, clock, script.toReversed(), together);
+        await again.close();
+        const store = openStore(path);
+        compare(all(store), await expectedOf(store), store);
+        await store.close();
+      },
+    );
+    await fc.assert(property, runs);
+  },
+);
 
 test('index: is kept whole by an archive, and is of no digest', async () => {
   const script = fc.sample(attempts(200), { numRuns: 1, seed: 5 })[0]!;

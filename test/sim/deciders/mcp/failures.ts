@@ -30,138 +30,68 @@ const page = (of: string): Before =>
       .end(of.replace('ID', String(id)));
   });
 
-export const bad: [
-  name: string,
-  reason: string,
-  detail: RegExp,
-  of: { tool?: Tool; before?: Before },
-][] = [
-  [
-    'a failure',
-    'refused',
-    /^its tool failed: I am tired$/,
-    { tool: () => ({ isError: true, content: [{ type: 'text', text: 'I am\ntired' }] }) },
-  ],
-  [
-    'an error of the protocol',
-    'refused',
-    /MCP error .*of mine/,
-    {
-      tool: () => {
-        throw new Error('of mine');
-      },
+type Bad = [name: string, reason: string, detail: RegExp, of: { tool?: Tool; before?: Before }];
+const row = (...of: Bad): Bad => of;
+
+export const bad: Bad[] = [
+  row('a failure', 'refused', /^its tool failed: I am tired$/, {
+    tool: () => ({ isError: true, content: [{ type: 'text', text: 'I am\ntired' }] }),
+  }),
+  row('an error of the protocol', 'refused', /MCP error .*of mine/, {
+    tool: () => {
+      throw new Error('of mine');
     },
-  ],
-  [
-    'nothing',
-    'wrong',
-    /neither structured content nor a text/,
-    {
-      tool: () => ({ content: [] }),
-    },
-  ],
+  }),
+  row('nothing', 'wrong', /neither structured content nor a text/, {
+    tool: () => ({ content: [] }),
+  }),
   ['prose', 'no_json', /not JSON/, { tool: text('I approve of it.') }],
   ['300 kB', 'too_long', /more than 262144 bytes/, { tool: text(`"${'x'.repeat(300_000)}"`) }],
-  [
-    'two megabytes',
-    'too_long',
-    /more than 1048576 bytes/,
-    {
-      tool: text(`"${'x'.repeat(2_097_152)}"`),
-    },
-  ],
-  [
-    'depth',
-    'no_json',
-    /nested deeper than 16/,
-    {
-      tool: structured({ commands: deep(50) }),
-    },
-  ],
-  [
-    'a great depth',
-    'no_json',
-    /./,
-    {
-      before: page(
-        `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"a":${
-          '['.repeat(100_000) + ']'.repeat(100_000)
-        }}}}`,
-      ),
-    },
-  ],
-  [
-    'a name that is refused',
-    'no_json',
-    /refused/,
-    {
-      tool: text('{"__proto__":{"commands":[]}}'),
-    },
-  ],
-  [
-    'a wrong command',
-    'wrong',
-    /decision/,
-    {
-      tool: structured({ do: 'vote', decision: 'maybe' }),
-    },
-  ],
-  [
-    'another status',
-    'refused',
-    /status 503/,
-    {
-      before: onCall((_, response) => response.writeHead(503, { 'retry-after': '0' }).end('no')),
-    },
-  ],
-  [
-    'a redirect',
-    'refused',
-    /status 307/,
-    {
-      before: onCall((_, response) =>
-        response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end(),
-      ),
-    },
-  ],
-  [
-    'a page',
-    'refused',
-    /content type: text\/html/,
-    {
-      before: onCall((_, response) =>
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<p>busy</p>'),
-      ),
-    },
-  ],
+  row('two megabytes', 'too_long', /more than 1048576 bytes/, {
+    tool: text(`"${'x'.repeat(2_097_152)}"`),
+  }),
+  row('depth', 'no_json', /nested deeper than 16/, {
+    tool: structured({ commands: deep(50) }),
+  }),
+  row('a great depth', 'no_json', /./, {
+    before: page(
+      `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"a":${
+        '['.repeat(100_000) + ']'.repeat(100_000)
+      }}}}`,
+    ),
+  }),
+  row('a name that is refused', 'no_json', /refused/, {
+    tool: text('{"__proto__":{"commands":[]}}'),
+  }),
+  row('a wrong command', 'wrong', /decision/, {
+    tool: structured({ do: 'vote', decision: 'maybe' }),
+  }),
+  row('another status', 'refused', /status 503/, {
+    before: onCall((_, response) => response.writeHead(503, { 'retry-after': '0' }).end('no')),
+  }),
+  row('a redirect', 'refused', /status 307/, {
+    before: onCall((_, response) =>
+      response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end(),
+    ),
+  }),
+  row('a page', 'refused', /content type: text\/html/, {
+    before: onCall((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>busy</p>'),
+    ),
+  }),
   ['garbage', 'no_json', /no message of MCP/, { before: page('busy') }],
   ['another JSON', 'no_json', /no message of MCP/, { before: page('{"a":1}') }],
   ['garbage as an event', 'no_json', /no message of MCP/, { before: events('data: busy\n\n') }],
-  [
-    'a result that is none',
-    'no_json',
-    /no message of MCP/,
-    {
-      before: page('{"jsonrpc":"2.0","id":ID,"result":{"content":7}}'),
-    },
-  ],
-  [
-    'a connection that breaks',
-    'unreachable',
-    /./,
-    {
-      before: onCall((_, response) => response.destroy()),
-    },
-  ],
-  [
-    'an answer that breaks off',
-    'unreachable',
-    /./,
-    {
-      before: onCall((_, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write('data: {"jsonrpc"', () => response.destroy());
-      }),
-    },
-  ],
+  row('a result that is none', 'no_json', /no message of MCP/, {
+    before: page('{"jsonrpc":"2.0","id":ID,"result":{"content":7}}'),
+  }),
+  row('a connection that breaks', 'unreachable', /./, {
+    before: onCall((_, response) => response.destroy()),
+  }),
+  row('an answer that breaks off', 'unreachable', /./, {
+    before: onCall((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"jsonrpc"', () => response.destroy());
+    }),
+  }),
 ];

@@ -15,8 +15,12 @@ const cassetteIn = (folder: string) => readFileSync(join(folder, 'decisions.cass
 const townOf = ({ url }: { url: string }, strategy: Raw = {}, sections: Raw = {}) =>
   town({ kind: 'mcp', tool: 'decide', url, retries: 0, ...atOnce, ...strategy }, sections);
 
-/** Runs it, then again from its cassette without the server. */
-async function decidedBy(decider: McpDecider, strategy: Raw = {}, sections: Raw = {}) {
+/** Runs it, one block unless it is said, then again from its cassette without the server. */
+async function decidedBy(
+  decider: McpDecider,
+  strategy: Raw = {},
+  sections: Raw = { length: { blocks: 1 } },
+) {
   const scenario = townOf(decider, strategy, sections);
   const folder = temporaryFolder();
   const out = join(folder, 'run');
@@ -32,7 +36,7 @@ async function decidedBy(decider: McpDecider, strategy: Raw = {}, sections: Raw 
 
 test.each([false, true])('mcp: a tool decides, and again without it (JSON: %s)', async (json) => {
   const decider = await mcpDecider(votes, json);
-  const { result, deciders } = await decidedBy(decider, { most_at_once: 3 });
+  const { result, deciders } = await decidedBy(decider, { most_at_once: 3 }, {});
   const { questions, asked, calls, failures } = deciders;
   expect([asked, calls, failures]).toEqual([questions, questions, {}]);
   expect(decider.asked.length).toBe(questions);
@@ -111,7 +115,7 @@ test('mcp: one that forgets its sessions, or is away for a while, is asked again
     if (calls % 5 === 0) response.writeHead(503, { 'retry-after': '0' }).end();
     return calls % 5 === 0;
   };
-  const { deciders } = await decidedBy(decider, { retries: 5 });
+  const { deciders } = await decidedBy(decider, { retries: 5 }, {});
   expect([deciders.failures, decider.asked.length]).toEqual([{}, deciders.questions]);
   expect(deciders.calls).toBe(calls);
   expect(calls).toBeGreaterThan(deciders.questions);
@@ -133,7 +137,7 @@ test('mcp: a tool that is not there ends the run; one that goes away later does 
     decider.sessions.clear();
     return votes(question);
   };
-  const { deciders } = await decidedBy(decider, { most_at_once: 1 });
+  const { deciders } = await decidedBy(decider, { most_at_once: 1 }, {});
   expect(deciders.failures).toEqual({ refused: deciders.questions - 1 });
 });
 
@@ -169,19 +173,6 @@ test('mcp: a server cannot make this side run a pattern of its own', async () =>
   };
   const { deciders } = await decidedBy(decider);
   expect(deciders.failures).toEqual({ wrong: deciders.questions });
-});
-
-test('mcp: a run whose calls are spent goes on, and asks nothing twice', async () => {
-  const decider = await mcpDecider();
-  const scenario = townOf(decider);
-  const folder = temporaryFolder();
-  const whole = await runIn(scenario, join(folder, 'whole'), record);
-  const before = decider.asked.length;
-  const out = join(folder, 'budget');
-  const spent = await failing(runIn(scenario, out, { deciders: { record: true, mostCalls: 2 } }));
-  expect(spent.message).toMatch(/budget is spent: 2 calls/);
-  const resumed = await runIn(scenario, out, record);
-  expect([resumed.digest, decider.asked.length]).toEqual([whole.digest, 2 * before]);
 });
 
 test('mcp: what cannot be is refused before anything runs', () => {

@@ -1,7 +1,7 @@
 /** Sweeps whose runs are done by workers, and a look into the etcd that lies between. */
 import { expect } from 'vitest';
-import type { EtcdClient } from '../../../../dist/cluster/etcd/index.js';
-import { type Begun, begin } from '../../../support/begun.js';
+import type { EtcdClient } from '../../../../dist/cluster/etcd/client.js';
+import { type Begun, begin } from '../../../support/running-command.js';
 
 /** Begins a worker that has one run at a time. */
 export const worker = (url: string, ...args: string[]): Begun =>

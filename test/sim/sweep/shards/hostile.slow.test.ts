@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
 import { type Change, edit, fresh, reseal, runOf } from './changes.js';
-import { dealt, foldersIn, made, merged, whole } from './dealt.js';
+import { dealt, foldersIn, made, merged, whole } from './shards.js';
 
 const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
 const around = suiteFolder();

@@ -11,7 +11,7 @@ import { main } from '../../../support/paths.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
-import { dealt, foldersIn, whole } from './dealt.js';
+import { dealt, foldersIn, whole } from './shards.js';
 
 const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
 const around = suiteFolder();

@@ -10,7 +10,7 @@ import { main } from '../../../support/paths.js';
 import { linesOf, suiteFolder } from '../../../support/runs.js';
 import { expectSame, filesIn, rowsIn, runsIn } from '../folders.js';
 import { alternating, smallRaw, writeScenario } from '../scenarios.js';
-import { dealt, foldersIn, merged, whole } from './dealt.js';
+import { dealt, foldersIn, merged, whole } from './shards.js';
 
 const around = suiteFolder();
 let count = 0;

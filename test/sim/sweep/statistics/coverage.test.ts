@@ -1,7 +1,11 @@
 /** How often a 95 % interval holds what it should, by kind, on numbers as measures have them. */
 import { describe, expect, test } from 'vitest';
 import { type Stream, Streams } from '../../../../dist/sim/rng.js';
-import { type IntervalKind, Sample, statisticsOf } from '../../../../dist/sim/sweep/index.js';
+import {
+  computeStatistics,
+  type IntervalKind,
+  Sample,
+} from '../../../../dist/sim/sweep/statistics.js';
 import { counts } from '../../../support/counts.js';
 
 /** From above 0 to below 1. */
@@ -98,7 +102,7 @@ function largest(rng: Stream): number {
 /** An interval that is not there claims nothing, and so claims nothing false. */
 function covers({ kind, mean, draw }: Case, runs: number, rng: Stream): boolean {
   const values = Array.from({ length: runs }, () => draw(rng));
-  const { low, high } = statisticsOf(Sample.of(values), kind);
+  const { low, high } = computeStatistics(Sample.of(values), kind);
   return low === null || (low <= mean && mean <= high!);
 }
 

@@ -1,10 +1,14 @@
 /** When a cell has runs enough, and what stopping at a narrow interval costs it. */
 import { describe, expect, test } from 'vitest';
 import { type Stream, Streams } from '../../../../dist/sim/rng.js';
-import { type IntervalKind, Sample, statisticsOf } from '../../../../dist/sim/sweep/index.js';
 import {
+  computeStatistics,
+  type IntervalKind,
+  Sample,
+} from '../../../../dist/sim/sweep/statistics.js';
+import {
+  getLevel,
   isNarrow,
-  levelOf,
   nextReplicates,
   Replicates,
 } from '../../../../dist/sim/sweep/stopping.js';
@@ -31,18 +35,18 @@ test('stopping: narrow in its unit, or in percent; never where nothing is known'
   expect(isNarrow({ percent: 20 } as never, width(8, 10, 12))).toBe(true);
   expect(isNarrow({ percent: 19 } as never, width(-12, -10, -8))).toBe(false);
   expect(isNarrow({ percent: 100 } as never, width(-1, 0, 1))).toBe(false);
-  expect(isNarrow({ half_width: 9 } as never, statisticsOf(Sample.of([4, 4, 4]), 't_log'))).toBe(
-    false,
-  );
+  expect(
+    isNarrow({ half_width: 9 } as never, computeStatistics(Sample.of([4, 4, 4]), 't_log')),
+  ).toBe(false);
 });
 
 test('stopping: a cell that is settled stays so, and each is looked at by itself', () => {
   const replicates = new Replicates(sweepOf({ half_width: 1, most: 45 }), 2);
   const noise = (cell: number, count: number) =>
     Array.from({ length: count }, (_, index) => 10 + (cell === 1 ? 0.1 : 10) * (index % 2));
-  expect(replicates.look(noise, 't_log')).toBe(true);
+  expect(replicates.checkCells(noise, 't_log')).toBe(true);
   expect([replicates.of(1), replicates.of(2)]).toEqual([30, 45]);
-  expect(replicates.look(noise, 't_log')).toBe(false);
+  expect(replicates.checkCells(noise, 't_log')).toBe(false);
   expect([replicates.of(1), replicates.of(2)]).toEqual([30, 45]);
 });
 
@@ -97,8 +101,8 @@ function stopped(
       while (drawn.length < count) drawn.push(draw(rng));
       return drawn;
     };
-    while (replicates.look(valuesOf, kind));
-    const { low, high } = statisticsOf(Sample.of(drawn), kind, levelOf(sweep));
+    while (replicates.checkCells(valuesOf, kind));
+    const { low, high } = computeStatistics(Sample.of(drawn), kind, getLevel(sweep));
     expect((high! - low!) / 2).toBeLessThanOrEqual(drawn.length < 1_000 ? half : 1);
     if (low! <= mean && mean <= high!) held += 1;
     looks.set(drawn.length, (looks.get(drawn.length) ?? 0) + 1);

@@ -1,8 +1,8 @@
 /** Latency by who sends to whom: groups, regions, the network; and what is refused of it. */
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { Faults } from '../../../../dist/sim/world/links/faults.js';
-import { Links, NETWORK } from '../../../../dist/sim/world/links/links.js';
+import { Faults } from '../../../../dist/sim/world/faults.js';
+import { Links, NETWORK } from '../../../../dist/sim/world/links.js';
 
 const constant = (mean_ms: number) => ({ distribution: 'constant', mean_ms });
 

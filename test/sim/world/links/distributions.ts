@@ -5,7 +5,7 @@ import { mix } from '../../../../dist/sim/rng.js';
 export type Cumulative = (ms: number) => number;
 
 /** The normal distribution, by the series of Marsaglia (2004): good to 10^-15 to 8 deviations. */
-export function normal(z: number): number {
+function normal(z: number): number {
   if (z < -8) return 0;
   if (z > 8) return 1;
   let [sum, term] = [z, z];

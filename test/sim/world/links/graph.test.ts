@@ -2,14 +2,14 @@
 import { completeScenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { Streams } from '../../../../dist/sim/rng.js';
-import { graphOf } from '../../../../dist/sim/world/links/graph/graph.js';
+import { buildGraph } from '../../../../dist/sim/world/graph.js';
 
 type Topology = { kind: string; degree?: number; rewired?: number; probability?: number };
 
 function drawn(topology: Topology, counts: number[], seed = 'graph'): number[][] {
   const agents = counts.map((count, index) => ({ group: `g${index}`, count, producers: 1 }));
   const scenario = completeScenario({ title: 'a graph', agents, topology });
-  return graphOf(scenario, new Streams(seed).of('world', 'graph'));
+  return buildGraph(scenario, new Streams(seed).of('world', 'graph'));
 }
 
 const meanDegree = (graph: number[][]) =>

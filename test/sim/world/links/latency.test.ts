@@ -1,17 +1,20 @@
 /** Latencies: each distribution is the textbook's, tails included, in whole milliseconds. */
 import { describe, expect, test } from 'vitest';
-import { ln } from '../../../../dist/sim/numbers/logarithm.js';
-import { traceOf } from '../../../../dist/sim/scenario/files/trace.js';
-import { latencyOf } from '../../../../dist/sim/world/links/latency/distributions.js';
-import { samplerOf, shortestMs } from '../../../../dist/sim/world/links/latency/sampler.js';
+import { ln } from '../../../../dist/sim/numbers.js';
+import { parseTrace } from '../../../../dist/sim/scenario/files.js';
+import {
+  createLatencySampler,
+  createSampler,
+  shortestMs,
+} from '../../../../dist/sim/world/latency.js';
 import { type Cumulative, DISTANT, distance, drawn, theory, whole } from './distributions.js';
 
-type Latency = Parameters<typeof latencyOf>[0];
+type Latency = Parameters<typeof createLatencySampler>[0];
 
 const DRAWS = 100_000;
 const seeds = [1, 2, 3, 4, 5];
 const none = new Map<string, (place: number) => number>();
-const samplerFor = (latency: object) => latencyOf(latency as Latency, none);
+const samplerFor = (latency: object) => createLatencySampler(latency as Latency, none);
 
 /** What is drawn, what theory says of it, its mean and standard deviation. */
 const cases: [name: string, latency: object, expected: Cumulative, mean: number, spread: number][] =
@@ -89,7 +92,7 @@ describe.each(cases)('latency %s', (_, latency, expected, mean, spread) => {
 });
 
 test('latency: the test would find a table of 64 quantiles, as it once was', () => {
-  const coarse = samplerOf((place) => 100 - 400 * ln(1 - (Math.floor(place * 64) + 0.5) / 64));
+  const coarse = createSampler((place) => 100 - 400 * ln(1 - (Math.floor(place * 64) + 0.5) / 64));
   const exact = whole(theory.exponential(500, 400));
   for (const seed of seeds) {
     expect(distance(drawn(coarse, DRAWS, seed), exact)).toBeGreaterThan(DISTANT);
@@ -100,7 +103,7 @@ test('latency: the test would find a table of 64 quantiles, as it once was', () 
 
 test('latency: the table gives what its quantiles give, draw by draw', () => {
   const quantile = (place: number) => 100 - 400 * ln(1 - place);
-  const draw = samplerOf(quantile);
+  const draw = createSampler(quantile);
   for (const hash of [0, 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1, ...drawn((at) => at, 10_000, 3)]) {
     const exact = Math.max(10, Math.round(quantile((hash + 0.5) / 2 ** 32)));
     expect([draw(hash), draw(hash)]).toEqual([exact, exact]);
@@ -126,9 +129,9 @@ test.each([
 
 describe('latency empirical', () => {
   const sampled = (text: string) =>
-    latencyOf(
+    createLatencySampler(
       { distribution: 'empirical', mean_ms: 1, spread_ms: 0, file: 'a.csv' },
-      new Map([['a.csv', traceOf(text)]]),
+      new Map([['a.csv', parseTrace(text)]]),
     );
 
   test('a line for each time: each as often as it is there', () => {

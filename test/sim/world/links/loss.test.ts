@@ -2,8 +2,8 @@
 import { completeScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { mix } from '../../../../dist/sim/rng.js';
-import { Faults } from '../../../../dist/sim/world/links/faults.js';
-import { Links, NETWORK } from '../../../../dist/sim/world/links/links.js';
+import { Faults } from '../../../../dist/sim/world/faults.js';
+import { Links, NETWORK } from '../../../../dist/sim/world/links.js';
 
 function linksWith(loss: number, duplication = 0): Links {
   const agents = [{ group: 'a', count: 4, producers: 1 }];

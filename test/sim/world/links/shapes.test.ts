@@ -2,14 +2,14 @@
 import { completeScenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { Streams } from '../../../../dist/sim/rng.js';
-import { graphOf } from '../../../../dist/sim/world/links/graph/graph.js';
+import { buildGraph } from '../../../../dist/sim/world/graph.js';
 
 type Graph = number[][];
 
 function drawn(topology: object, size: number, seed: number): Graph {
   const agents = [{ group: 'all', count: size, producers: 1 }];
   const scenario = completeScenario({ title: 'a graph', agents, topology });
-  return graphOf(scenario, new Streams(`shape ${seed}`).of('world', 'graph'));
+  return buildGraph(scenario, new Streams(`shape ${seed}`).of('world', 'graph'));
 }
 
 const linksOf = (graph: Graph) => graph.reduce((sum, { length }) => sum + length, 0) / 2;

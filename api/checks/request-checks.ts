@@ -1,0 +1,144 @@
+/**
+ * Checks of a request that HTTP, WebSocket and debug share: it is admitted as the engine admits it,
+ * unless it is too costly to check.
+ */
+import { type Admission, admit } from '../../engine/admit/admit.js';
+import { checkFreshness, checkKnownKey, type Knows } from '../../engine/admit/credentials.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { parseJson } from '../../engine/protocol/json.js';
+import { limits } from '../../engine/protocol/limits.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { isPublicKey, isSignature } from '../../engine/protocol/text.js';
+import { parseInstant } from '../../engine/protocol/time.js';
+import { serverBounds } from '../contract/limit-table.js';
+import { type UnknownName, unknownMembers } from './unknown-members.js';
+
+/** An admission, and the names in the body that the protocol does not know. */
+interface Received {
+  admission: Admission;
+  unknown: readonly UnknownName[];
+}
+
+const none: readonly UnknownName[] = [];
+
+export function admitReceived(request: SignedRequest, networkId: string): Received {
+  const many = tooManyValues(request.body);
+  if (many) return { admission: { refusal: many }, unknown: none };
+  const admission = admit(request, networkId);
+  if ('refusal' in admission) {
+    const { reason } = admission.refusal;
+    return { admission, unknown: reason === 'SCHEMA' ? unknownIn(request) : none };
+  }
+  const { names, refusal } = unknownMembers(request.kind, admission.raw);
+  return { admission: refusal ? { refusal } : admission, unknown: names };
+}
+
+/** Of a refused body: a mistyped name is often why another member is missing. */
+function unknownIn({ kind, body }: SignedRequest): readonly UnknownName[] {
+  if (body.length > limits.bodyBytes) return none;
+  const parsed = parseJson(body);
+  return 'message' in parsed ? none : unknownMembers(kind, parsed.value).names;
+}
+
+export interface ReceivedRequest {
+  target: string;
+  headers: ReadonlyMap<string, string>;
+  body: Uint8Array;
+}
+
+/** All of it but what is in a form, which has still to be read: its signature, fields and file. */
+export function requestFromHttp(
+  kind: CommandKind,
+  { target, headers, body }: ReceivedRequest,
+): SignedRequest {
+  const header = (name: string) => headers.get(name) ?? '';
+  const { signed } = carriage[kind];
+  return {
+    kind,
+    public_key: header('x-agent-public-key'),
+    target: signed === 'header' ? target : '',
+    timestamp: signed === 'body' ? '' : header('x-timestamp'),
+    signature: signed === 'header' ? header('x-agent-signature') : '',
+    body,
+  };
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'"\\,[{'].map((char) => char.charCodeAt(0));
+
+/**
+ * Tells if a JSON text has more than `most` values. A comma, a bracket or a brace precedes each
+ * value; those inside of strings do not count. It stops counting above the limit.
+ */
+function hasMoreValues(bytes: Uint8Array, most: number): boolean {
+  // Each value takes at least one byte and a separator, so a short text cannot exceed the limit.
+  if (bytes.length <= most) return false;
+  let values = 1;
+  for (let index = 0; index < bytes.length && values <= most; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) index = endOfText(bytes, index + 1);
+    else if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
+  }
+  return values > most;
+}
+
+/** Why a body is not parsed, or null. */
+export function tooManyValues(bytes: Uint8Array): Refusal | null {
+  const most = serverBounds.jsonValues;
+  if (!hasMoreValues(bytes, most)) return null;
+  return refuse('BAD_JSON', `the body has more than ${most} values`, { pointer: '' });
+}
+
+/** Where the text that begins at `from` ends. */
+function endOfText(bytes: Uint8Array, from: number): number {
+  let end = bytes.indexOf(QUOTE!, from);
+  while (end >= 0 && isEscaped(bytes, from, end)) end = bytes.indexOf(QUOTE!, end + 1);
+  return end < 0 ? bytes.length : end;
+}
+
+/** Tells if an odd number of backslashes precedes the position. */
+function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
+  let before = at;
+  while (before > from && bytes[before - 1] === BACKSLASH) before -= 1;
+  return (at - before) % 2 === 1;
+}
+
+interface SignedText {
+  /** In lower case. */
+  publicKey: string;
+  timestamp: string;
+  signature: string;
+}
+
+/** The first that is wrong before anything is verified: form, key, time. */
+export function findSignatureProblem(
+  { publicKey, timestamp, signature }: SignedText,
+  knows: Knows,
+  now: number,
+): Refusal | null {
+  if (!isPublicKey(publicKey) || !isSignature(signature)) {
+    return refuse('MALFORMED', 'public_key is 64 hex characters, signature 128');
+  }
+  const unknown = checkKnownKey({ kind: 'auth', public_key: publicKey }, knows);
+  if (unknown) return unknown;
+  const at = parseInstant(timestamp);
+  if (at === null) return refuse('MALFORMED', 'timestamp is not RFC 3339');
+  return checkFreshness(at, now);
+}
+
+/**
+ * Verifies the signature over `input`.
+ * @throws where the network is too busy to verify, or closes.
+ */
+export function verifySignature(
+  network: ServedNetwork,
+  { publicKey, signature }: SignedText,
+  input: string,
+): Promise<boolean> {
+  return network.verification.text({
+    publicKey: Buffer.from(publicKey, 'hex'),
+    message: Buffer.from(input),
+    signature: Buffer.from(signature, 'hex'),
+  });
+}

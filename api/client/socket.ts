@@ -1,0 +1,199 @@
+/** One WebSocket connection: authenticates, subscribes, hands events over, notices its end. */
+import type { Signatory } from '../../engine/protocol/compose.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
+import { authInput } from '../../engine/protocol/signing.js';
+import type { ErrorBody } from './errors.js';
+import type { Clock } from './http.js';
+
+/** As much of a WebSocket's event as is used. */
+export interface SocketEvent {
+  type: string;
+  data?: unknown;
+  code?: number;
+}
+
+/** As much of a WebSocket as is used: that of browsers, of Node, and of `ws` have it. */
+export interface SocketLike {
+  addEventListener(
+    type: 'open' | 'message' | 'close' | 'error',
+    listener: (event: SocketEvent) => void,
+  ): void;
+  send(text: string): void;
+  close(code?: number): void;
+}
+
+/** A WebSocket's class: what `AgentClientOptions.WebSocket` takes. */
+export type SocketConstructor = new (url: string) => SocketLike;
+
+/** Where in which history: `epoch` names the history, `seq` the last event that is known. */
+export interface Position {
+  epoch: string;
+  seq: number;
+}
+
+export interface Subscribed {
+  epoch: string;
+  last_seq: number;
+  /** What was asked to go on from is not there: another history, or a shorter one. */
+  gap: boolean;
+}
+
+interface Conversation {
+  Socket: SocketConstructor;
+  url: string;
+  /** Whether there are others to go to: then silence is noticed within {@link IMPATIENT_MS}. */
+  impatient: boolean;
+  by: Signatory;
+  clock: Clock;
+  topics: readonly string[];
+  signal: AbortSignal;
+  /** Where to go on, now that the server's position is known. */
+  since(server: Position): Position;
+  /** Both end the connection with false. */
+  onSubscribed(data: Subscribed): boolean;
+  onEvent(event: Event): boolean;
+}
+
+export interface Ended {
+  /** 1000 when this side ended it, 1006 when it broke. */
+  code: number;
+  /** The last `error` event. */
+  error: ErrorBody | null;
+  /** The subscription itself was refused: the same one will be again. */
+  refused: boolean;
+}
+
+/** From opening to `auth_ok`, and from there to `subscribed`. */
+const ANSWER_MS = 15_000;
+/** Both of these where there are other servers. */
+const IMPATIENT_MS = 5_000;
+/** A connection is taken for dead after this many heartbeats of silence. */
+const SILENT_HEARTBEATS = 2.5;
+
+interface AuthOk {
+  epoch: string;
+  last_seq: number;
+  heartbeat_ms: number;
+}
+
+type Message =
+  | { type: 'auth_ok'; data: AuthOk }
+  | { type: 'subscribed'; data: Subscribed }
+  | { type: 'error'; error: ErrorBody }
+  | { type: 'pong' }
+  | Event;
+
+/** Holds one connection until it ends; never rejects. */
+export function converse(with_: Conversation): Promise<Ended> {
+  return new Promise((resolve) => new Talk(with_, resolve));
+}
+
+class Talk {
+  readonly #with: Conversation;
+  readonly #socket: SocketLike;
+  readonly #resolve: (ended: Ended) => void;
+  #phase: 'authenticating' | 'subscribing' | 'live' | 'over' = 'authenticating';
+  #error: ErrorBody | null = null;
+  #silenceMs: number;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #pings = 0;
+
+  constructor(with_: Conversation, resolve: (ended: Ended) => void) {
+    this.#with = with_;
+    this.#resolve = resolve;
+    const { Socket, url, impatient, signal } = with_;
+    this.#silenceMs = impatient ? IMPATIENT_MS : ANSWER_MS;
+    this.#socket = new Socket(`${url.replace(/^http/, 'ws')}/ws/v1`);
+    this.#socket.addEventListener('open', () => this.#authenticate());
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
+    this.#socket.addEventListener('close', ({ code }) => this.#over(code ?? 1006));
+    // Says nothing that `close`, which follows, does not.
+    this.#socket.addEventListener('error', () => {});
+    signal.addEventListener('abort', this.#hangUp);
+    this.#listen();
+    if (signal.aborted) this.#hangUp();
+  }
+
+  readonly #hangUp = () => this.#end(1000);
+
+  #authenticate(): void {
+    if (this.#phase === 'over') return;
+    const { by, clock } = this.#with;
+    const timestamp = clock.stamp();
+    const signature = by.sign(authInput(by.publicKey, timestamp));
+    this.#send({ type: 'auth', public_key: by.publicKey, timestamp, signature });
+  }
+
+  #receive(data: unknown): void {
+    if (this.#phase === 'over') return;
+    this.#listen();
+    const message = read(data);
+    if (!message) return this.#end(1006);
+    if (message.type === 'auth_ok') this.#subscribe(message.data);
+    else if (message.type === 'subscribed') {
+      this.#phase = 'live';
+      if (!this.#with.onSubscribed(message.data)) this.#hangUp();
+    } else if (message.type === 'error') this.#warned(message.error);
+    else if ('seq' in message && !this.#with.onEvent(message)) this.#hangUp();
+  }
+
+  #subscribe({ epoch, last_seq, heartbeat_ms }: AuthOk): void {
+    this.#phase = 'subscribing';
+    const mostMs = this.#with.impatient ? IMPATIENT_MS / SILENT_HEARTBEATS : heartbeat_ms;
+    const beatMs = Math.min(heartbeat_ms, mostMs);
+    this.#silenceMs = beatMs * SILENT_HEARTBEATS;
+    this.#heartbeat = setInterval(() => {
+      this.#pings += 1;
+      this.#send({ type: 'ping', id: this.#pings });
+    }, beatMs);
+    const { topics, since } = this.#with;
+    this.#send({ type: 'subscribe', topics, since: since({ epoch, seq: last_seq }) });
+  }
+
+  /** A close may follow, whose code is what it means; a refused subscription has none. */
+  #warned(error: ErrorBody): void {
+    this.#error = error;
+    if (this.#phase === 'subscribing' && error.code === 'INVALID_REQUEST') this.#end(1000, true);
+  }
+
+  #send(message: object): void {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  /** A connection may break without a word: silence ends it. */
+  #listen(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#end(1006), this.#silenceMs);
+  }
+
+  #end(code: number, refused = false): void {
+    this.#over(code, refused);
+    this.#socket.close(1000);
+  }
+
+  #over(code: number, refused = false): void {
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
+    clearTimeout(this.#silence);
+    clearInterval(this.#heartbeat);
+    this.#with.signal.removeEventListener('abort', this.#hangUp);
+    this.#resolve({ code, error: this.#error, refused });
+  }
+}
+
+/** A message, or null for what no folkmoot server sends. */
+function read(data: unknown): Message | null {
+  try {
+    const message = JSON.parse(String(data)) as Message | null;
+    return typeof message?.type === 'string' ? message : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The platform's WebSocket; `ws` on a Node that has none. */
+export async function platformSocket(): Promise<SocketConstructor> {
+  const { WebSocket } = globalThis as { WebSocket?: SocketConstructor };
+  return WebSocket ?? (await import('ws')).WebSocket;
+}

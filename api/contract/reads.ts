@@ -1,0 +1,239 @@
+/** The reads of the network: what is committed now, or was after an earlier entry. */
+import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { limits } from '../../engine/protocol/limits.js';
+import { eventData } from '../../engine/protocol/schema/event.js';
+import {
+  AgentId,
+  BlockStatus,
+  Count,
+  Hash,
+  nullable,
+  PublicKey,
+} from '../../engine/protocol/schema/primitives.js';
+import type { Reason } from '../../engine/protocol/schema/reason.js';
+import { records } from '../../engine/protocol/schema/record.js';
+import { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
+import {
+  AgentList,
+  AgentView,
+  BlockView,
+  NetworkState,
+  ReputationView,
+} from '../../engine/protocol/schema/view.js';
+import { Epoch, PublishedEvent } from './answers.js';
+import { topics } from './channels.js';
+import { serverBounds } from './limit-table.js';
+import {
+  agentInPath,
+  cursor,
+  type Declared,
+  hashInPath,
+  keyInPath,
+  type Parameter,
+  rows,
+  textCursor,
+  whole,
+} from './route.js';
+
+const { defaultPageRows } = serverBounds;
+
+const Text = Type.String();
+/** Cursor of the next page; null on the last. */
+const next_cursor = nullable(Text);
+
+const statuses: readonly string[] = BlockStatus.enum;
+
+const statusAsked: Parameter<typeof BlockStatus, BlockStatus | null> = {
+  text: 'only blocks of this status',
+  schema: BlockStatus,
+  expected: `one of ${statuses.join(', ')}`,
+  read: (sent) =>
+    sent === null || statuses.includes(sent) ? (sent as BlockStatus | null) : undefined,
+};
+
+const topicsAsked = {
+  text: 'only events of these topics, separated by commas; default all',
+  schema: Type.Array(Type.Enum([...topics])),
+  expected: `a list of ${[...topics].join(', ')}`,
+  read(sent: string | null): readonly string[] | undefined {
+    const asked = sent?.split(',') ?? [...topics];
+    return asked.every((topic) => topics.has(topic)) ? asked : undefined;
+  },
+};
+
+/** Each answers of an earlier entry too: `at`, below, is a parameter of all. */
+export const reads = {
+  state: {
+    path: '/api/v1/network/state',
+    id: 'getNetworkState',
+    tag: 'network',
+    summary: 'State of the network',
+    answer: NetworkState,
+    reasons: [],
+  },
+  agents: {
+    path: '/api/v1/network/agents',
+    id: 'listAgents',
+    tag: 'network',
+    summary: 'All active agents',
+    text: 'Ascending by id. An agent with both capabilities stands in both lists.',
+    query: {
+      limit: {
+        ...rows({}, 'entries of each list at the most; default all'),
+        extension: true,
+      },
+    },
+    answer: AgentList,
+    reasons: ['SCHEMA'],
+  },
+  reputation: {
+    path: '/api/v1/social/reputation/{id}',
+    id: 'getReputation',
+    tag: 'social',
+    summary: "An agent's reputation",
+    text: 'Scores from 0 to 100.',
+    parameters: { agent_id: agentInPath },
+    answer: ReputationView,
+    reasons: ['UNKNOWN_AGENT'],
+  },
+  agent: {
+    path: '/api/v1/agents/{id}',
+    id: 'getAgent',
+    tag: 'agents',
+    summary: 'An agent',
+    extension: true,
+    parameters: { agent_id: agentInPath },
+    answer: AgentView,
+    reasons: ['UNKNOWN_AGENT'],
+  },
+  blocks: {
+    path: '/api/v1/blocks',
+    id: 'listBlocks',
+    tag: 'network',
+    summary: 'Blocks, newest first',
+    extension: true,
+    query: { status: statusAsked, limit: rows({ default: defaultPageRows }), cursor },
+    answer: Type.Object({ blocks: Type.Array(BlockView), next_cursor }),
+    reasons: ['SCHEMA'],
+  },
+  block: {
+    path: '/api/v1/blocks/{hash}',
+    id: 'getBlock',
+    tag: 'network',
+    summary: 'A block with its signed proposal',
+    extension: true,
+    parameters: { block_hash: hashInPath('the block') },
+    answer: Type.Object({
+      ...BlockView.properties,
+      entry: Type.Integer({ description: 'of the log, by which it was proposed' }),
+      proposal: ProposalBody,
+      public_key: PublicKey,
+    }),
+    reasons: ['UNKNOWN_BLOCK', 'ARCHIVE_DAMAGED'],
+  },
+  votes: {
+    path: '/api/v1/blocks/{hash}/votes',
+    id: 'listVotes',
+    tag: 'network',
+    summary: 'The signed votes on a block',
+    text: 'With the electorate they are a quorum certificate that anyone can check.',
+    extension: true,
+    parameters: { block_hash: hashInPath('the block') },
+    query: { limit: rows({ default: limits.pageRows }), cursor },
+    answer: Type.Object({
+      block_hash: Hash,
+      electorate: Type.Array(
+        Type.Object({ agent_id: AgentId, public_key: PublicKey, weight: Count }),
+      ),
+      votes: Type.Array(Type.Object({ public_key: PublicKey, vote: VoteBody })),
+      next_cursor,
+    }),
+    reasons: ['UNKNOWN_BLOCK', 'SCHEMA', 'ARCHIVE_DAMAGED'],
+  },
+  transactions: {
+    path: '/api/v1/transactions/{hash}',
+    id: 'getTransaction',
+    tag: 'network',
+    summary: 'A final transaction',
+    text: 'Everybody who signed it, and the block of each.',
+    extension: true,
+    parameters: { hash: hashInPath('sha256 of its data') },
+    query: {
+      limit: rows({ default: limits.pageRows }),
+      cursor: textCursor(/^[0-9a-f]{64}$/),
+    },
+    answer: Type.Object({
+      hash: Hash,
+      status: Type.Literal('finalized'),
+      signers: Type.Array(Type.Object({ signer: PublicKey, ...records.transactions.properties })),
+      next_cursor,
+    }),
+    reasons: ['UNKNOWN_TX'],
+  },
+  stateValue: {
+    path: '/api/v1/state/{key}',
+    id: 'getStateValue',
+    tag: 'network',
+    summary: 'A value of the state that blocks have made',
+    extension: true,
+    parameters: { key: keyInPath },
+    answer: Type.Object({ key: Text, ...records.state.properties }),
+    reasons: ['UNKNOWN_KEY_NAME'],
+  },
+  alliances: {
+    path: '/api/v1/social/alliances',
+    id: 'listAlliances',
+    tag: 'social',
+    summary: 'Alliances as they stand',
+    extension: true,
+    query: {
+      limit: rows({ default: defaultPageRows }),
+      cursor: textCursor(/^ally_[0-9a-f]{32}$/),
+    },
+    answer: Type.Object({ alliances: Type.Array(eventData.alliance_update), next_cursor }),
+    reasons: ['SCHEMA'],
+  },
+  events: {
+    path: '/api/v1/events',
+    id: 'listEvents',
+    tag: 'network',
+    summary: 'Events that were published',
+    text: 'The events of the WebSocket, for clients that poll.',
+    extension: true,
+    query: {
+      after: whole('the `seq` of the last event known, or a `next_cursor`', 'the seq of an event', {
+        default: 0,
+      }),
+      topics: topicsAsked,
+      limit: rows({ default: defaultPageRows }),
+    },
+    answer: Type.Object({
+      events: Type.Array(PublishedEvent),
+      epoch: Epoch,
+      last_seq: Count,
+      next_cursor,
+    }),
+    reasons: ['SCHEMA', 'ARCHIVE_DAMAGED'],
+  },
+} as const satisfies Readonly<Record<string, Declared>>;
+
+/** The entry that a read is of. */
+export const at = {
+  ...whole(
+    `the entry after which it is read, where the server has the past (folkmoot explore);
+default: the last. It counts as four reads.`,
+    'the number of an entry',
+  ),
+  extension: true as const,
+};
+
+/** Reasons of a read with `at`. */
+export const ofThePast: readonly Reason[] = [
+  'SCHEMA',
+  'UNKNOWN_ENTRY',
+  'NO_HISTORY',
+  'LOG_DAMAGED',
+  'ARCHIVE_DAMAGED',
+  'BEING_MADE',
+  'QUEUE_FULL',
+];

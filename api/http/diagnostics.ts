@@ -1,0 +1,150 @@
+/**
+ * The operator's endpoints: metrics and health; debug/verify, which shows what the server would
+ * verify of a request and whether the signature holds; debug/socket, which shows a WebSocket
+ * connection to its agent.
+ */
+
+import type { Admitted } from '../../engine/admit/admit.js';
+import { checkKnownKey } from '../../engine/admit/credentials.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import type { Static } from '../../engine/protocol/bundled/typebox.js';
+import { parseJson } from '../../engine/protocol/json.js';
+import type { carriage } from '../../engine/protocol/schema/entry.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { validator } from '../../engine/protocol/schema/validator.js';
+import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
+import {
+  admitReceived,
+  findSignatureProblem,
+  tooManyValues,
+  verifySignature,
+} from '../checks/request-checks.js';
+import { unknownFields, unknownParameters } from '../checks/unknown-members.js';
+import { createMatcher, routes } from '../contract/routes.js';
+import { DebugVerifyBody } from '../contract/server.js';
+import type { Call, Handler } from './handler.js';
+import { mediaProblem, signedRequest } from './head-checks.js';
+import { success } from './response.js';
+import { addMistake, findMistake } from './signature-hints.js';
+
+export const metrics: Handler = async ({ services }) => ({
+  status: 200,
+  headers: { 'Content-Type': services.metrics.type },
+  body: await services.metrics.text(),
+});
+
+export const liveness: Handler = () => success(200, { status: 'ok' });
+
+export const readiness: Handler = ({ services }) => {
+  if (!services.ready()) return { refusal: refuse('STOPPING', 'the server is stopping') };
+  const cutOffMs = services.network.cutOffMs?.() ?? 0;
+  if (cutOffMs === 0) return success(200, { status: 'ok' });
+  const message = `this node has not heard of the others for ${Math.trunc(cutOffMs)} ms`;
+  return { refusal: refuse('NO_QUORUM', message) };
+};
+
+const match = createMatcher(routes);
+const problemOf = validator('debug_verify', DebugVerifyBody);
+
+/** A request as it would come, with the command that it would be. */
+interface Described {
+  kind: keyof typeof carriage;
+  target: string;
+  headers: ReadonlyMap<string, string>;
+  body: Uint8Array;
+}
+
+/** Changes nothing. */
+export const debugVerify: Handler = async ({ services: { network, now }, body }) => {
+  const described = describedIn(body === 'unread' ? new Uint8Array() : body);
+  if ('refusal' in described) return described;
+  const { kind, headers } = described;
+  const media = mediaProblem(kind, headers, described.body.length > 0);
+  const signed = media ? { refusal: media } : await signedRequest(kind, described);
+  const { admission, unknown: members } =
+    'refusal' in signed
+      ? { admission: signed, unknown: [] }
+      : admitReceived(signed, network.genesis.network_id);
+  const fields = 'refusal' in signed ? [] : unknownFields(signed.unknownFields);
+  const unknown = [...fields, ...members, ...unknownParameters(described.target, [])];
+  if ('refusal' in admission) {
+    return success(200, { valid: false, ...refusalShown(admission.refusal), unknown });
+  }
+  const verified = await verification(network, described, admission, now);
+  return success(200, { ...verified, unknown });
+};
+
+/** The request in a JSON envelope, or why there is none. */
+function describedIn(sent: Uint8Array): Described | { refusal: Refusal } {
+  const many = tooManyValues(sent);
+  if (many) return { refusal: many };
+  const parsed = parseJson(sent);
+  const problem = 'message' in parsed ? parsed : problemOf(parsed.value);
+  if (problem || 'message' in parsed) {
+    const { pointer, message } = problem as { pointer: string; message: string };
+    const reason = 'message' in parsed ? 'BAD_JSON' : 'SCHEMA';
+    return { refusal: refuse(reason, `${pointer || 'the body'} ${message}`, { pointer }) };
+  }
+  const { method, target, headers, body } = parsed.value as Static<typeof DebugVerifyBody>;
+  const kind = match(method.toUpperCase(), target.split('?', 1)[0]!)?.route?.command;
+  if (!kind) {
+    const message = `${method} ${target.slice(0, 256)} is not a signed request`;
+    return { refusal: refuse('UNKNOWN_ROUTE', message, { pointer: '/target' }) };
+  }
+  const named = new Map(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text]));
+  return { kind, target, headers: named, body: Buffer.from(body) };
+}
+
+async function verification(
+  network: ServedNetwork,
+  { kind, target, headers, body }: Described,
+  admitted: Admitted,
+  now: () => number,
+) {
+  const unknown = checkKnownKey(admitted.command, network.knows);
+  const refusal = unknown ?? (await network.verification.own(admitted));
+  const host = headers.get('host') ?? '';
+  const found = refusal?.reason === 'MISMATCH' ? await findMistake(network, admitted, host) : null;
+  const explained = refusal && found ? addMistake(refusal, found) : refusal;
+  // Whether a key is known may rest on a registration that is not durable yet.
+  await network.durable;
+  return {
+    valid: refusal === null,
+    kind,
+    signing_input: Buffer.from(admitted.ownJob().message).toString(),
+    expected_input_sha256: admitted.inputSha256(),
+    body_sha256: sha256Hex(body),
+    request_target: target,
+    server_time: formatInstant(now()),
+    skew_ms: admitted.signedAt - now(),
+    ...(explained ? refusalShown(explained) : {}),
+    ...(found ? { mistake: found.mistake } : {}),
+  };
+}
+
+function refusalShown({ code, reason, message, pointer }: Refusal) {
+  return { code, reason, message, pointer: pointer ?? null };
+}
+
+/** To everybody else it does not exist. */
+export const debugSocket: Handler = async (call) => {
+  const publicKey = await readerOf(call);
+  const [id = ''] = call.params;
+  const shown = publicKey === null ? null : call.services.connections.show(id, publicKey);
+  if (shown) return success(200, shown);
+  return { refusal: refuse('UNKNOWN_CONNECTION', 'no connection of yours has this id') };
+};
+
+/** The key that signed a read, or null. */
+async function readerOf({ services, head }: Call): Promise<string | null> {
+  const { network, now } = services;
+  const { method, target, headers } = head;
+  const header = (name: string) => headers.get(name) ?? '';
+  const publicKey = header('x-agent-public-key').toLowerCase();
+  const timestamp = header('x-timestamp');
+  const signed = { publicKey, timestamp, signature: header('x-agent-signature') };
+  if (findSignatureProblem(signed, network.knows, now())) return null;
+  const input = httpInput({ method, target, timestamp, bodySha256: sha256Hex('') });
+  return (await verifySignature(network, signed, input)) ? publicKey : null;
+}

@@ -1,0 +1,217 @@
+/**
+ * Reads multipart forms in a worker thread, one after another. Their bytes are hostile input: a
+ * parser that throws in a later turn, or never returns, must not end or stop the process.
+ */
+import { Worker } from 'node:worker_threads';
+import { Busboy } from '@fastify/busboy';
+import { limits } from '../../engine/protocol/limits.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+
+/** A form of the largest size takes some milliseconds. */
+const FORM_MS = 5_000;
+/** Forms that wait, and what is held for them. */
+const MOST_WAITING = 256;
+const MOST_BYTES = 64 * 1024 * 1024;
+/** Of the thread: what a form makes it hold. */
+const THREAD_MEGABYTES = 64;
+
+type FormResult = MemeUpload | { refusal: Refusal };
+
+interface Waiting extends FormTask {
+  /** The thread has ended once while it read this: perhaps because of the form before. */
+  again: boolean;
+  done(result: FormResult): void;
+}
+
+let worker: Worker | null = null;
+const waiting: Waiting[] = [];
+let bytes = 0;
+let current: { task: Waiting; timer: NodeJS.Timeout } | null = null;
+
+export function readForm(contentType: string, body: Uint8Array): Promise<FormResult> {
+  if (waiting.length >= MOST_WAITING || bytes + body.length > MOST_BYTES) {
+    return Promise.resolve({ refusal: refuse('QUEUE_FULL', 'too many forms wait; try again') });
+  }
+  return new Promise((done) => {
+    waiting.push({ contentType, body, fileBytes: limits.memeFileBytes, again: false, done });
+    bytes += body.length;
+    next();
+  });
+}
+
+function next(): void {
+  if (current) return;
+  const task = waiting.shift();
+  if (!task) return;
+  const timer = setTimeout(() => giveUp('the form takes too long to read'), FORM_MS);
+  current = { task, timer };
+  worker ??= started();
+  worker.ref();
+  const { contentType, body, fileBytes } = task;
+  worker.postMessage({ contentType, body, fileBytes });
+}
+
+function started(): Worker {
+  const thread = new Worker(new URL('./form-parser-worker.js', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
+    // What the library prints is not shown.
+    stdout: true,
+    stderr: true,
+  });
+  thread.unref();
+  thread.on('message', (form: ParsedForm) => {
+    if (thread === worker) finish('problem' in form ? badForm(form.problem, form.pointer) : form);
+  });
+  thread.on('error', (error: Error) => {
+    if (thread === worker) threadEnded(error.message);
+  });
+  thread.on('exit', () => {
+    if (thread === worker) threadEnded('its reader ended');
+  });
+  return thread;
+}
+
+/** What the library throws later may be of the form before: the present one is tried again. */
+function threadEnded(why: string): void {
+  const task = current?.task;
+  if (!task || task.again) return giveUp(`the form cannot be read: ${why}`);
+  task.again = true;
+  clearTimeout(current!.timer);
+  current = null;
+  worker = null;
+  waiting.unshift(task);
+  next();
+}
+
+/** The thread hangs or ended twice: the next form gets another. */
+function giveUp(problem: string): void {
+  const lost = worker;
+  worker = null;
+  void lost?.terminate();
+  finish(badForm(problem));
+}
+
+function finish(result: FormResult): void {
+  if (!current) return;
+  const { task, timer } = current;
+  clearTimeout(timer);
+  current = null;
+  bytes -= task.body.length;
+  worker?.unref();
+  task.done(result);
+  next();
+}
+
+const badForm = (message: string, pointer = '') => ({
+  refusal: refuse('SCHEMA', message, { pointer }),
+});
+
+interface MemeUpload {
+  caption: string;
+  tags: string[];
+  signature: string;
+  file: Uint8Array;
+  /** Names of other fields. */
+  unknown: string[];
+}
+
+export interface FormTask {
+  contentType: string;
+  body: Uint8Array;
+  /** A file may have so many; of a larger one, one more is read. */
+  fileBytes: number;
+}
+
+/** What is wrong with a form, and of which field. */
+interface FormProblem {
+  problem: string;
+  pointer: string;
+}
+
+type ParsedForm = MemeUpload | FormProblem;
+
+const known = new Set(['caption', 'tags', 'signature']);
+const FIELD_BYTES = 16 * 1024;
+const MOST_FIELDS = 32;
+/** Turns of the event loop in which the library has done all that it will, for it has all bytes. */
+const TURNS = 4;
+
+/** Always settles; what the library throws in a later turn is for the thread that calls. */
+export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<ParsedForm> {
+  return new Promise((resolve) => {
+    const bad = (problem: string, pointer = '') => resolve({ problem, pointer });
+    const parser = open(contentType, fileBytes, bad);
+    if (!parser) return;
+    const fields = new Map<string, string[]>();
+    const unknown = new Set<string>();
+    let file: Buffer | null = null;
+    // The library gives undefined for a part without a name, against its types.
+    parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
+      const name = given ?? '';
+      if (valueTruncated) bad(`the field ${name} is too large`, `/${name}`);
+      if (!known.has(name)) unknown.add(name);
+      fields.set(name, [...(fields.get(name) ?? []), value]);
+    });
+    parser.on('file', (name, stream) => {
+      const chunks: Buffer[] = [];
+      stream.on('error', (error: Error) => bad(`the file cannot be read: ${error.message}`));
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        if (name === 'meme_file') file = Buffer.concat(chunks);
+        else unknown.add(name ?? '');
+      });
+    });
+    parser.on('error', (error: Error) => bad(`the form cannot be read: ${error.message}`));
+    parser.on('partsLimit', () => bad('the form has too many parts'));
+    parser.on('fieldsLimit', () => bad('the form has too many fields'));
+    parser.on('finish', () => {
+      const tags = tagsOf(fields.get('tags') ?? []);
+      if (!tags) return bad('tags is neither a repeated field nor a JSON array of texts', '/tags');
+      if (!file) return bad('the file meme_file is missing', '/meme_file');
+      const first = (name: string) => fields.get(name)?.[0] ?? '';
+      const [caption, signature] = [first('caption'), first('signature')];
+      resolve({ caption, tags, signature, file, unknown: [...unknown] });
+    });
+    parser.end(body);
+    afterTurns(TURNS, () => bad('the form has no end'));
+  });
+}
+
+function open(
+  contentType: string,
+  fileBytes: number,
+  bad: (problem: string) => void,
+): InstanceType<typeof Busboy> | null {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: {
+        fieldSize: FIELD_BYTES,
+        fields: MOST_FIELDS,
+        files: 1,
+        fileSize: fileBytes + 1,
+        parts: MOST_FIELDS,
+      },
+    });
+  } catch (error) {
+    bad(`the form cannot be read: ${(error as Error).message}`);
+    return null;
+  }
+}
+
+function afterTurns(turns: number, then: () => void): void {
+  if (turns === 0) then();
+  else setImmediate(() => afterTurns(turns - 1, then));
+}
+
+/** `tags` is a repeated field, or one field with a JSON array. */
+function tagsOf(values: string[]): string[] | null {
+  const [only] = values;
+  if (values.length !== 1 || !only?.trimStart().startsWith('[')) return values;
+  try {
+    const parsed: unknown = JSON.parse(only);
+    return Array.isArray(parsed) && parsed.every((tag) => typeof tag === 'string') ? parsed : null;
+  } catch {
+    return null;
+  }
+}

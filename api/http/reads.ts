@@ -1,0 +1,370 @@
+/** The handlers of reads: they show committed state, or refuse what is unknown. */
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { type EventType, eventTopics } from '../../engine/protocol/schema/event.js';
+import { type Reason, type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
+import { readable } from '../checks/damaged-archive.js';
+import { serverBounds } from '../contract/limit-table.js';
+import { reads } from '../contract/reads.js';
+import type { AnswerOf, Asked, Declared } from '../contract/route.js';
+import type { DocumentName } from '../contract/server.js';
+import { runInSlices, type SlicedWork } from '../time-slices.js';
+import type { Body, RequestHead } from '../transport/transport.js';
+import type { Call, Handler } from './handler.js';
+import { countRefusalUnits } from './head-checks.js';
+import {
+  type Answer,
+  addQuotaHeaders,
+  fileResponse,
+  jsonResponse,
+  quotaExceeded,
+  success,
+} from './response.js';
+import { routeNotFound } from './route-responses.js';
+
+/** What is read: a network as it is, or as it was. */
+type ReadNetwork = Pick<ServedNetwork, 'read' | 'epoch'>;
+
+type ReadResult<Data = unknown> = { data: Data } | { refusal: Refusal };
+
+/** A long one pauses where it yields; what it reads after that must not have changed. */
+type Read<D> = (
+  network: ReadNetwork,
+  asked: Asked<D>,
+) => ReadResult<AnswerOf<D>> | SlicedWork<ReadResult<AnswerOf<D>>>;
+
+type ReadName = keyof typeof reads;
+
+const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
+  state: ({ read }) => ({ data: read.networkState() }),
+
+  *agents({ read }, { limit }) {
+    const list = yield* read.activeAgentsInSlices();
+    if (limit === null) return { data: list };
+    const { validators, producers } = list;
+    const some = { validators: validators.slice(0, limit), producers: producers.slice(0, limit) };
+    return { data: some };
+  },
+
+  reputation: ({ read }, { agent_id }) =>
+    found(read.reputation(agent_id), unknown('UNKNOWN_AGENT', 'agent has the id', agent_id)),
+
+  agent: ({ read }, { agent_id }) =>
+    found(read.agent(agent_id), unknown('UNKNOWN_AGENT', 'agent has the id', agent_id)),
+
+  blocks({ read }, { status, limit, cursor }) {
+    const blocks = [];
+    let scanned = 0;
+    let last: number | null = null;
+    for (const { ordinal, ...header } of read.blocks(cursor ?? undefined)) {
+      // Asked before the next one is taken: then there is one more.
+      if (blocks.length === limit || scanned === SCANNED_BLOCKS) {
+        return { data: { blocks, next_cursor: String(last) } };
+      }
+      if (status === null || header.status === status) blocks.push(header);
+      scanned += 1;
+      last = ordinal;
+    }
+    return { data: { blocks, next_cursor: null } };
+  },
+
+  block({ read }, { block_hash }) {
+    const view = read.block(block_hash.toLowerCase());
+    const record = read.record('blocks', block_hash.toLowerCase());
+    if (!view || !record) return unknown('UNKNOWN_BLOCK', 'block has the hash', block_hash);
+    const { entry } = record.context;
+    const { public_key, body } = read.signed(entry);
+    const proposal = body as ProposalBody;
+    return { data: { ...view, entry, proposal, public_key: public_key.toLowerCase() } };
+  },
+
+  *votes(network, { block_hash, limit, cursor }) {
+    const record = network.read.record('blocks', block_hash.toLowerCase());
+    if (!record) return unknown('UNKNOWN_BLOCK', 'block has the hash', block_hash);
+    const { ordinal, electorate } = record.context;
+    const { rows, more } = yield* votesOn(network, ordinal, cursor ?? -1, limit);
+    return {
+      data: {
+        block_hash: block_hash.toLowerCase(),
+        electorate: yield* electors(network, electorate),
+        votes: rows.map(({ public_key, body }) => ({
+          public_key: public_key.toLowerCase(),
+          vote: body as VoteBody,
+        })),
+        next_cursor: more ? String(rows.at(-1)!.voter) : null,
+      },
+    };
+  },
+
+  transactions({ read }, { hash: sent, limit, cursor }) {
+    const hash = sent.toLowerCase();
+    const range = { from: cursor === null ? [hash] : [hash, `${cursor}0`], to: [`${hash}0`] };
+    const { rows, more } = pageOf(read.records('transactions', range), limit, jsonBytes);
+    if (rows.length === 0 && cursor === null) {
+      return unknown('UNKNOWN_TX', 'final transaction has the hash', sent);
+    }
+    const signers = rows.map(({ key, value }) => ({
+      signer: (key as readonly [string, string])[1],
+      ...value,
+    }));
+    const next_cursor = more ? signers.at(-1)!.signer : null;
+    return { data: { hash, status: 'finalized', signers, next_cursor } };
+  },
+
+  stateValue({ read }, { key }) {
+    const record = read.record('state', key);
+    const otherwise = unknown('UNKNOWN_KEY_NAME', 'state is kept under', key);
+    return found(record && { key, ...record }, otherwise);
+  },
+
+  alliances({ read }, { limit, cursor }) {
+    const from = cursor === null ? {} : { from: `${cursor}0` };
+    const { rows, more } = pageOf(read.alliances(from), limit, jsonBytes);
+    return { data: { alliances: rows, next_cursor: more ? rows.at(-1)!.alliance_id : null } };
+  },
+
+  *events(network, { after, topics, limit }) {
+    const head = network.read.position.event_seq;
+    const about = (type: EventType) => eventTopics[type].some((topic) => topics.includes(topic));
+    const events = [];
+    let bytes = 0;
+    let seq = after;
+    const last = Math.min(head, after + SCANNED);
+    for (const event of readable(eventTexts(network, after + 1, last))) {
+      yield;
+      const wanted = about(event.type);
+      if (wanted) bytes += Buffer.byteLength(event.json);
+      const full = events.length === limit || bytes > serverBounds.pageBytes;
+      if (full && events.length > 0) break;
+      seq = event.seq;
+      if (wanted) events.push(JSON.parse(event.json));
+    }
+    const { epoch } = network;
+    return { data: { events, epoch, last_seq: head, next_cursor: seq < head ? `${seq}` : null } };
+  },
+};
+
+/** Blocks that one page reads at the most. */
+const SCANNED_BLOCKS = 1_000;
+/** Events that one page of /events reads at the most. */
+const SCANNED = 10_000;
+
+function found<T>(data: T | undefined, otherwise: { refusal: Refusal }): ReadResult<T> {
+  return data === undefined ? otherwise : { data };
+}
+
+const unknown = (reason: Reason, what: string, id: string): { refusal: Refusal } => ({
+  refusal: refuse(reason, `no ${what} ${id.slice(0, 128)}`),
+});
+
+/** Rows until there are `limit` of them or they are as large as a page may be; one at the least. */
+function pageOf<T>(
+  rows: Iterable<T>,
+  limit: number,
+  bytesOf: (row: T) => number,
+): { rows: T[]; more: boolean } {
+  const taken: T[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += bytesOf(row);
+    const full = taken.length === limit || bytes > serverBounds.pageBytes;
+    if (full && taken.length > 0) return { rows: taken, more: true };
+    taken.push(row);
+  }
+  return { rows: taken, more: false };
+}
+
+const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
+
+/** Records that are read at once, between two pauses. */
+const AT_ONCE = 50;
+
+/** A page of the votes on a block that are committed now: those of later entries are left out. */
+function* votesOn({ read }: ReadNetwork, block: number, after: number, limit: number) {
+  const { seq } = read.position;
+  const rows: ({ voter: number } & ReturnType<ReadNetwork['read']['signed']>)[] = [];
+  let bytes = 0;
+  let voter = after;
+  for (;;) {
+    const range = { from: [block, voter + 1], to: [block + 1], limit: AT_ONCE };
+    const some = [...read.records('votes', range)];
+    for (const { key, value } of some) {
+      yield;
+      voter = (key as readonly number[])[1]!;
+      if (value.entry > seq) continue;
+      const row = { voter, ...read.signed(value.entry) };
+      bytes += row.bytes;
+      const full = rows.length === limit || bytes > serverBounds.pageBytes;
+      if (full && rows.length > 0) return { rows, more: true };
+      rows.push(row);
+    }
+    if (some.length < AT_ONCE) return { rows, more: false };
+  }
+}
+
+/** As `read.electors`: none of it changes. */
+function* electors({ read }: ReadNetwork, id: number) {
+  const { agents, weights } = read.record('electorates', id)!;
+  const found: ReturnType<ReadNetwork['read']['electors']> = [];
+  for (const [place, ordinal] of agents.entries()) {
+    yield;
+    const { agent_id } = read.record('agent_numbers', ordinal)!;
+    const { public_key } = read.record('agents', agent_id)!;
+    found.push({ agent_id, public_key, weight: weights[place]! });
+  }
+  return found;
+}
+
+/** Some at once: no reader of the data stays open over a pause. */
+function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
+  for (let at = from; at <= last; at += AT_ONCE) {
+    const some: { seq: number; type: EventType; json: string }[] = [];
+    let failure: unknown;
+    try {
+      for (const event of read.eventTexts(at, Math.min(last, at + AT_ONCE - 1))) some.push(event);
+    } catch (error) {
+      failure = error;
+    }
+    yield* some;
+    if (failure !== undefined) throw failure;
+  }
+}
+
+/** A read, from a request's parameters to its result: immediate when the read is short. */
+export type BoundRead = (
+  network: ReadNetwork,
+  params: readonly string[],
+  query: URLSearchParams,
+) => ReadResult | Promise<ReadResult>;
+
+export function boundRead<N extends ReadName>(name: N): BoundRead {
+  const askedOf = parameterReader<(typeof reads)[N]>(reads[name]);
+  return (network, params, query) => {
+    const sent = askedOf(params, query);
+    if ('refusal' in sent) return sent;
+    const result = handlers[name](network, sent.asked);
+    return Symbol.iterator in result ? runInSlices(result) : result;
+  };
+}
+
+/**
+ * How the parameters of a request are read, as its route declares them: those of the path, then
+ * those of the query. An invalid one is refused before anything is looked for.
+ */
+export function parameterReader<D extends Declared>({ parameters = {}, query: known = {} }: D) {
+  const inPath = Object.entries(parameters);
+  const inQuery = Object.entries(known);
+  return (
+    params: readonly string[],
+    query: URLSearchParams,
+  ): { asked: Asked<D> } | { refusal: Refusal } => {
+    const asked: Record<string, unknown> = {};
+    for (const [place, [name, parameter]] of inPath.entries()) {
+      asked[name] = parameter.read(params[place] ?? '');
+      if (asked[name] === undefined) return badPath(name, parameter.expected);
+    }
+    for (const [name, parameter] of inQuery) {
+      asked[name] = parameter.read(query.get(name));
+      if (asked[name] === undefined) return badQuery(name, parameter.expected);
+    }
+    return { asked: asked as Asked<D> };
+  };
+}
+
+const badPath = (name: string, expected: string): { refusal: Refusal } => ({
+  refusal: refuse('SCHEMA', `${name} in the path is not ${expected}`, { pointer: `/${name}` }),
+});
+
+export const badQuery = (name: string, expected: string): { refusal: Refusal } => {
+  const message = `the query parameter ${name} is not ${expected}`;
+  return { refusal: refuse('SCHEMA', message, { pointer: `/${name}` }) };
+};
+
+/** Answers with the parameters that a route declares. */
+export function asking<D extends Declared>(
+  declared: D,
+  handle: (call: Call, asked: Asked<D>) => ReturnType<Handler>,
+): Handler {
+  const askedOf = parameterReader(declared);
+  return (call) => {
+    const sent = askedOf(call.params, parseQuery(call.head.target));
+    return 'refusal' in sent ? sent : handle(call, sent.asked);
+  };
+}
+
+export const rateLimited =
+  (handle: Handler, cost = 1): Handler =>
+  (call) => {
+    const { limits } = call.services;
+    if (!limits.figures) return runSerially(handle, call);
+    const { address } = call.budget;
+    const taken = address.take('read', cost - 1 + readCost(call.body));
+    if ('exceeded' in taken) return quotaExceeded(taken.exceeded);
+    const left = address.quota('read');
+    const answer = runSerially(handle, call);
+    if (!(answer instanceof Promise)) return addQuotaHeaders(answer, left);
+    return answer.then((later) => addQuotaHeaders(later, left));
+  };
+
+/** Large bodies one after the other. */
+function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
+  const turn = call.services.large.waitTurn(call.body.length);
+  return turn ? turn.then(() => handle(call)) : handle(call);
+}
+
+/** One, and more for what has a large body: `debug/verify`. */
+const readCost = (body: Body): number =>
+  body === 'unread' || body.length === 0 ? 1 : countRefusalUnits(body.length);
+
+/** A read of what is committed. */
+export const committedRead = (read: BoundRead): Handler =>
+  rateLimited(({ services: { network }, params, head }) => {
+    const result = read(network, params, parseQuery(head.target));
+    return result instanceof Promise ? result.then(answerOf) : answerOf(result);
+  });
+
+const answerOf = (result: ReadResult): Answer =>
+  'refusal' in result ? result : renderData(result.data);
+
+/** Views that are asked for again are the same object: its text is made once. */
+const texts = new WeakMap<object, string>();
+
+function renderData(data: unknown): Answer {
+  if (typeof data !== 'object' || data === null) return success(200, data);
+  const known = texts.get(data);
+  if (known !== undefined) return jsonResponse(200, known);
+  const response = success(200, data);
+  texts.set(data, String(response.body));
+  return response;
+}
+
+const noQuery = new URLSearchParams();
+
+export function parseQuery(target: string): URLSearchParams {
+  const from = target.indexOf('?');
+  return from < 0 ? noQuery : new URLSearchParams(target.slice(from + 1));
+}
+
+export const document =
+  (name: DocumentName) =>
+  async ({ head }: Pick<Call, 'head'>): Promise<Answer> => {
+    // Not before somebody asks: most servers run without being read.
+    const { documentFile } = await import('../documents/reference-page.js');
+    return fileResponse(documentFile(name), head.headers);
+  };
+
+/** The page itself, wherever in it a link points: the page finds its own way. */
+export const page: Handler = (call) => ifShown(call, 'index.html');
+
+/** What the page is made of: its paths name what is in them. */
+export const pageAsset: Handler = (call) => ifShown(call, call.params[0] ?? '');
+
+const ifShown = ({ head, services }: Call, name: string) =>
+  services.ui ? builtFile(name, head) : routeNotFound(head);
+
+/** A file of the page. */
+export async function builtFile(name: string, head: RequestHead): Promise<Answer> {
+  const { pageFile } = await import('../documents/masthead.js');
+  const found = pageFile(name);
+  return found ? fileResponse(found, head.headers) : routeNotFound(head);
+}

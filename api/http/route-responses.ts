@@ -1,0 +1,144 @@
+/**
+ * Answers where no route matches (an unknown path, another method, OPTIONS), and the signature over
+ * a response.
+ */
+
+import { type KeyPair, sign } from '../../engine/crypto/keys.js';
+import { signingInput } from '../../engine/protocol/compose.js';
+import { parseJson } from '../../engine/protocol/json.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import { carriage } from '../../engine/protocol/schema/entry.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import { refuse } from '../../engine/protocol/schema/reason.js';
+import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
+import { isPublicKey, isSignature, nearest } from '../../engine/protocol/text.js';
+import { type ReceivedRequest, tooManyValues } from '../checks/request-checks.js';
+import { createMatcher, routes } from '../contract/routes.js';
+import type { Body, HttpResponse, RequestHead } from '../transport/transport.js';
+import { type EntryChecks, signedRequest } from './head-checks.js';
+import type { Answer } from './response.js';
+
+export function routeNotFound({ path }: RequestHead): Answer {
+  const shown = path.slice(0, MOST_PATH);
+  const near = shown === path ? nearestPath(path) : null;
+  const hint = near === null ? 'GET / lists where to begin' : `did you mean ${near}?`;
+  return { refusal: refuse('UNKNOWN_ROUTE', `not found: ${shown}; ${hint}`) };
+}
+
+const match = createMatcher(routes);
+/** A longer path is not compared. */
+const MOST_PATH = 256;
+
+/** The closest path that a route has: the same behind /api/v1, or one with few other letters. */
+function nearestPath(path: string): string | null {
+  const inside = path.replace(/^\/(?:api\/)?(?:v1\/)?/, '/api/v1/');
+  if (inside !== path && match('GET', inside)) return inside;
+  return mended(path) ?? mended(inside);
+}
+
+/** The path of a route of as many steps, each of which is like that of the path or a parameter. */
+function mended(path: string): string | null {
+  const steps = path.split('/');
+  for (const route of routes) {
+    const known = route.path.split('/');
+    if (known.length !== steps.length) continue;
+    const found = known.map((step, at) =>
+      step.startsWith('{') ? steps[at]! : step === steps[at] ? step : nearest(steps[at]!, [step]),
+    );
+    if (found.every((step) => step !== null)) return found.join('/');
+  }
+  return null;
+}
+
+export function methodNotAllowed({ method }: RequestHead, allowed: readonly string[]): Answer {
+  const Allow = allowed.join(', ');
+  const message = `${method.slice(0, 32)} is not a method of this route: ${Allow}`;
+  return { refusal: refuse('METHOD', message), headers: { Allow } };
+}
+
+export function optionsAnswer(
+  { headers }: RequestHead,
+  allowed: readonly string[],
+  { origins }: EntryChecks,
+): Answer {
+  const Allow = allowed.join(', ');
+  return { status: 204, headers: { Allow, ...origins.preflight(headers, Allow) }, body: '' };
+}
+
+/** The request that is answered; `kind` is that of a command, null for a read. */
+interface Answered {
+  kind: CommandKind | null;
+  head: RequestHead;
+  body: Body;
+}
+
+export async function signResponse(
+  keys: KeyPair,
+  now: number,
+  request: Answered,
+  response: HttpResponse,
+): Promise<HttpResponse> {
+  const timestamp = formatInstant(now);
+  const answered = await answeredRequest(request);
+  const { status, body } = response;
+  const input = responseInput({
+    status,
+    request: answered,
+    timestamp,
+    bodySha256: sha256Hex(body),
+  });
+  const headers = {
+    ...response.headers,
+    'X-Server-Public-Key': keys.publicKeyHex,
+    'X-Server-Timestamp': timestamp,
+    'X-Server-Signature': Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
+  };
+  return { ...response, headers };
+}
+
+const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
+
+const isTimestamp = (text: string) => TIMESTAMP.test(text);
+
+/** What is none of its kind is not repeated: nobody chooses what the server signs. */
+const fitting = (text: unknown, fits: (text: string) => boolean): string =>
+  typeof text === 'string' && fits(text) ? text : '-';
+
+async function answeredRequest({ kind, head, body }: Answered): Promise<AnsweredRequest> {
+  const { method, target, headers } = head;
+  const read = kind !== null && body !== 'unread' && { target, headers, body };
+  const signed = read ? await credentials(kind, read) : { inputSha256: '-', signature: null };
+  return {
+    method: method || '-',
+    target,
+    publicKey: fitting(headers.get('x-agent-public-key'), isPublicKey),
+    inputSha256: signed.inputSha256,
+    signature: fitting(signed.signature ?? headers.get('x-agent-signature'), isSignature),
+    timestamp: fitting(headers.get('x-timestamp'), isTimestamp),
+  };
+}
+
+/** From wherever the kind carries them; a body that cannot be read has neither. */
+async function credentials(
+  kind: CommandKind,
+  received: ReceivedRequest,
+): Promise<{ inputSha256: string; signature: unknown }> {
+  const request = await signedRequest(kind, received);
+  const parsed = 'refusal' in request ? null : bodyOf(request.body);
+  if ('refusal' in request || !parsed) return { inputSha256: '-', signature: null };
+  const inputSha256 = sha256Hex(signingInput(request, parsed));
+  const inBody = carriage[kind].signed === 'body';
+  return { inputSha256, signature: inBody ? parsed.signature : request.signature };
+}
+
+/** Null for what is no JSON object; an empty body, which `leave` may have, has no members. */
+function bodyOf(body: Uint8Array): Record<string, unknown> | null {
+  if (body.length === 0) return {};
+  // What the gate would not parse is not parsed to sign its refusal either.
+  if (tooManyValues(body)) return null;
+  const parsed = parseJson(body);
+  const value = 'message' in parsed ? null : parsed.value;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
+}

@@ -1,0 +1,338 @@
+/**
+ * The common mistakes in signing. Each mistake gives a text; the one under which the signature
+ * holds is what the client did. A search costs a handful of verifications, so callers bound how
+ * often they search.
+ */
+import type { Admitted } from '../../engine/admit/admit.js';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { canonical } from '../../engine/protocol/canonical.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import { carriage } from '../../engine/protocol/schema/entry.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import { httpInput, sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
+import { parseInstant } from '../../engine/protocol/time.js';
+import type { Body, RequestHead } from '../transport/transport.js';
+
+interface Mistake {
+  mistake: string;
+  message: string;
+}
+
+/** How many texts are tried at the most, and of which bodies: to build them must be cheap. */
+const MOST_CANDIDATES = 20;
+const MOST_BYTES = 8 * 1024;
+
+export const addMistake = (refusal: Refusal, { mistake, message }: Mistake): Refusal => ({
+  ...refusal,
+  message,
+  details: { ...refusal.details, mistake },
+});
+
+/** The mistake that explains a signature which does not fit, or null. */
+export async function findMistake(
+  network: ServedNetwork,
+  admitted: Admitted,
+  host: string,
+): Promise<Mistake | null> {
+  if (admitted.request.body.length > MOST_BYTES) return null;
+  const candidates = candidatesOf(network, admitted, host).slice(0, MOST_CANDIDATES);
+  const signature = Buffer.from(admitted.signature, 'hex');
+  const held = await Promise.all(
+    candidates.map(({ message, publicKey = admitted.command.public_key }) =>
+      network.verification
+        .text({
+          publicKey: Buffer.from(publicKey, 'hex'),
+          message: Buffer.from(message as string),
+          signature,
+        })
+        // A verifier that is busy has better things to do.
+        .catch(() => false),
+    ),
+  );
+  const found = candidates[held.indexOf(true)];
+  if (!found) return null;
+  const { mistake, advice } = found;
+  return { mistake, message: `the signature does not fit; what was signed is known: ${advice}` };
+}
+
+function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
+  const text = Buffer.from(admitted.ownJob().message).toString();
+  const { kind } = admitted.command;
+  const own = carriage[kind].signed === 'header' ? ofHeader(admitted, host) : ofJson(admitted);
+  return [...ofText(text), ...own, ...ofOthers(network, admitted, text)];
+}
+
+/** What can happen to any text. */
+function ofText(text: string): Candidate[] {
+  const lines = text.split('\n');
+  const [prefix = '', ...rest] = lines;
+  return [
+    {
+      mistake: 'digest_signed',
+      advice: 'the sha256 of the text was signed; sign the text itself',
+      message: Buffer.from(sha256Hex(text), 'hex'),
+    },
+    {
+      mistake: 'digest_signed',
+      advice: 'the hex sha256 of the text was signed; sign the text itself',
+      message: sha256Hex(text),
+    },
+    {
+      mistake: 'prefix_missing',
+      advice: `the first line is missing; begin with ${prefix} and a line feed`,
+      message: rest.join('\n'),
+    },
+    {
+      mistake: 'trailing_newline',
+      advice: 'a line feed was signed at the end; the text ends without one',
+      message: `${text}\n`,
+    },
+    {
+      mistake: 'separator',
+      advice: 'lines were ended with CR LF; they end with LF',
+      message: lines.join('\r\n'),
+    },
+  ];
+}
+
+/** The key of the agent in the path, where another one is named in the header. */
+function ofOthers(network: ServedNetwork, { command }: Admitted, text: string): Candidate[] {
+  const agent = command.kind === 'status' ? network.read.agent(command.agent_id) : undefined;
+  if (!agent || agent.public_key === command.public_key) return [];
+  const named = command.public_key;
+  const advice = `the key of ${agent.id} was used, but X-Agent-Public-Key names ${named}`;
+  return [{ mistake: 'other_key', advice, message: text, publicKey: agent.public_key }];
+}
+
+type Signed = Parameters<typeof httpInput>[0];
+
+function ofHeader({ request, command }: Admitted, host: string): Candidate[] {
+  const { target, timestamp, body } = request;
+  const { method } = carriage[command.kind];
+  const right = { method, target, timestamp, bodySha256: sha256Hex(body) };
+  const raw = Buffer.from(body).toString();
+  return [
+    ...ofTarget(right, host),
+    ...ofMethod(right),
+    ...ofBody(right, raw),
+    ...timestampsLike(timestamp).map((like) =>
+      one(
+        right,
+        'timestamp',
+        `the timestamp was signed as ${like}; sign it as X-Timestamp has it`,
+        {
+          timestamp: like,
+        },
+      ),
+    ),
+  ];
+}
+
+const one = (
+  right: Signed,
+  mistake: string,
+  advice: string,
+  change: Partial<Signed>,
+): Candidate => ({ mistake, advice, message: httpInput({ ...right, ...change }) });
+
+function ofTarget(right: Signed, host: string): Candidate[] {
+  const { target } = right;
+  const [path = ''] = target.split('?', 1);
+  const all = [path, `${path}?`, target.replace(/^\/api\/v1/, ''), `http://${host}${target}`];
+  return [...new Set(all)]
+    .filter((like) => like !== target)
+    .map((like) =>
+      one(right, 'target', `the target ${like} was signed; sign ${target}, as it is sent`, {
+        target: like,
+      }),
+    );
+}
+
+function ofMethod(right: Signed): Candidate[] {
+  const { method } = right;
+  const other = method === 'POST' ? 'PUT' : 'POST';
+  const lower = method.toLowerCase();
+  return [
+    one(right, 'method', `the method ${other} was signed; sign ${method}`, { method: other }),
+    one(right, 'method', `the method was signed in lower case; sign ${method}`, { method: lower }),
+  ];
+}
+
+/** Each text that may have been taken for the body, where it is another. */
+function ofBody(right: Signed, raw: string): Candidate[] {
+  const changed = (mistake: string, advice: string, text: string) =>
+    one(right, mistake, advice, { bodySha256: sha256Hex(text) });
+  const sorted = canonicalOf(raw);
+  const added = 'the signed body ended with a line feed, the sent one does not';
+  const removed = 'the sent body ends with a line feed, the signed one does not';
+  const ends = 'the body was signed with other line ends than it is sent with';
+  const json = 'canonical JSON was signed; sign the body as it is sent';
+  return [
+    ...(raw === '' ? [] : [changed('body', 'the digest of an empty body was signed', '')]),
+    changed('body_newline', added, `${raw}\n`),
+    ...(raw.endsWith('\n') ? [changed('body_newline', removed, raw.trimEnd())] : []),
+    ...(raw.includes('\n') ? [changed('body_newline', ends, crossed(raw))] : []),
+    ...(sorted === raw ? [] : [changed('body_canonical', json, sorted)]),
+    one(right, 'body_not_hashed', 'the body was signed; sign its hex sha256', { bodySha256: raw }),
+  ];
+}
+
+/** The same instant as other programs write it. */
+function timestampsLike(timestamp: string): string[] {
+  const at = Date.parse(timestamp);
+  if (Number.isNaN(at)) return [];
+  const iso = new Date(at).toISOString();
+  const like = [`${at}`, `${Math.trunc(at / 1000)}`, iso, iso.replace(/\.\d+Z$/, 'Z')];
+  return [...new Set(like)].filter((text) => text !== timestamp);
+}
+
+const crossed = (text: string): string =>
+  text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text.replaceAll('\n', '\r\n');
+
+function canonicalOf(raw: string): string {
+  try {
+    return canonical(JSON.parse(raw));
+  } catch {
+    return raw;
+  }
+}
+
+type Members = Record<string, unknown>;
+
+const nameOf = (kind: CommandKind) => (kind === 'propose' ? 'block' : kind);
+
+function ofJson({ request, raw, command }: Admitted): Candidate[] {
+  const { kind } = command;
+  const { signature: _, ...rest } = raw;
+  const members: Members = kind === 'meme' ? { ...rest, timestamp: request.timestamp } : rest;
+  const { method, path } = carriage[kind];
+  const { timestamp, body } = request;
+  const prefix = `agentnet-v1-${nameOf(kind)}`;
+  return [
+    ...ofMembers(prefix, members),
+    {
+      mistake: 'other_kind',
+      advice: `this request is signed as ${prefix}, not by header`,
+      message: httpInput({ method, target: path, timestamp, bodySha256: sha256Hex(body) }),
+    },
+    ...wrongPrefixes(kind, canonical(members)),
+  ];
+}
+
+/** Other JSON of the members, or JSON of other members. */
+function ofMembers(prefix: string, members: Members): Candidate[] {
+  const json = (mistake: string, advice: string, text: string): Candidate => ({
+    mistake,
+    advice: `${advice}; sign RFC 8785 canonical JSON of all members but signature`,
+    message: `${prefix}\n${text}`,
+  });
+  const { timestamp: _, ...timeless } = members;
+  const order = 'members were signed in the order they are sent';
+  const blanks = 'JSON with blanks was signed';
+  const member = 'a member signature was signed';
+  return [
+    json('json_not_canonical', order, JSON.stringify(members)),
+    json('json_not_canonical', blanks, spaced(members, false)),
+    json('json_not_canonical', blanks, spaced(members, true)),
+    json('signature_member', member, canonical({ ...members, signature: '' })),
+    json('signature_member', member, canonical({ ...members, signature: null })),
+    json('timestamp', 'the timestamp was left out', canonical(timeless)),
+  ];
+}
+
+/** As Python's json.dumps writes it. */
+function spaced(value: unknown, sorted: boolean): string {
+  if (Array.isArray(value)) return `[${value.map((item) => spaced(item, sorted)).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value);
+  if (sorted) members.sort(([a], [b]) => (a < b ? -1 : 1));
+  const texts = members.map(([name, one]) => `${JSON.stringify(name)}: ${spaced(one, sorted)}`);
+  return `{${texts.join(', ')}}`;
+}
+
+function wrongPrefixes(kind: CommandKind, json: string): Candidate[] {
+  const right = nameOf(kind);
+  return ['vote', 'block', 'propose', 'meme']
+    .filter((name) => name !== right)
+    .map((name) => ({
+      mistake: 'prefix',
+      advice: `the first line agentnet-v1-${name} was signed; it is agentnet-v1-${right}`,
+      message: `agentnet-v1-${name}\n${json}`,
+    }));
+}
+
+/** A text that may have been signed by mistake, and what to do about it. */
+interface Candidate {
+  mistake: string;
+  advice: string;
+  message: string | Uint8Array;
+  /** Of somebody else, lower case. */
+  publicKey?: string;
+}
+
+/** What is known of the text that a signature must cover. */
+export interface SignedInput {
+  /** Null where it is not known yet. */
+  inputSha256(): string | null;
+  signedAt: number | null;
+}
+
+export const unknownInput: SignedInput = { inputSha256: () => null, signedAt: null };
+
+/** Of requests signed by header, the text follows from head and raw body. */
+export function inputByHead(
+  kind: CommandKind,
+  { method, target, headers }: RequestHead,
+  body: Body,
+): SignedInput {
+  const timestamp = headers.get('x-timestamp') ?? '';
+  const signedAt = carriage[kind].signed === 'body' ? null : parseInstant(timestamp);
+  const inputSha256 = () =>
+    carriage[kind].signed !== 'header' || signedAt === null || body === 'unread'
+      ? null
+      : sha256Hex(httpInput({ method, target, timestamp, bodySha256: sha256Hex(body) }));
+  return { inputSha256, signedAt };
+}
+
+/** What the server would have verified of a request, so that a client can find its mistake. */
+export function explainSignature(
+  refusal: Refusal,
+  kind: CommandKind,
+  { inputSha256, signedAt }: SignedInput,
+  { target, body, now }: { target: string; body: Body; now: number },
+): Refusal {
+  const details = {
+    ...refusal.details,
+    kind,
+    expected_input_sha256: inputSha256(),
+    body_sha256: body === 'unread' ? null : sha256Hex(body),
+    request_target: target,
+    server_time: formatInstant(now),
+    skew_ms: signedAt === null ? null : signedAt - now,
+  };
+  return { ...refusal, details };
+}
+
+export function explainTransaction(
+  refusal: Refusal,
+  { command }: Admitted,
+  networkId: string,
+): Refusal {
+  const index = Number(/^\/transactions\/(\d+)\/signature$/.exec(refusal.pointer ?? '')?.[1]);
+  const one = command.kind === 'propose' ? command.transactions[index] : undefined;
+  if (!one) return refusal;
+  const { hash, signer } = one;
+  const message =
+    `the signature of transaction ${index} does not fit: ${signer} must sign ` +
+    `agentnet-v1-tx LF ${networkId} LF ${hash}: this network, and the hash in lower case`;
+  const details = {
+    ...refusal.details,
+    kind: 'transaction',
+    index,
+    network_id: networkId,
+    signer,
+    expected_input_sha256: sha256Hex(transactionInput(networkId, hash)),
+  };
+  return { ...refusal, message, details };
+}

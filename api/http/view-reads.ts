@@ -1,0 +1,433 @@
+/**
+ * The handlers of the page's reads: agents, decisions, entries, snapshots and the scenario, at any
+ * entry. The first read of a log takes a while; until it is done the answer says so.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import type { RecordOf } from '../../engine/protocol/schema/record.js';
+import { storedLines } from '../../engine/replay/lines.js';
+import { printLine } from '../../engine/replay/recompute.js';
+import { ArchiveError } from '../../engine/store/segment.js';
+import { StoreError } from '../../engine/store/store.js';
+import { serverBounds } from '../contract/limit-table.js';
+import { at, type reads } from '../contract/reads.js';
+import type { Asked } from '../contract/route.js';
+import type { Decided, KnownGraph, KnownRun } from '../contract/run.js';
+import { shownReads } from '../contract/views.js';
+import { runInSlices, type SlicedWork } from '../time-slices.js';
+import type { RequestHead } from '../transport/transport.js';
+import { computeOverview, readEntry, readMemes } from '../view/log/reads.js';
+import type { Overview } from '../view/model.js';
+import type { Call, Handler, Progress } from './handler.js';
+import {
+  asking,
+  type BoundRead,
+  badQuery,
+  boundRead,
+  committedRead,
+  parseQuery,
+  rateLimited,
+} from './reads.js';
+import { type Answer, jsonResponse, success } from './response.js';
+
+/** What one of these counts as: they cost more than other reads. */
+const COST = 4;
+/** How long is waited for what is being made; it goes on all the same. */
+const PATIENCE_MS = 2_000;
+
+interface How {
+  /** How far that is which is waited for; by default the view. */
+  progressOf?: (services: Call['services']) => Progress | null;
+  cost?: number;
+}
+
+const late = Symbol('late');
+
+/** Counts against its address as reads do, and more. */
+const slowRead = (
+  show: (call: Call) => Promise<Answer>,
+  { progressOf = ofView, cost = COST }: How = {},
+): Handler =>
+  rateLimited(async (call) => {
+    const work = show(call).catch(refused);
+    const first = await Promise.race([work, sleep(PATIENCE_MS, late, { ref: false })]);
+    return first === late ? beingMade(progressOf(call.services)) : first;
+  }, cost);
+
+const ofView = ({ view }: Call['services']) => view.progress;
+
+function refused(error: unknown): Answer {
+  if (error instanceof RangeError) return { refusal: refuse('UNKNOWN_ENTRY', error.message) };
+  if (error instanceof ArchiveError || !(error instanceof StoreError)) throw error;
+  return { refusal: refuse('LOG_DAMAGED', error.message) };
+}
+
+function beingMade(progress: Progress | null): { refusal: Refusal } {
+  const how = progress ? `at entry ${progress.entry} of ${progress.to}` : 'soon there';
+  const details = progress ? { entry: progress.entry, to: progress.to } : {};
+  return {
+    refusal: refuse('BEING_MADE', `the log is gone through: ${how}; try again`, { details }),
+  };
+}
+
+/** A read of what is committed; with `at`, of what was after an earlier entry. */
+export function historicalRead(name: keyof typeof reads): Handler {
+  const read = boundRead(name);
+  const now = committedRead(read);
+  const then = slowRead(readThen(read), { progressOf: ({ past }) => past?.progress ?? null });
+  return (call) => (asksForThen(call.head) ? then : now)(call);
+}
+
+const asksForThen = ({ target, path }: RequestHead) =>
+  target.length > path.length && parseQuery(target).has('at');
+
+const readThen =
+  (read: BoundRead) =>
+  async ({ services: { past, network }, params, head }: Call): Promise<Answer> => {
+    const query = parseQuery(head.target);
+    const entry = at.read(query.get('at')) ?? null;
+    if (entry === null) return badQuery('at', at.expected);
+    if (!past) return { refusal: refuse('NO_HISTORY', noHistory) };
+    const found = await past.at(entry);
+    if ('reason' in found) return { refusal: found };
+    const result = await read({ epoch: network.epoch, read: found.read }, params, query);
+    return 'refusal' in result ? result : success(200, result.data);
+  };
+
+const noHistory =
+  'this server answers reads of what is now, without `at`; folkmoot explore DIR, beside it or ' +
+  'afterwards, answers those of any entry';
+
+type ShownName = keyof typeof shownReads;
+
+const costs: Partial<Record<ShownName, number>> = { view_progress: 1 };
+
+/** A read of the page. */
+export function shownRead<N extends ShownName>(name: N): Handler {
+  const handle = asking<(typeof shownReads)[N]>(shownReads[name], handlers[name]);
+  return slowRead(async (call) => handle(call), { cost: costs[name] ?? COST });
+}
+
+const { memeRows, voteBlocks, columnRows, columnBytes, columnSaid, graphEdges, neighbourLinks } =
+  serverBounds.view;
+
+const handlers: {
+  readonly [N in ShownName]: (
+    call: Call,
+    asked: Asked<(typeof shownReads)[N]>,
+  ) => Answer | Promise<Answer>;
+} = {
+  async view({ services: { view } }, { at: entry }) {
+    const text = await view.pictureText(entry ?? undefined);
+    return jsonResponse(200, `{"success":true,"data":${text}}`);
+  },
+
+  /** Goes on with what snapshots are made of, whenever a client asks. */
+  async view_progress({ services: { view, network } }) {
+    const all = view.catchUp().then(() => true);
+    const made = await Promise.race([all, sleep(MOMENT_MS, false, { ref: false })]);
+    all.catch(() => undefined);
+    const { seq } = network.read.position;
+    const ended = { entry: made ? seq : Math.max(0, view.end), to: seq };
+    return success(200, { made, ...((made ? null : view.progress) ?? ended) });
+  },
+
+  async columns({ services: { view } }, { from, to }) {
+    const { from: first, to: last } = shownReads.columns.query;
+    if (from === null) return badQuery('from', first.expected);
+    if (to !== null && to < from) return badQuery('to', last.expected);
+    const most = { rows: columnRows, said: columnSaid, bytes: columnBytes };
+    const body = await view.spanBytes(from, to ?? undefined, most);
+    const headers = { 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' };
+    return { status: 200, headers, body };
+  },
+
+  /** Out of the log's index alone. */
+  async overview({ services: { view, network } }, { buckets }) {
+    await view.prepareIndex();
+    const data: Overview = await runInSlices(computeOverview(network, view.index, buckets));
+    return success(200, data);
+  },
+
+  roster: ({ services: { network } }, { limit, cursor }) =>
+    runInSlices(rosterOf(network.read, cursor ?? 0, limit)),
+
+  agent_votes({ services: { network } }, { agent_id, limit, cursor }) {
+    const profile = network.read.record('agents', agent_id);
+    if (!profile) return unknownAgent(agent_id);
+    const page = votesOf(network, profile.ordinal, cursor ?? Number.MAX_SAFE_INTEGER, limit);
+    return success(200, { agent_id, ...page });
+  },
+
+  agent_memes({ services }, { agent_id, ...page }) {
+    if (!services.network.read.record('agents', agent_id)) return unknownAgent(agent_id);
+    return memesShown(services, page, agent_id);
+  },
+
+  async agent_decisions({ services }, { agent_id: id, at: last, limit, cursor }) {
+    const { network, run } = services;
+    const profile = network.read.record('agents', id);
+    if (!profile) return unknownAgent(id);
+    if (!run) return none(unknownRun);
+    const { decisions } = run;
+    if (typeof decisions === 'string') return none(decisions);
+    const place = run.placeOf(profile);
+    if (place === null) return none(`${id} is not of the scenario`);
+    const blocks = await decisions.blocksOf(place);
+    if (typeof blocks === 'string') return none(blocks);
+    const votes = votesAsShown(network, profile.ordinal);
+    const fits = (block: number) => last === null || (votes(block)?.entry ?? 0) <= last;
+    const recorded = placeAfter(blocks, fits);
+    const end = Math.min(cursor ?? recorded, recorded);
+    const from = Math.max(0, end - limit);
+    const lines = await decisions.read(place, from, end);
+    const rows: object[] = [];
+    let bytes = 0;
+    for (const line of lines.reverse()) {
+      const row = rowOf(network, line, votes(line.block));
+      if (row === null) return { refusal: contradiction(id, line.block) };
+      bytes += Buffer.byteLength(JSON.stringify(row));
+      if (bytes > serverBounds.pageBytes && rows.length > 0) break;
+      rows.push(row);
+    }
+    const left = end - rows.length;
+    const next_cursor = left > 0 && rows.length > 0 ? String(left) : null;
+    return success(200, { agent_id: id, recorded, decisions: rows, next_cursor });
+  },
+
+  /** As it was at the entry. */
+  async agent_neighbours({ services }, { agent_id: id, at: entry, limit, cursor }) {
+    const { run, network } = services;
+    const { read } = network;
+    const from = cursor ?? 0;
+    const asOf = entry ?? read.position.seq;
+    const end = read.log.entry(asOf);
+    if (!end) throw new RangeError(`the log has no entry ${asOf}`);
+    const profile = read.record('agents', id);
+    if (!profile) return unknownAgent(id);
+    if (!run) return unknownScenario(unknown);
+    const own = run.placeOf(profile);
+    if (own === null) return unknownScenario(`${id} is not of the scenario`);
+    const graph = run.graph();
+    if (typeof graph === 'string') return unknownScenario(`who hears whom is not known: ${graph}`);
+    const all = graph.neighbours[own]!;
+    const page = all.slice(from, from + limit);
+    const neighbours = page.map((place) => {
+      const agent_id = run.idAt(place);
+      return {
+        agent_id,
+        number: read.record('agents', agent_id)?.ordinal ?? null,
+        hears: graph.passes(place, own, end.at),
+        heard: graph.passes(own, place, end.at),
+      };
+    });
+    const next_cursor = from + limit < all.length ? String(from + limit) : null;
+    const links = linksAmong(graph, page);
+    const { topology } = graph;
+    return success(200, {
+      agent_id: id,
+      topology,
+      total: all.length,
+      neighbours,
+      links,
+      next_cursor,
+    });
+  },
+
+  memes: ({ services }, page) => memesShown(services, page),
+
+  async log({ services: { network } }, { from, limit }) {
+    const { read } = network;
+    const first = from ?? 0;
+    const last = Math.min(read.position.seq, first + limit - 1);
+    if (first > last) {
+      const message = `the log has no entry ${first}: it has entries 0 to ${read.position.seq}`;
+      return { refusal: refuse('UNKNOWN_ENTRY', message) };
+    }
+    const body = await runInSlices(linesOf(read, first, last));
+    const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
+    return { status: 200, headers, body };
+  },
+
+  async entry({ services: { view, network } }, { entry }) {
+    await view.prepareIndex();
+    const found = readEntry(network, view.index, entry!);
+    if (found) return success(200, found);
+    return { refusal: refuse('UNKNOWN_ENTRY', `the log has no entry ${entry}`) };
+  },
+
+  scenario: ({ services: { scenario: known, run } }) =>
+    known ? success(200, { ...known, graph: run && graphOf(run) }) : unknownScenario(unknown),
+};
+
+/** How long a client that asks for progress waits for the end of it. */
+const MOMENT_MS = 250;
+
+/** Rows may be of neighbouring entries, as those of two pages are. */
+function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): SlicedWork<Answer> {
+  const agents: object[] = [];
+  const end = from + limit;
+  for (let at = from; at < end; at += AT_ONCE) {
+    const range = { from: at, limit: Math.min(AT_ONCE, end - at) };
+    const some = [...read.records('agent_numbers', range)];
+    for (const { key, value } of some) {
+      const agent = read.agent(value.agent_id)!;
+      agents.push({
+        number: key,
+        id: agent.id,
+        public_key: agent.public_key,
+        personality: agent.personality,
+        name: agent.name,
+        capabilities: agent.capabilities,
+        status: agent.status,
+        registration_time: agent.registration_time,
+        dormant: agent.dormant,
+        reputation_score: agent.reputation_score,
+        blocks_produced: agent.blocks_produced,
+      });
+      yield;
+    }
+    if (some.length < range.limit) return success(200, { agents, next_cursor: null });
+  }
+  const isMore = [...read.records('agent_numbers', { from: end, limit: 1 })].length > 0;
+  return success(200, { agents, next_cursor: isMore ? String(end) : null });
+}
+
+/** Records that are read between two pauses. */
+const AT_ONCE = 50;
+
+function votesOf({ read }: ServedNetwork, agent: number, before: number, limit: number) {
+  const votes = [];
+  let scanned = 0;
+  for (const { key, value } of read.records('block_numbers', { reverse: true, to: before })) {
+    if (votes.length === limit || scanned === voteBlocks) {
+      return { votes, next_cursor: String((key as number) + 1) };
+    }
+    scanned += 1;
+    const vote = read.record('votes', [key as number, agent]);
+    if (!vote) continue;
+    const { state, context } = read.record('blocks', value.block_hash)!;
+    const { height } = context;
+    votes.push({ block_hash: value.block_hash, height, block_status: state, ...vote });
+  }
+  return { votes, next_cursor: null };
+}
+
+async function memesShown(
+  { view, network }: Call['services'],
+  { limit, cursor }: { limit: number; cursor: number | null },
+  creator?: string,
+): Promise<Answer> {
+  await view.prepareIndex();
+  const before = cursor ?? Number.MAX_SAFE_INTEGER;
+  const asked = { before, limit, rows: memeRows, ...(creator === undefined ? {} : { creator }) };
+  const page = await runInSlices(readMemes(network, view.index, asked));
+  const next_cursor = page.before === null ? null : String(page.before);
+  return success(200, { memes: page.memes.map(memeShown), next_cursor });
+}
+
+function memeShown(meme: RecordOf['memes']) {
+  const { ordinal: _, content_sha256: __, posted_at: at, ...rest } = meme;
+  return { ...rest, at };
+}
+
+const unknownAgent = (id: string) => ({
+  refusal: refuse('UNKNOWN_AGENT', `no agent has the id ${id}`),
+});
+
+const none = (why: string) => ({ refusal: refuse('NO_DECISIONS', why) });
+const unknownRun =
+  'of agents that no simulation made nobody knows what their votes rest on; of those of a run ' +
+  'folkmoot explore DIR shows it, where sim --set measure.decisions=true recorded it';
+
+const votesAsShown =
+  ({ read }: ServedNetwork, agent: number) =>
+  (block: number): RecordOf['votes'] | undefined =>
+    read.record('votes', [block, agent]);
+
+/** How many at the beginning of a list fit: those that do come before those that do not. */
+function placeAfter(blocks: readonly number[], fits: (block: number) => boolean): number {
+  let low = 0;
+  let high = blocks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (fits(blocks[middle]!)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Null where the log has no such vote. */
+function rowOf({ read }: ServedNetwork, line: Decided, vote: RecordOf['votes'] | undefined) {
+  const { block: ordinal, decision, ...reasons } = line;
+  if (vote?.decision !== decision) return null;
+  const { block_hash } = read.record('block_numbers', ordinal)!;
+  const { height } = read.record('blocks', block_hash)!.context;
+  const { entry, at } = vote;
+  return { block_hash, height, decision, entry, at, ...reasons };
+}
+
+function contradiction(id: string, block: number): Refusal {
+  const what = `the vote of ${id} on block number ${block}`;
+  return refuse('LOG_DAMAGED', `what was recorded of ${what} is not what the log says`);
+}
+
+/** Entries that are read at once, between two pauses. */
+const ENTRIES_AT_ONCE = 5;
+
+function* linesOf(
+  { log }: ServedNetwork['read'],
+  from: number,
+  last: number,
+): Generator<undefined, string> {
+  const lines: string[] = [];
+  let bytes = 0;
+  for (let at = from; at <= last; at += ENTRIES_AT_ONCE) {
+    for (const line of [...storedLines(log, at, Math.min(last, at + ENTRIES_AT_ONCE - 1))]) {
+      yield;
+      const text = JSON.stringify(printLine(line));
+      bytes += text.length;
+      if (bytes > serverBounds.view.logBytes && lines.length > 0) return lines.join('');
+      lines.push(`${text}\n`);
+    }
+  }
+  return lines.join('');
+}
+
+const unknownScenario = (why: string) => ({ refusal: refuse('UNKNOWN_SCENARIO', why) });
+const unknown = 'no scenario is known of this network';
+
+/** Each is counted and listed once. */
+const shownGraphs = new WeakMap<KnownGraph, object>();
+
+function graphOf(run: KnownRun): object | null {
+  const graph = run.graph();
+  if (typeof graph === 'string') return null;
+  const known = shownGraphs.get(graph);
+  if (known) return known;
+  const { topology, neighbours } = graph;
+  const links = neighbours.reduce((sum, { length }) => sum + length, 0) / 2;
+  const shown = { topology, links, edges: links > graphEdges ? null : [...edgesOf(graph)] };
+  shownGraphs.set(graph, shown);
+  return shown;
+}
+
+function* edgesOf({ neighbours }: KnownGraph): Iterable<[number, number]> {
+  for (const [a, others] of neighbours.entries()) for (const b of others) if (a < b) yield [a, b];
+}
+
+/** As many as an answer may hold. */
+function linksAmong({ neighbours }: KnownGraph, page: readonly number[]): [number, number][] {
+  const places = new Map(page.map((agent, place) => [agent, place]));
+  const links: [number, number][] = [];
+  for (const [place, agent] of page.entries()) {
+    for (const other of neighbours[agent]!) {
+      const there = places.get(other);
+      if (there === undefined || there <= place) continue;
+      links.push([place, there]);
+      if (links.length === neighbourLinks) return links;
+    }
+  }
+  return links;
+}

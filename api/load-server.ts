@@ -1,0 +1,395 @@
+/**
+ * Serves the page of a load run. The page shows a board, which the process of the load run writes.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { formatInstant } from '../engine/protocol/schema/primitives.js';
+import { type Refusal, refuse } from '../engine/protocol/schema/reason.js';
+import type { Control, ControlName } from './contract/control.js';
+import { serverBounds } from './contract/limit-table.js';
+import { createMatcher, type Route, type RouteName, routes } from './contract/routes.js';
+import { serverRoutes } from './contract/server.js';
+import { newToken, readControl, writeControl } from './http/control.js';
+import { EntryChecks } from './http/head-checks.js';
+import { builtFile, document, parameterReader, parseQuery } from './http/reads.js';
+import { type Answer, jsonResponse, render, success } from './http/response.js';
+import { methodNotAllowed, optionsAnswer, routeNotFound } from './http/route-responses.js';
+import { chooseTransport, formatUrl } from './transport/create-transport.js';
+import {
+  type Application,
+  type Body,
+  exchangeLimits,
+  type HttpResponse,
+  type IncomingRequest,
+  type RequestHead,
+} from './transport/transport.js';
+import type { LoadAnswer, LoadState } from './view/load-state.js';
+
+interface LoadServerOptions {
+  board: Board;
+  control: Control;
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** Default: uWebSockets.js where it is installed and its binary loads, else node:http. */
+  transport?: 'uws' | 'node';
+  /** Called with each fault of the server itself. */
+  onFault?: (error: unknown) => void;
+}
+
+interface LoadServer {
+  url: string;
+  /** Where a browser sees the run, with the token for its control where there is some. */
+  page: string;
+  /** Answers who waits, and closes; once, however often it is called. */
+  close(): Promise<void>;
+}
+
+/** @throws {Error} when the port cannot be had. */
+export async function startLoadServer(options: LoadServerOptions): Promise<LoadServer> {
+  const { board, control, host, port, onFault = () => {} } = options;
+  const { transport } = await chooseTransport(options.transport);
+  const token = newToken();
+  const hosts = isIP(host) === 0 ? [host] : [];
+  const application = loadApplication({ board, control, token, hosts, onFault });
+  const listening = await transport.listen(application, { host, port });
+  const url = formatUrl(host, listening.port);
+  let closed: Promise<void> | null = null;
+  return {
+    url,
+    page: `${url}/ui/load${control.can.length > 0 ? `#token=${token}` : ''}`,
+    close() {
+      board.close();
+      closed ??= listening.close();
+      return closed;
+    },
+  };
+}
+
+/*
+ * The application that shows a load run: the page and what it shows, for whoever carries requests.
+ * Names, origins and heads are checked as they are where a network is served.
+ */
+
+interface LoadApplicationOptions extends LoadServices {
+  /** Names it is served under, beside localhost, this machine's and all addresses. */
+  hosts: readonly string[];
+  /** A fault inside one request, with its stack. */
+  onFault: (error: unknown) => void;
+}
+
+/** A page that is left open does not hold the end. */
+const STOP_MS = 2_000;
+
+function loadApplication(options: LoadApplicationOptions): Application {
+  const entryChecks = new EntryChecks(options.hosts, []);
+  return {
+    limits: { ...exchangeLimits, stopMs: STOP_MS },
+    // Nothing is opened there: what the page waits for, it waits for by a request.
+    socketPath: '/ws/v1',
+    connectionPolicy: { quota: null, trustedProxies: [] },
+    verifiesFor: null,
+    accepts: () => true,
+    begin: (head, declared) => new Incoming(options, entryChecks, head, declared),
+    open: () => {
+      throw new Error('a load run has no WebSocket');
+    },
+  };
+}
+
+const MOST_BYTES = serverBounds.body.small;
+
+class Incoming implements IncomingRequest {
+  readonly readsBody: boolean;
+  readonly #options: LoadApplicationOptions;
+  readonly #entryChecks: EntryChecks;
+  readonly #head: RequestHead;
+  readonly #gone = new AbortController();
+  readonly #id = randomUUID();
+  #taken = 0;
+
+  constructor(
+    options: LoadApplicationOptions,
+    entryChecks: EntryChecks,
+    head: RequestHead,
+    declared: number | null,
+  ) {
+    this.#options = options;
+    this.#entryChecks = entryChecks;
+    this.#head = head;
+    this.readsBody = declared !== null && declared <= MOST_BYTES;
+  }
+
+  take(bytes: number): boolean {
+    this.#taken += bytes;
+    return this.#taken <= MOST_BYTES;
+  }
+
+  answer(body: Body): HttpResponse | Promise<HttpResponse> {
+    const shown = (answer: Answer) => render(answer, this.#id);
+    const fault = (error: unknown) => shown({ refusal: this.#fault(error) });
+    try {
+      const answer = this.#handle(body);
+      return answer instanceof Promise ? answer.then(shown).catch(fault) : shown(answer);
+    } catch (error) {
+      return fault(error);
+    }
+  }
+
+  upgrade(): { answer: HttpResponse | Promise<HttpResponse> } {
+    return { answer: render(routeNotFound(this.#head), this.#id) };
+  }
+
+  timeOut(): HttpResponse {
+    const refusal = refuse(
+      'DEADLINE',
+      `no answer within ${exchangeLimits.requestMs} ms; try again`,
+    );
+    return render({ refusal }, this.#id);
+  }
+
+  release(): void {
+    this.#gone.abort();
+  }
+
+  #handle(body: Body): Answer | Promise<Answer> {
+    const head = this.#head;
+    const refusal = this.#entryChecks.refuse(head) ?? this.#tooLarge(body);
+    if (refusal) return { refusal };
+    const found = match(head.method, head.path);
+    if (!found) return routeNotFound(head);
+    if (head.method === 'OPTIONS') return optionsAnswer(head, found.allowed, this.#entryChecks);
+    if (!found.route) return methodNotAllowed(head, found.allowed);
+    const { params, route } = found;
+    return route.handle({
+      ...{ services: this.#options, head, params, body },
+      gone: this.#gone.signal,
+    });
+  }
+
+  #tooLarge(body: Body): Refusal | null {
+    if (body !== 'unread') return null;
+    return refuse('TOO_LARGE', `the body is larger than ${MOST_BYTES} bytes`);
+  }
+
+  #fault(error: unknown): Refusal {
+    this.#options.onFault(error);
+    return refuse('INTERNAL', 'a fault of the server, which was logged');
+  }
+}
+
+/*
+ * What is shown of a load run now, as text that is made once for all readers; those who know it
+ * already wait for what comes next. While nobody reads, nobody need make anything.
+ */
+
+/** So long one waits for something new; then what there is is told again. */
+const WAIT_MS = 20_000;
+/** Readers that wait at the most. */
+const READERS = 64;
+/** Who had an answer comes back at once: who stays away for as long reads no more. */
+const AWAY_MS = 1_500;
+/** Nobody has asked for so long: nothing is made any more. */
+const UNREAD_MS = 5_000;
+const LOOK_MS = 25;
+
+interface Reader {
+  answer(text: string): void;
+}
+
+export class Board {
+  readonly #onWatched: (watched: boolean) => void;
+  readonly #readers = new Set<Reader>();
+  /** When those were answered that have not come back. */
+  readonly #away: number[] = [];
+  #text: string;
+  #version = 1;
+  #watched = false;
+  #askedAt = 0;
+  /** Nothing comes after what stands on it. */
+  #over = false;
+  #closed = false;
+
+  /** @param onWatched told when somebody begins to read, and after all have gone */
+  constructor(load: LoadState, onWatched: (watched: boolean) => void = () => {}) {
+    this.#text = textOf({ version: this.#version, load });
+    this.#onWatched = onWatched;
+  }
+
+  /** Shows it from now on; `last`: nothing comes after it. */
+  post(load: LoadState, last = false): void {
+    this.#version += 1;
+    this.#over = last;
+    this.#text = textOf({ version: this.#version, load });
+    if (this.#readers.size > 0) this.#askedAt = performance.now();
+    this.#answerAll();
+    if (this.#watched && performance.now() - this.#askedAt > UNREAD_MS) this.#watch(false);
+  }
+
+  /**
+   * The JSON of an answer: at once, or once there is a later version than `after`. Null where too
+   * many wait already. `gone` is aborted when whoever asks has gone.
+   */
+  read(after: number | null, gone: AbortSignal): string | Promise<string> | null {
+    this.#askedAt = performance.now();
+    if (after !== null) this.#away.shift();
+    if (!this.#watched) this.#watch(true);
+    if (after !== this.#version || this.#closed) return this.#given();
+    if (this.#readers.size >= READERS) return null;
+    return this.#next(gone);
+  }
+
+  /** Resolves once those who read a moment ago have seen the last of it, or stay away. */
+  async seen(): Promise<void> {
+    while (this.#isAwaited()) await delay(LOOK_MS);
+  }
+
+  /** Nobody waits any longer. */
+  close(): void {
+    this.#closed = true;
+    this.#answerAll();
+  }
+
+  #next(gone: AbortSignal): Promise<string> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        gone.removeEventListener('abort', end);
+        this.#readers.delete(reader);
+      };
+      const reader: Reader = {
+        answer: (text) => {
+          end();
+          resolve(text);
+        },
+      };
+      const timer = setTimeout(() => reader.answer(this.#given()), WAIT_MS);
+      timer.unref();
+      gone.addEventListener('abort', end, { once: true });
+      this.#readers.add(reader);
+    });
+  }
+
+  #answerAll(): void {
+    for (const reader of [...this.#readers]) reader.answer(this.#given());
+  }
+
+  /** What there is, to somebody who comes back for more unless it is the last. */
+  #given(): string {
+    this.#forget();
+    if (!this.#over) this.#away.push(performance.now());
+    return this.#text;
+  }
+
+  #isAwaited(): boolean {
+    this.#forget();
+    return this.#away.length > 0;
+  }
+
+  #forget(): void {
+    const since = performance.now() - AWAY_MS;
+    while (this.#away[0] !== undefined && this.#away[0] < since) this.#away.shift();
+  }
+
+  #watch(watched: boolean): void {
+    this.#watched = watched;
+    this.#onWatched(watched);
+  }
+}
+
+const textOf = (data: LoadAnswer): string => JSON.stringify({ success: true, data });
+
+/** As far as its control goes: it waits to be told to begin, it goes on, or it is over. */
+export type RunStage = 'waiting' | 'going' | 'over';
+
+const can: Record<RunStage, readonly ControlName[]> = {
+  waiting: ['resume', 'stop'],
+  going: ['stop'],
+  over: [],
+};
+
+/** @param ask has it done: of a run that waits, also to end it before it has begun */
+export const loadControl = (
+  standing: () => RunStage,
+  ask: (what: 'resume' | 'stop') => void,
+): Control => ({
+  kind: 'load',
+  get can() {
+    return can[standing()];
+  },
+  clock() {
+    const paused = standing() === 'waiting';
+    const at = formatInstant(Date.now());
+    return { holds: paused ? 'run' : 'nothing', paused, speed: 1, until: null, at };
+  },
+  async do({ do: what }) {
+    if (what === 'resume' || what === 'stop') ask(what);
+    return null;
+  },
+  onChange: () => () => {},
+});
+
+/*
+ * What answers at the address of a load run's page: the page, what it shows, and control. The paths
+ * are those of the route table; there is no network behind them.
+ */
+
+interface LoadServices {
+  readonly board: Board;
+  readonly control: Control;
+  /** Whoever has it may control the run. */
+  readonly token: string;
+}
+
+interface LoadCall {
+  readonly services: LoadServices;
+  readonly head: RequestHead;
+  readonly params: readonly string[];
+  readonly body: Body;
+  /** Aborted once whoever asks has gone. */
+  readonly gone: AbortSignal;
+}
+
+type Handler = (call: LoadCall) => Answer | Promise<Answer>;
+
+interface HandledRoute extends Route {
+  readonly handle: Handler;
+}
+
+const PAGE = 'load.html';
+const page: Handler = ({ head }) => builtFile(PAGE, head);
+
+const askedOf = parameterReader(serverRoutes.load);
+
+const load: Handler = ({ services: { board }, head, gone }) => {
+  const sent = askedOf([], parseQuery(head.target));
+  if ('refusal' in sent) return sent;
+  const text = board.read(sent.asked.after, gone);
+  if (text === null) return { refusal: refuse('QUEUE_FULL', 'too many wait for what comes next') };
+  const answer = (json: string) => jsonResponse(200, json);
+  return typeof text === 'string' ? answer(text) : text.then(answer);
+};
+
+const root: Handler = () => ({ status: 302, headers: { Location: '/ui/load' }, body: '' });
+
+const handlers: Partial<Record<RouteName, Handler>> = {
+  ...{ root, load, control: readControl, control_write: writeControl },
+  ...{ page, page_bare: page, page_view: page, page_item: page },
+  page_asset: ({ params: [name = ''], head }) => builtFile(name, head),
+  live: () => success(200, { status: 'ok' }),
+  openapi: document('openapi'),
+  asyncapi: document('asyncapi'),
+  docs: document('docs'),
+  docs_socket: document('docs_socket'),
+  docs_theme: document('docs_theme'),
+  docs_viewer: document('docs_viewer'),
+};
+
+const match = createMatcher(
+  routes.flatMap((route): HandledRoute[] => {
+    const handle = handlers[route.name];
+    return handle ? [{ ...route, handle }] : [];
+  }),
+);

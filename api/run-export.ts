@@ -1,0 +1,274 @@
+/**
+ * Writes a kept run into one HTML file: its rows, and the answers that the page asks for beside
+ * them.
+ */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { constants, gzipSync, type ZlibOptions } from 'node:zlib';
+import type { ServedNetwork } from '../engine/node/kept-network.js';
+import type { ScenarioShown } from './contract/views.js';
+import { runInSlices } from './time-slices.js';
+import type { ViewWork } from './view/log/chunks.js';
+import { computeOverview } from './view/log/reads.js';
+import { ViewLog } from './view/log/view-log.js';
+import { type Overview, type RowBatch, rowCode } from './view/model.js';
+import { encodeRunArchive } from './view/row-table.js';
+import type { RunData, RunSummary, Scores } from './view/run-data.js';
+
+/** Rows are unpacked all at once where the file is opened: no more than a page keeps at hand. */
+export const MAX_EXPORTED_EVENTS = 2_000_000;
+/** As many as a wide screen has pixels for. */
+const BUCKETS = 600;
+
+/** What the file says of itself, beside what the network does. */
+interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
+  /** Of the scenario of its agents, where it is known. */
+  groups?: ScenarioShown['groups'] | undefined;
+}
+
+/** A file as text, and how much it holds. */
+interface ExportedFile {
+  html: string;
+  entries: number;
+  events: number;
+}
+
+/**
+ * The whole file. The same log, and groups, give the same file.
+ *
+ * @throws {RangeError} when the run has more than {@link MAX_EXPORTED_EVENTS}.
+ * @throws {StoreError} when something of it cannot be read, or does not fit together.
+ */
+export async function exportRun(
+  network: ServedNetwork,
+  options: ExportOptions,
+): Promise<ExportedFile> {
+  const { folder, proven, version, groups, ...work } = options;
+  const { event_seq } = network.read.position;
+  if (event_seq > MAX_EXPORTED_EVENTS) {
+    throw new RangeError(`${event_seq} events; one file holds ${MAX_EXPORTED_EVENTS} at the most`);
+  }
+  // The caller has recomputed what the folder holds, and not the files of its view.
+  const view = new ViewLog(network, { folder: null });
+  try {
+    await view.catchUp(work);
+    const overview = await runInSlices(computeOverview(network, view.index, BUCKETS));
+    const { entry, event_seq: events } = overview;
+    const batches = await spansOf(view, entry);
+    const kept = keptOf(network, { overview, spans: batches, groups });
+    const run = smallest(encodeRunArchive({ batches: batches.map(coarse), data: kept }));
+    const { network_id } = network.genesis;
+    const size = { entries: entry + 1, events };
+    return { ...size, html: htmlOf({ folder, network_id, ...size, proven, version }, run) };
+  } finally {
+    await view.close();
+  }
+}
+
+async function spansOf(view: ViewLog, end: Overview['entry']): Promise<RowBatch[]> {
+  const batches: RowBatch[] = [];
+  for (let from = 0; from <= end; from = batches.at(-1)!.to + 1) {
+    batches.push(await view.readRowBatch(from, end));
+  }
+  return batches;
+}
+
+/** A tenth of a point of 100: the page shows no less. */
+const TENTH = 1_000;
+
+/** Reputations as finely as they are shown: they take a third of the room. */
+function coarse(batch: RowBatch): RowBatch {
+  const { kind, value } = batch.rows;
+  const rounded = value.map((score, row) =>
+    kind[row] === rowCode.reputation_update ? TENTH * Math.round(score / TENTH) : score,
+  );
+  return { ...batch, rows: { ...batch.rows, value: rounded } };
+}
+
+/** How deflate divides its work decides a few per cent; which way is best, only trying tells. */
+const ways: readonly ZlibOptions[] = [6, 7, 8].flatMap((memLevel) =>
+  [constants.Z_DEFAULT_STRATEGY, constants.Z_FILTERED].map((strategy) => ({
+    level: 9,
+    memLevel,
+    strategy,
+  })),
+);
+
+const smallest = (bytes: Uint8Array): Uint8Array =>
+  ways
+    .map((way) => gzipSync(bytes, way))
+    .reduce((best, one) => (one.length < best.length ? one : best));
+
+/** Of all proposals as JSON, and of all memes as they were posted: what is beyond is left out. */
+const PROPOSAL_CHARACTERS = 1_000_000;
+const MEME_BYTES = 256 * 1024;
+
+interface KeptOptions {
+  overview: Overview;
+  spans: readonly RowBatch[];
+  /** Where the scenario is known. */
+  groups: ScenarioShown['groups'] | undefined;
+}
+
+function keptOf(
+  { read, genesis, epoch }: ServedNetwork,
+  { overview, spans: batches, groups }: KeptOptions,
+): RunData {
+  const introduced = batches.map((batch) => batch.introduced);
+  const { network_id, policy, weights, participation_bps } = genesis;
+  return {
+    network: { network_id, epoch, policy, weights, participation_bps },
+    quiet: quietOf(read, batches),
+    overview,
+    agents: agentsOf(
+      read,
+      introduced.flatMap(({ agents }) => agents.map(({ id }) => id)),
+    ),
+    groups: groups ? groupsOf(introduced, groups) : null,
+    proposals: proposalsOf(
+      read,
+      introduced.flatMap(({ blocks }) => blocks.map(({ entry }) => entry)),
+    ),
+    memes: memesOf(
+      read,
+      introduced.flatMap(({ memes }) => memes.map(({ id }) => id)),
+    ),
+  };
+}
+
+function groupsOf(
+  introduced: readonly RowBatch['introduced'][],
+  groups: ScenarioShown['groups'],
+): RunData['groups'] {
+  const places = new Map(groups.flatMap(({ agents }, place) => agents.map((id) => [id, place])));
+  const ids = introduced.flatMap(({ agents }) => agents.map(({ id }) => id));
+  return { names: groups.map(({ name }) => name), of: ids.map((id) => places.get(id) ?? -1) };
+}
+
+type Read = ServedNetwork['read'];
+
+function quietOf(read: Read, batches: readonly RowBatch[]): RunData['quiet'] {
+  const quiet: RunData['quiet'] = { entries: [], at: [] };
+  let next = 0;
+  const until = (entry: number) => {
+    for (; next < entry; next += 1) {
+      quiet.entries.push(next);
+      quiet.at.push(read.log.entry(next)!.at);
+    }
+  };
+  for (const { from, to, rows } of batches) {
+    for (const offset of rows.entry) {
+      until(from + offset);
+      next = from + offset + 1;
+    }
+    until(to + 1);
+  }
+  return quiet;
+}
+
+function agentsOf(read: Read, ids: readonly string[]): RunData['agents'] {
+  const kept: RunData['agents'] = { description: [], reason: [], scores: [] };
+  for (const id of ids) {
+    const { description, reason } = read.agent(id)!;
+    kept.description.push(description);
+    kept.reason.push(reason);
+    const scores = Object.values(read.reputation(id)!).map((score) => Math.round(score * 10) / 10);
+    kept.scores.push(scores as Scores);
+  }
+  return kept;
+}
+
+function proposalsOf(read: Read, entries: readonly number[]): RunData['proposals'] {
+  let left = PROPOSAL_CHARACTERS;
+  return entries.map((entry) => {
+    if (left <= 0) return null;
+    const { body } = read.signed(entry);
+    const proposal = unsigned(body);
+    left -= JSON.stringify(proposal).length;
+    return left < 0 ? null : proposal;
+  });
+}
+
+/** A signature without all that was signed proves nothing: those are in the log. */
+function unsigned({ signature: _, transactions, ...rest }: Record<string, unknown>) {
+  const list = Array.isArray(transactions) ? (transactions as Record<string, unknown>[]) : [];
+  return { ...rest, transactions: list.map(({ signature: __, ...transaction }) => transaction) };
+}
+
+function memesOf(read: Read, ids: readonly string[]): RunData['memes'] {
+  const kept: RunData['memes'] = {};
+  let left = MEME_BYTES;
+  for (const [number, id] of ids.entries()) {
+    const { bytes } = read.memeContent(id) ?? {};
+    if (!bytes || bytes.length > left) continue;
+    left -= bytes.length;
+    kept[number] = textIn(bytes) ?? { base64: Buffer.from(bytes).toString('base64') };
+  }
+  return kept;
+}
+
+function textIn(bytes: Uint8Array): { text: string } | null {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    return null;
+  }
+}
+
+/*
+ * The one file: the page's scripts and style, and a run, as texts in base64. Nothing in the run is
+ * read as markup, and the checksum of gzip finds a changed byte in any part. It asks no server.
+ */
+
+const require = createRequire(import.meta.url);
+const built = (name: string) =>
+  readFileSync(join(dirname(require.resolve('#page')), 'exported', name), 'utf8');
+
+/** @param run packed by gzip */
+function htmlOf(about: RunSummary, run: Uint8Array): string {
+  const style = built('page.css');
+  const page = built('page.js');
+  const begin = built('begin.js');
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hashOf(begin)}' '${hashOf(page)}'`,
+    `style-src '${hashOf(style)}'`,
+    'img-src blob: data:',
+    'worker-src blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types folkmoot folkmoot-begin',
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Folkmoot</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<div id="page"></div>
+<noscript>
+<p>This file holds a run and draws it with scripts, which are switched off here.</p>
+</noscript>
+<script type="text/plain" id="about">${packed(JSON.stringify(about))}</script>
+<script type="text/plain" id="player">${packed(built('player.js'))}</script>
+<script type="text/plain" id="look">${packed(style)}</script>
+<script type="text/plain" id="code">${packed(page)}</script>
+<script>${begin}</script>
+<script type="text/plain" id="run">${base64(run)}</script>
+</body>
+</html>
+`;
+}
+
+const hashOf = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+const packed = (text: string) => base64(gzipSync(text, { level: 9 }));

@@ -1,0 +1,304 @@
+/**
+ * Watchers: connections without a key. All get the same frames. Nothing is queued for a watcher
+ * that does not read: once it reads again it continues with what is kept, or is told what was left
+ * out.
+ */
+import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import {
+  type ErrorCode,
+  type Reason,
+  type Refusal,
+  refuse,
+} from '../../engine/protocol/schema/reason.js';
+import { type ClientMessage, type closeCodes, watchLimits } from '../contract/channels.js';
+import { type Control, describeWorld } from '../contract/control.js';
+import type { Socket } from '../transport/transport.js';
+import type { ViewLog } from '../view/log/view-log.js';
+import { encodeRowBatch } from '../view/row-batch.js';
+
+export interface Watcher {
+  readonly socket: Socket;
+  /** Not more often than so. */
+  readonly everyMs: number;
+  /** The last entry that it was sent, or told of. */
+  cursor: number;
+  /** By the clock of the process. */
+  dueAt: number;
+  /** Nothing more can be shown. */
+  onEnd(): void;
+}
+
+interface WatchersOptions {
+  network: ServedNetwork;
+  view: ViewLog;
+  control: Control;
+  /** How many of one address. */
+  perAddress: number;
+  onFault: (error: unknown) => void;
+}
+
+export class Watchers {
+  readonly #network: ServedNetwork;
+  readonly #frames: Frames;
+  readonly #perAddress: number;
+  readonly #onFault: (error: unknown) => void;
+  readonly #watchers = new Set<Watcher>();
+  readonly #byAddress = new Map<string, number>();
+  readonly #stopTelling: () => void;
+  #ticks: NodeJS.Timeout | null = null;
+  #making: Promise<void> | null = null;
+  /** How often a watcher was told that something was left out. */
+  skipped = 0;
+
+  constructor({ network, view, control, perAddress, onFault }: WatchersOptions) {
+    this.#network = network;
+    this.#frames = new Frames(network, view);
+    this.#perAddress = perAddress;
+    this.#onFault = onFault;
+    this.#stopTelling = control.onChange(() => {
+      this.#tell({ type: 'clock', ...describeWorld(control) });
+    });
+  }
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
+  get frames(): number {
+    return this.#frames.made;
+  }
+
+  /** Whether one more of an address may watch. */
+  takes(addressKey: string): boolean {
+    return (this.#byAddress.get(addressKey) ?? 0) < this.#perAddress;
+  }
+
+  /** Welcomes it, and goes on after the entry `since` where what follows that is still kept. */
+  add(watcher: Watcher, since: number | undefined, unknown?: readonly string[]): void {
+    const { addressKey } = watcher.socket;
+    if (this.#watchers.size === 0) this.#start();
+    this.#watchers.add(watcher);
+    this.#byAddress.set(addressKey, (this.#byAddress.get(addressKey) ?? 0) + 1);
+    const { end } = this.#frames;
+    const known = since !== undefined && since <= this.#network.read.position.seq;
+    watcher.cursor = known ? since : end;
+    const { epoch } = this.#network;
+    watcher.socket.send(JSON.stringify({ type: 'watching', entry: end, epoch, unknown }));
+    this.#send(watcher, performance.now());
+  }
+
+  remove(watcher: Watcher): void {
+    if (!this.#watchers.delete(watcher)) return;
+    const { addressKey } = watcher.socket;
+    const left = this.#byAddress.get(addressKey)! - 1;
+    if (left > 0) this.#byAddress.set(addressKey, left);
+    else this.#byAddress.delete(addressKey);
+    if (this.#watchers.size === 0) this.#stop();
+  }
+
+  /** All that is committed by now is sent to whoever watches, however late it would be due. */
+  async catchUp(): Promise<void> {
+    if (this.size === 0) return;
+    await this.#making;
+    for (const watcher of this.#watchers) watcher.dueAt = 0;
+    await this.#tick();
+  }
+
+  close(): void {
+    this.#stopTelling();
+    this.#stop();
+    this.#watchers.clear();
+  }
+
+  #start(): void {
+    this.#frames.start();
+    this.#ticks = setInterval(() => void this.#tick(), watchLimits.everyMs);
+    this.#ticks.unref();
+  }
+
+  #stop(): void {
+    if (this.#ticks) clearInterval(this.#ticks);
+    this.#ticks = null;
+    this.#frames.stop();
+  }
+
+  /** One frame, or those that a busy network has made room for; then each gets what it lacks. */
+  #tick(): Promise<void> {
+    this.#making ??= this.#make().finally(() => {
+      this.#making = null;
+    });
+    return this.#making;
+  }
+
+  async #make(): Promise<void> {
+    try {
+      while (await this.#frames.next()) this.#sendAll();
+      this.#sendAll();
+    } catch (error) {
+      if (this.#ticks === null) return;
+      this.#onFault(error);
+      for (const watcher of [...this.#watchers]) watcher.onEnd();
+    }
+  }
+
+  #sendAll(): void {
+    const now = performance.now();
+    for (const watcher of this.#watchers) this.#send(watcher, now);
+  }
+
+  #send(watcher: Watcher, now: number): void {
+    const { socket } = watcher;
+    const { end } = this.#frames;
+    if (watcher.cursor >= end || now < watcher.dueAt || !hasRoom(socket)) return;
+    // A tick comes a little early now and then.
+    watcher.dueAt = now + watcher.everyMs - watchLimits.everyMs / 2;
+    const frames = this.#frames.after(watcher.cursor);
+    if (frames === null) {
+      this.skipped += 1;
+      const left = { type: 'skipped', from: watcher.cursor + 1, to: end };
+      watcher.cursor = end;
+      socket.send(JSON.stringify(left));
+      return;
+    }
+    socket.cork(() => {
+      for (const { to, bytes } of frames) {
+        if (!hasRoom(socket) || !this.#watchers.has(watcher)) return;
+        watcher.cursor = to;
+        socket.sendBytes(bytes);
+      }
+    });
+  }
+
+  #tell(message: object): void {
+    const text = JSON.stringify(message);
+    for (const { socket } of this.#watchers) if (hasRoom(socket)) socket.send(text);
+  }
+}
+
+const hasRoom = (socket: Socket) => socket.bufferedBytes() <= watchLimits.backlogBytes;
+
+interface Refused {
+  refusal: Refusal;
+  end: keyof typeof closeCodes;
+}
+
+/** `onEnd` is for when nothing more can be shown. */
+export function beginWatching(
+  watchers: Watchers | null,
+  socket: Socket,
+  { since, every_ms, unknown }: ClientMessage['watch'] & { unknown?: readonly string[] },
+  onEnd: () => void,
+): Watcher | Refused {
+  if (!watchers) {
+    const message = 'this server lets nobody watch without a key; expected auth, then subscribe';
+    return { refusal: refuse('NO_WATCH', message), end: 'notWatched' };
+  }
+  if (!watchers.takes(socket.addressKey)) {
+    const quota = watchLimits.perAddress;
+    const message = `${quota} connections of an address may watch; close one, or try again later`;
+    const details = { limit: 'watchers', quota };
+    return { refusal: refuse('QUOTA_USED', message, { details }), end: 'crowded' };
+  }
+  const everyMs = every_ms ?? watchLimits.everyMs;
+  const watcher: Watcher = { socket, everyMs, cursor: -1, dueAt: 0, onEnd };
+  watchers.add(watcher, since, unknown);
+  return watcher;
+}
+
+/** What a connection is told that is used for both. */
+type Told = [ErrorCode, Reason, string];
+export const authenticatedAlready: Told = [
+  'INVALID_REQUEST',
+  'SCHEMA',
+  'this connection is authenticated already; to watch, open another',
+];
+export const watchesOnly: Told = [
+  'INVALID_REQUEST',
+  'SCHEMA',
+  'this connection watches, and takes a ping only; for more, open another',
+];
+
+/*
+ * Frames: spans of entries as watchers are sent them. Each is made and encoded once, whoever
+ * watches, and the last of them are kept for those who are a little behind.
+ */
+
+interface Frame {
+  from: number;
+  to: number;
+  bytes: Uint8Array;
+}
+
+class Frames {
+  readonly #network: ServedNetwork;
+  readonly #view: ViewLog;
+  #kept: Frame[] = [];
+  #bytes = 0;
+  /** Null while nobody watches. */
+  #letGo: (() => void) | null = null;
+  /** The last entry of the last frame. */
+  end = -1;
+  /** How many were made. */
+  made = 0;
+
+  constructor(network: ServedNetwork, view: ViewLog) {
+    this.#network = network;
+    this.#view = view;
+  }
+
+  /** From now on frames can be made: of what is committed after this. */
+  start(): void {
+    this.#letGo ??= this.#view.watch();
+    this.end = this.#network.read.position.seq;
+  }
+
+  stop(): void {
+    this.#letGo?.();
+    this.#letGo = null;
+    this.#kept = [];
+    this.#bytes = 0;
+  }
+
+  /**
+   * Makes the next frame of what is committed; true where that was more than one holds.
+   *
+   * @throws where the log cannot be read.
+   */
+  async next(): Promise<boolean> {
+    const { seq } = this.#network.read.position;
+    if (!this.#letGo || this.end >= seq) return false;
+    const from = this.end + 1;
+    const frame = await this.#made(from, watchLimits.frameRows);
+    // Nobody watches any more, or anew: then it is none of theirs.
+    if (!this.#letGo || this.end + 1 !== from) return false;
+    this.made += 1;
+    this.end = frame.to;
+    this.#kept.push(frame);
+    this.#bytes += frame.bytes.length;
+    while (this.#bytes > watchLimits.keptBytes || this.#kept.length > watchLimits.keptFrames) {
+      this.#bytes -= this.#kept.shift()!.bytes.length;
+    }
+    return frame.to < seq;
+  }
+
+  /** Those that have something after an entry; null where what follows it is not kept. */
+  after(entry: number): readonly Frame[] | null {
+    if (entry >= this.end) return [];
+    const first = this.#kept[0];
+    if (!first || entry < first.from - 1) return null;
+    return this.#kept.filter(({ to }) => to > entry);
+  }
+
+  /** As much as a socket takes at once; one entry at the least. */
+  async #made(from: number, rows: number): Promise<Frame> {
+    const batch = await this.#view.readRowBatch(from, undefined, {
+      rows,
+      said: watchLimits.frameSaid,
+    });
+    const bytes = encodeRowBatch(batch);
+    if (bytes.length <= watchLimits.frameBytes || batch.to === batch.from) {
+      return { from: batch.from, to: batch.to, bytes };
+    }
+    return this.#made(from, Math.max(1, Math.floor(Math.min(rows, batch.rows.kind.length) / 2)));
+  }
+}

@@ -1,0 +1,312 @@
+/**
+ * The transport for every other Node: node:http and ws. It is slower, and works wherever Node runs.
+ */
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { AddressInfo, Socket as NetSocket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { socketLimits } from '../contract/channels.js';
+import { BodyCollector, type Expiring, Head, InFlight, safeHeaders } from './head.js';
+import {
+  type Application,
+  type Body,
+  type HttpResponse,
+  type IncomingRequest,
+  type Listening,
+  ListenProblem,
+  type RequestHead,
+  type Socket,
+  type Transport,
+  type UpgradeResult,
+} from './transport.js';
+
+const HEADER_BYTES = 8 * 1024;
+/** How often node:http checks for heads that take too long. */
+const CHECK_HEADS_MS = 2_000;
+/** How long a stop waits for a close frame's answer. */
+const CLOSING_SOCKETS_MS = 1_000;
+
+export const nodeTransport: Transport = { name: 'node', listen };
+
+async function listen(
+  application: Application,
+  { host, port }: { host: string; port: number },
+): Promise<Listening> {
+  const state = { closing: false };
+  const inFlight = new InFlight(application.limits);
+  const server = serverFor(application);
+  const exchange = (message: IncomingMessage, answer: ServerResponse) => {
+    new Exchange(application, inFlight, answer).begin(message, () => state.closing);
+  };
+  server.on('request', exchange);
+  // Nothing is expected but bodies: whatever else a client expects, it gets its answer.
+  server.on('checkExpectation', exchange);
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: socketLimits.transportBytes,
+    maxFragments: socketLimits.fragments,
+    // We answer pings ourselves: the library would buffer as many answers as there are pings.
+    autoPong: false,
+  });
+  server.on('upgrade', (message, stream: NetSocket, head) => {
+    // Node takes its own listeners off an upgraded socket: a reset would end the process.
+    stream.on('error', () => stream.destroy());
+    upgrade(application, sockets, message, stream, head);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(new ListenProblem({ host, port }, error)));
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      state.closing = true;
+      return close(server, sockets, inFlight);
+    },
+  };
+}
+
+/** Waits for heads as long as the application does, and takes the connections that it takes. */
+function serverFor(application: Application): Server {
+  const { limits } = application;
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES,
+    headersTimeout: limits.headMs,
+    // Whoever is late is answered so by us, before that.
+    requestTimeout: limits.headMs + 2 * limits.requestMs,
+    connectionsCheckingInterval: CHECK_HEADS_MS,
+  });
+  server.on('connection', (stream) => {
+    if (!application.accepts(stream.remoteAddress ?? '')) stream.destroy();
+  });
+  return server;
+}
+
+/** A request that asks for another protocol: a WebSocket, or else a request like any other. */
+function upgrade(
+  application: Application,
+  sockets: WebSocketServer,
+  message: IncomingMessage,
+  stream: NetSocket,
+  rest: Buffer,
+): void {
+  const { head } = headOf(message);
+  const request = application.begin(head, 0);
+  const opened = isHandshake(application, head)
+    ? request.upgrade()
+    : { answer: request.answer(nothing) };
+  const open = (known: UpgradeResult): void => {
+    if ('answer' in known) return void writeRaw(stream, head.method, known.answer);
+    const begin = (ws: WebSocket) => attach(application, ws, stream, known.addressKey);
+    sockets.handleUpgrade(message, stream, rest, begin);
+  };
+  if (opened instanceof Promise) void opened.then(open);
+  else open(opened);
+}
+
+/** What uWebSockets.js takes for one: everything else is a request. */
+const isHandshake = ({ socketPath }: Application, { method, path, headers }: RequestHead) =>
+  method === 'GET' &&
+  path === socketPath &&
+  headers.get('sec-websocket-key')?.length === KEY_LENGTH;
+const KEY_LENGTH = 24;
+
+/** Answers what is in flight, for a while; then all connections end. */
+async function close(server: Server, sockets: WebSocketServer, inFlight: InFlight): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  await inFlight.drained();
+  const end = setTimeout(() => {
+    for (const ws of sockets.clients) ws.terminate();
+    server.closeAllConnections();
+  }, CLOSING_SOCKETS_MS);
+  await closed;
+  clearTimeout(end);
+}
+
+function attach(
+  application: Application,
+  ws: WebSocket,
+  stream: NetSocket,
+  addressKey: string,
+): void {
+  const handlers = application.open(socketOf(ws, stream, addressKey));
+  ws.on('message', (data: Buffer, isBinary: boolean) => {
+    handlers.message(isBinary ? null : data.toString());
+  });
+  ws.on('ping', (data: Buffer) => {
+    if (ws.bufferedAmount <= socketLimits.backlogBytes) ws.pong(data);
+    handlers.pinged();
+  });
+  ws.on('pong', () => handlers.pong());
+  stream.on('drain', () => handlers.drained());
+  ws.on('close', (code) => handlers.closed(code));
+  // What is wrong with a frame ends the connection; `close` follows.
+  ws.on('error', () => {});
+}
+
+function socketOf(ws: WebSocket, stream: NetSocket, addressKey: string): Socket {
+  const send = (message: Uint8Array | string, binary: boolean) => {
+    if (ws.bufferedAmount > socketLimits.backlogBytes) return false;
+    ws.send(message, { binary });
+    return true;
+  };
+  return {
+    addressKey,
+    together: null,
+    send: (text) => send(text, false),
+    sendBytes: (bytes) => send(bytes, true),
+    bufferedBytes: () => ws.bufferedAmount,
+    cork(work) {
+      stream.cork();
+      work();
+      stream.uncork();
+    },
+    ping: () => ws.ping(),
+    close: (code, reason) => ws.close(code, reason),
+  };
+}
+
+const nothing = new Uint8Array();
+
+function headOf(message: IncomingMessage): { head: RequestHead; read: Head } {
+  const read = new Head();
+  const raw = message.rawHeaders;
+  for (let index = 0; index < raw.length; index += 2) read.add(raw[index]!, raw[index + 1]!);
+  const target = message.url ?? '';
+  const { headers, fault } = read;
+  const head: RequestHead = {
+    method: message.method ?? '',
+    target,
+    path: target.split('?', 1)[0]!,
+    headers,
+    // Read now: a socket that is destroyed knows its peer no more.
+    address: message.socket.remoteAddress ?? '',
+    fault,
+  };
+  return { head, read };
+}
+
+/** Connections on which nothing is read any more: node:http goes on parsing what was sent. */
+const closing = new WeakSet<Duplex>();
+
+class Exchange implements Expiring {
+  readonly #application: Application;
+  readonly #inFlight: InFlight;
+  readonly #answer: ServerResponse;
+  #request: IncomingRequest | null = null;
+  #method = '';
+  #over = false;
+
+  constructor(application: Application, inFlight: InFlight, answer: ServerResponse) {
+    this.#application = application;
+    this.#inFlight = inFlight;
+    this.#answer = answer;
+  }
+
+  /** `last` says whether the connection ends with this answer. */
+  begin(message: IncomingMessage, last: () => boolean): void {
+    const { socket } = message;
+    if (closing.has(socket)) return;
+    const { head, read } = headOf(message);
+    const declared = head.fault ? 0 : read.declaredBytes;
+    const request = this.#application.begin(head, declared);
+    this.#request = request;
+    this.#method = head.method;
+    this.#inFlight.begin(this);
+    this.#answer.on('close', () => {
+      this.#over = true;
+      this.#inFlight.end(this);
+      request.release();
+    });
+    const give = (body: Body) => {
+      const close = head.fault !== null || body === 'unread';
+      if (close) closing.add(socket);
+      void this.#write(request.answer(body), () => close || last());
+    };
+    if (read.hasBody && !head.fault) collect(message, request, give);
+    else give(nothing);
+  }
+
+  expire(): void {
+    const answer = this.#answer;
+    // What was answered and is not taken is not waited for either.
+    if (answer.headersSent) return void answer.destroy();
+    if (answer.socket) closing.add(answer.socket);
+    answer.once('finish', () => answer.destroy());
+    if (this.#request) void this.#write(this.#request.timeOut(), () => true);
+  }
+
+  async #write(response: HttpResponse | Promise<HttpResponse>, last: () => boolean) {
+    // The application never rejects: what can throw here is a socket that is gone.
+    try {
+      write(this.#answer, await response, this.#method, () => this.#over, last);
+    } catch {
+      this.#answer.destroy();
+    }
+  }
+}
+
+/** Gives a body once all of it is there, or as soon as no more of it is taken. */
+function collect(
+  message: IncomingMessage,
+  request: IncomingRequest,
+  give: (body: Body) => void,
+): void {
+  if (!request.readsBody) return give('unread');
+  const collector = new BodyCollector(request);
+  message.on('data', (chunk: Uint8Array) => {
+    if (collector.refused) return;
+    collector.add(chunk);
+    if (collector.refused) give('unread');
+  });
+  message.on('end', () => {
+    if (!collector.refused) give(collector.take());
+  });
+  // What is wrong with a connection ends it: nobody is left to be answered.
+  message.on('error', () => {});
+}
+
+function write(
+  answer: ServerResponse,
+  response: HttpResponse,
+  method: string,
+  over: () => boolean,
+  last: () => boolean,
+): void {
+  if (over() || answer.headersSent || answer.destroyed) return;
+  if (last()) answer.setHeader('Connection', 'close');
+  const length = Buffer.byteLength(response.body);
+  const headers = [...safeHeaders(response), ['Content-Length', String(length)]];
+  answer.writeHead(response.status, Object.fromEntries(headers));
+  answer.end(method === 'HEAD' ? undefined : response.body);
+}
+
+/** How long a peer may take to read an answer after which its connection ends. */
+const LINGER_MS = 2_000;
+
+/** An answer on a connection that node:http has given away; it ends there. */
+async function writeRaw(
+  stream: Duplex,
+  method: string,
+  response: HttpResponse | Promise<HttpResponse>,
+): Promise<void> {
+  const answer = await response;
+  const lines = [
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}`,
+    ...safeHeaders(answer).map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(answer.body)}`,
+    'Connection: close',
+  ];
+  stream.write(`${lines.join('\r\n')}\r\n\r\n`);
+  stream.end(method === 'HEAD' ? undefined : answer.body);
+  setTimeout(() => stream.destroy(), LINGER_MS).unref();
+}

@@ -1,0 +1,404 @@
+/**
+ * The fast transport, uWebSockets.js: HTTP exchanges and WebSockets. Its memory is gone when a
+ * callback returns, so everything is copied at once.
+ */
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  HttpRequest as UwsRequest,
+  HttpResponse as UwsResponse,
+  us_listen_socket,
+  us_socket,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { socketLimits } from '../contract/channels.js';
+import { BodyCollector, type Expiring, Head, InFlight, safeValue } from './head.js';
+import {
+  type Address,
+  type Application,
+  type Body,
+  type HttpResponse as ExchangeResponse,
+  type IncomingRequest,
+  type Listening,
+  listenProblem,
+  type RequestHead,
+  type Socket,
+  type SocketHandlers,
+  type Transport,
+  type UpgradeResult,
+} from './transport.js';
+
+type Uws = typeof import('uWebSockets.js');
+
+/** The transport, or why there is none: it is not installed, or its binary does not load. */
+export async function uwsTransport(): Promise<Transport | { missing: string }> {
+  let uws: Uws;
+  try {
+    uws = await import('uWebSockets.js');
+  } catch (error) {
+    return { missing: reasonOf(error) };
+  }
+  return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
+}
+
+/** There are no binaries for musl, nor for Node 24 and later. */
+function reasonOf(error: unknown): string {
+  const { code } = error as { code?: string };
+  if (code === 'ERR_MODULE_NOT_FOUND') {
+    return 'uWebSockets.js is not installed (npm install uWebSockets.js@npm:uws-pack@20.0.8)';
+  }
+  const { platform, arch, version } = process;
+  return `uWebSockets.js does not load on ${platform} ${arch} with Node ${version}`;
+}
+
+async function listen(
+  uws: Uws,
+  application: Application,
+  { host, port, shared = false }: Address,
+): Promise<Listening> {
+  const inFlight = new InFlight(application.limits);
+  const app = uws.App();
+  app
+    .filter((res, change) => connectionChanged(application, res, change))
+    .ws(application.socketPath, sockets(app, application, inFlight))
+    .any('/*', (res, req) => serve(application, inFlight, res, req));
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    // The library takes host, port and options together; its types know only pairs of them.
+    const listenOn = app.listen as unknown as ListenOn;
+    listenOn.call(app, host, port, shared ? 0 : EXCLUSIVE_PORT, resolve);
+  });
+  if (!socket) throw await listenProblem({ host, port });
+  return {
+    port: uws.us_socket_local_port(socket as unknown as us_socket),
+    async close() {
+      uws.us_listen_socket_close(socket);
+      await inFlight.drained();
+      // What was answered last leaves when this turn of the library ends.
+      await nextTurn();
+      app.close();
+    },
+  };
+}
+
+/** A connection began, or ended: then the library knows its address no more. */
+function connectionChanged(application: Application, res: HttpResponse, change: number): void {
+  if (change > 0 && !application.accepts(addressOf(res))) res.close();
+}
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: by default a second server would share the port in silence. */
+const EXCLUSIVE_PORT = 1;
+type ListenOn = (
+  host: string,
+  port: number,
+  options: number,
+  listening: (socket: us_listen_socket | false) => void,
+) => void;
+
+const nothing = new Uint8Array();
+
+const statusLine = (status: number) => `${status} ${STATUS_CODES[status] ?? ''}`;
+
+const addressOf = (res: UwsResponse): string =>
+  Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+
+/** A head, copied out of the library's memory. */
+class UwsHead extends Head implements RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly path: string;
+  readonly #res: UwsResponse;
+  #address: string | null = null;
+
+  constructor(res: UwsResponse, req: UwsRequest) {
+    super();
+    // Read first: the library turns the method into lower case when it is asked for otherwise.
+    this.method = req.getCaseSensitiveMethod();
+    req.forEach((name, value) => {
+      this.add(name, value);
+    });
+    this.path = req.getUrl();
+    const query = req.getQuery();
+    this.target = query === undefined ? this.path : `${this.path}?${query}`;
+    this.#res = res;
+  }
+
+  /** It costs as much as all the rest of a head, and where nothing is limited nobody asks. */
+  get address(): string {
+    this.#address ??= addressOf(this.#res);
+    return this.#address;
+  }
+}
+
+/** Takes a request. One that is neither answered nor watched would end the process. */
+function serve(
+  application: Application,
+  inFlight: InFlight,
+  res: UwsResponse,
+  req: UwsRequest,
+): void {
+  let exchange: Exchange | null = null;
+  try {
+    const head = new UwsHead(res, req);
+    const request = application.begin(head, head.fault ? 0 : head.declaredBytes);
+    exchange = new Exchange(inFlight, res, head, request);
+    exchange.begin();
+  } catch (error) {
+    if (exchange) exchange.watch();
+    else res.onAborted(() => {});
+    throw error;
+  }
+}
+
+/** The value of the first holds all others: one call of the library, not one for each. */
+function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): void {
+  let first = '';
+  let lines = '';
+  for (const name in headers) {
+    const value = safeValue(headers[name]!);
+    if (first !== '') lines += `\r\n${name}: ${value}`;
+    else [first, lines] = [name, value];
+  }
+  if (first !== '') res.writeHeader(first, lines);
+}
+
+type Answer = ExchangeResponse | Promise<ExchangeResponse>;
+
+/** Waits for the end of an exchange that is over. */
+const nobody = () => {};
+
+class Exchange implements Expiring {
+  readonly #inFlight: InFlight;
+  readonly #res: UwsResponse;
+  readonly #head: UwsHead;
+  readonly #request: IncomingRequest;
+  #over = false;
+  /** Whether there is a watch, or no need for one any more. */
+  #watched = false;
+  /** In the turn of its request the library holds back what is written, without a cork. */
+  #inTurn = false;
+
+  constructor(inFlight: InFlight, res: UwsResponse, head: UwsHead, request: IncomingRequest) {
+    this.#inFlight = inFlight;
+    this.#res = res;
+    this.#head = head;
+    this.#request = request;
+  }
+
+  begin(): void {
+    this.#inTurn = true;
+    try {
+      this.#begin();
+    } finally {
+      this.#inTurn = false;
+    }
+  }
+
+  #begin(): void {
+    if (this.#head.fault) return this.#last(nothing);
+    if (!this.#head.hasBody) return this.#answer(nothing);
+    if (!this.#request.readsBody) return this.#last('unread');
+    const collector = new BodyCollector(this.#request);
+    let done = false;
+    this.watch();
+    this.#request.unwanted?.(() => {
+      if (done || this.#over) return;
+      done = true;
+      this.#last('unread');
+    });
+    this.#res.onData((chunk, isLast) => {
+      if (done || this.#over) return;
+      // Copied, into memory that small bodies share.
+      collector.add(Buffer.from(new Uint8Array(chunk)));
+      done = isLast || collector.refused;
+      if (collector.refused) this.#last('unread');
+      else if (done) this.#answer(collector.take());
+    });
+  }
+
+  /** Gives an answer and ends the connection. */
+  refuse(answer: () => Answer): void {
+    this.watch();
+    // Later, because the library forgets that it shall close where the bytes of this turn hold
+    // another request. So they meet one that is unanswered, and end the connection themselves.
+    setImmediate(() => {
+      if (!this.#over) this.#give(answer(), true);
+    });
+  }
+
+  /** What became of a handshake that had to be waited for. */
+  open(opened: UpgradeResult, open: (opened: { addressKey: string }) => void): void {
+    if ('answer' in opened) return this.refuse(() => opened.answer);
+    if (this.#over) return;
+    this.#over = true;
+    this.#inFlight.end(this);
+    // Not in a cork: the library goes on with the connection after it as with a request's, and may
+    // end it.
+    open(opened);
+  }
+
+  expire(): void {
+    this.#give(this.#request.timeOut(), true);
+  }
+
+  /** To learn when the peer goes: where the answer is not written in the turn of its request. */
+  watch(): void {
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#inFlight.begin(this);
+    this.#res.onAborted(() => this.#end());
+  }
+
+  #answer(body: Body): void {
+    this.#give(this.#request.answer(body), false);
+  }
+
+  #last(body: Body): void {
+    this.refuse(() => this.#request.answer(body));
+  }
+
+  #give(response: Answer, close: boolean): void {
+    // An answer without a body is none to the library, which asks for one or for a watch.
+    if (this.#head.method === 'HEAD' || response instanceof Promise) this.watch();
+    // Nor does it count every answer that is written in its turn as one, and a request without
+    // answer and watch ends the process (a peer that sends requests at once and goes showed it).
+    if (!this.#watched) this.#res.onAborted(nobody);
+    if (!(response instanceof Promise)) return this.#write(response, close);
+    void response.then((answer) => this.#write(answer, close));
+  }
+
+  #write(response: ExchangeResponse, close: boolean): void {
+    if (this.#over) return;
+    this.#end();
+    if (this.#inTurn) this.#put(response, close);
+    else this.#res.cork(() => this.#put(response, close));
+    this.#watched = true;
+  }
+
+  #put({ status, headers, body }: ExchangeResponse, close: boolean): void {
+    const res = this.#res;
+    // 200 is what it writes by itself.
+    if (status !== 200) res.writeStatus(statusLine(status));
+    writeHeaders(res, headers);
+    if (this.#head.method !== 'HEAD') res.end(body, close);
+    else res.endWithoutBody(Buffer.byteLength(body), close);
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    // What is answered in its turn was never in flight.
+    if (this.#watched) this.#inFlight.end(this);
+    this.#request.release();
+  }
+}
+
+interface SocketData {
+  addressKey: string;
+  handlers: SocketHandlers | null;
+}
+
+/** What `send` says of a message that was dropped. */
+const DROPPED = 2;
+
+function sockets(
+  app: Pick<TemplatedApp, 'publish'>,
+  application: Application,
+  inFlight: InFlight,
+): WebSocketBehavior<SocketData> {
+  return {
+    compression: 0,
+    maxPayloadLength: socketLimits.transportBytes,
+    // The application beats itself. This is for a peer that was sent away and does not listen.
+    idleTimeout: socketLimits.silenceSeconds,
+    sendPingsAutomatically: false,
+    // Holds for its pongs as well. The application stops well before, and learns what is dropped.
+    maxBackpressure: socketLimits.backlogBytes,
+    upgrade: (res, req, context) => upgrade(application, inFlight, res, req, context),
+    open(ws) {
+      ws.getUserData().handlers = application.open(socketOf(app, ws));
+    },
+    message(ws, message, isBinary) {
+      // Copied by the decoding: the memory is uWebSockets.js' own.
+      ws.getUserData().handlers?.message(isBinary ? null : Buffer.from(message).toString());
+    },
+    ping: (ws) => ws.getUserData().handlers?.pinged(),
+    pong: (ws) => ws.getUserData().handlers?.pong(),
+    drain: (ws) => ws.getUserData().handlers?.drained(),
+    // Later: the library is in the middle of its list of those who are sent the same.
+    dropped: (ws) => void setImmediate((data) => data.handlers?.missed(), ws.getUserData()),
+    close(ws, code) {
+      const data = ws.getUserData();
+      const { handlers } = data;
+      data.handlers = null;
+      handlers?.closed(code);
+    },
+  };
+}
+
+function upgrade(
+  application: Application,
+  inFlight: InFlight,
+  res: HttpResponse,
+  req: HttpRequest,
+  context: us_socket_context_t,
+): void {
+  try {
+    const head = new UwsHead(res, req);
+    const request = application.begin(head, 0);
+    const opened = request.upgrade();
+    const open = ({ addressKey }: { addressKey: string }) => {
+      const header = (name: string) => head.headers.get(`sec-websocket-${name}`) ?? '';
+      const data = { addressKey, handlers: null };
+      const asked = [header('key'), header('protocol'), header('extensions')] as const;
+      res.upgrade<SocketData>(data, ...asked, context);
+    };
+    if (opened instanceof Promise) {
+      const exchange = new Exchange(inFlight, res, head, request);
+      exchange.watch();
+      void opened.then((later) => exchange.open(later, open));
+    } else if ('answer' in opened) {
+      new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
+    } else open(opened);
+  } catch (error) {
+    // A handshake that is neither answered nor watched would end the process.
+    res.onAborted(() => {});
+    res.close();
+    throw error;
+  }
+}
+
+/** Calls on a closed socket throw in uWebSockets.js: they are nothing here. */
+function socketOf(app: Pick<TemplatedApp, 'publish'>, ws: WebSocket<SocketData>): Socket {
+  const data = ws.getUserData();
+  let ended = false;
+  const alive = () => !ended && data.handlers !== null;
+  return {
+    addressKey: data.addressKey,
+    together: {
+      join: (topic) => void ws.subscribe(topic),
+      leave(topic) {
+        if (alive()) ws.unsubscribe(topic);
+      },
+      publish: (topic, text) => void app.publish(topic, text, false),
+    },
+    send: (text) => ended || ws.send(text, false) !== DROPPED,
+    sendBytes: (bytes) => ended || ws.send(bytes, true) !== DROPPED,
+    bufferedBytes: () => (alive() ? ws.getBufferedAmount() : 0),
+    cork(work) {
+      if (alive()) ws.cork(work);
+    },
+    ping() {
+      if (alive()) ws.ping();
+    },
+    close(code, reason) {
+      if (ended) return;
+      ended = true;
+      ws.end(code, reason);
+    },
+  };
+}

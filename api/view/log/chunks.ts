@@ -1,0 +1,377 @@
+/**
+ * The finished chunks of a view: where each begins and ends. A chunk is read when it is needed, or
+ * built again when it is missing or damaged.
+ */
+
+import { replayedIndex } from '../../../engine/history/history.js';
+import {
+  decodeIndexRow,
+  type IndexRow,
+  type IndexTotals,
+  noTotals,
+} from '../../../engine/node/entry-index.js';
+import type { ServedNetwork } from '../../../engine/node/kept-network.js';
+import { statuses } from '../../../engine/protocol/event-types.js';
+import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
+import { StoreError } from '../../../engine/store/store.js';
+import type { RowBatch, Snapshot } from '../model.js';
+import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
+import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
+import type { Roster } from './builder.js';
+
+/** Chunks kept unpacked: some two megabytes each. */
+const UNPACKED = 6;
+
+const pattern = /^(\d{16})-(\d{16})\.view$/;
+const padded = (entry: number) => String(entry).padStart(16, '0');
+
+interface Place {
+  first: number;
+  last: number;
+}
+
+const nameOf = ({ first, last }: Place) => `${padded(first)}-${padded(last)}.view`;
+
+/** What makes the rows of a chunk anew that is missing or damaged: from the snapshot before it. */
+type Remake = (before: Snapshot, last: number) => Promise<Chunk>;
+
+export class Chunks {
+  readonly #network: ServedNetwork;
+  readonly #folder: DerivedFolder;
+  readonly #roster: Roster;
+  readonly #remake: Remake;
+  /** Ascending from entry 0, without gaps. */
+  readonly #places: Place[] = [];
+  /** Unpacked, or on the way to be; in order of use. */
+  readonly #unpacked = new Map<number, Promise<Chunk>>();
+
+  constructor(network: ServedNetwork, folder: DerivedFolder, roster: Roster, remake: Remake) {
+    this.#network = network;
+    this.#folder = folder;
+    this.#roster = roster;
+    this.#remake = remake;
+  }
+
+  /** The last entry that is in a chunk; -1 without any. */
+  get end(): number {
+    return this.#places.at(-1)?.last ?? -1;
+  }
+
+  get count(): number {
+    return this.#places.length;
+  }
+
+  /** Takes up the chunks that an earlier process left of this log. */
+  async open(): Promise<void> {
+    for (const { name } of this.#folder.list()) {
+      const [, first = '', last = ''] = pattern.exec(name) ?? [];
+      if (first === '') continue;
+      const place = { first: Number(first), last: Number(last) };
+      if (place.first === this.end + 1 && place.last >= place.first) this.#places.push(place);
+    }
+    // The last one vouches for those before it: what is in it rests on them.
+    for (let last = this.#places.at(-1); last; last = this.#places.at(-1)) {
+      if (await this.#stored(last)) return;
+      this.#places.pop();
+    }
+  }
+
+  /** Keeps a finished chunk: it follows the last one. */
+  async add(chunk: Chunk): Promise<void> {
+    const place = { first: chunk.batch.from, last: chunk.batch.to };
+    if (place.first !== this.end + 1)
+      throw new Error(`a chunk from ${place.first} does not follow`);
+    this.#places.push(place);
+    this.#cache(this.#places.length - 1, Promise.resolve(chunk));
+    await this.#write(place, chunk);
+  }
+
+  /** The chunk that has an entry. */
+  of(entry: number): Promise<Chunk> {
+    const index = this.#places.findIndex(({ last }) => entry <= last);
+    if (index < 0) throw new RangeError(`no chunk has entry ${entry}`);
+    return this.#at(index);
+  }
+
+  /** The snapshot after the last entry of all. */
+  async last(): Promise<Snapshot | null> {
+    return this.#places.length === 0 ? null : this.#after(this.#places.length - 1);
+  }
+
+  /** The snapshot that a chunk begins with. */
+  before(chunk: Chunk): Snapshot {
+    return decodeSnapshot(chunk.before, this.#roster);
+  }
+
+  async #after(index: number): Promise<Snapshot> {
+    const chunk = await this.#at(index);
+    return applyRowBatch(this.before(chunk), chunk.batch);
+  }
+
+  #at(index: number): Promise<Chunk> {
+    const known = this.#unpacked.get(index);
+    const chunk = known ?? this.#load(index);
+    this.#cache(index, chunk);
+    return chunk;
+  }
+
+  async #load(index: number): Promise<Chunk> {
+    const place = this.#places[index]!;
+    const stored = await this.#stored(place);
+    if (stored) return stored;
+    const before = index === 0 ? null : await this.#after(index - 1);
+    const made = await this.#remake(before ?? createInitialSnapshot(this.#network), place.last);
+    await this.#write(place, made);
+    return made;
+  }
+
+  async #write(place: Place, chunk: Chunk): Promise<void> {
+    const from = this.#sourceOf(place);
+    if (from) await this.#folder.write(nameOf(place), from, encodeChunk(chunk));
+  }
+
+  #sourceOf({ last }: Place): DerivedFrom | null {
+    const { read } = this.#network;
+    return read.log.sourceOf(CHUNK_FORMAT, read.position, last);
+  }
+
+  /** The chunk that this installation kept of this log; any other file is removed. */
+  async #stored(place: Place): Promise<Chunk | null> {
+    const name = nameOf(place);
+    const from = this.#sourceOf(place);
+    const bytes = from && (await this.#folder.read(name, from));
+    const chunk = bytes && decodeChunk(bytes);
+    if (!chunk) this.#folder.remove(name);
+    return chunk;
+  }
+
+  #cache(index: number, chunk: Promise<Chunk>): void {
+    this.#unpacked.delete(index);
+    this.#unpacked.set(index, chunk);
+    // One that could not be had is asked for anew.
+    chunk.catch(() => this.#unpacked.delete(index));
+    if (this.#unpacked.size > UNPACKED) {
+      this.#unpacked.delete(this.#unpacked.keys().next().value!);
+    }
+  }
+}
+
+/** A network before its first entry. */
+export function createInitialSnapshot({ genesis, epoch }: ServedNetwork): Snapshot {
+  const { network_id, policy, weights, participation_bps } = genesis;
+  return createEmptySnapshot({ network_id, epoch, policy, weights, participation_bps });
+}
+
+/*
+ * A chunk: the snapshot before some entries and their rows. Its bytes are the length of the
+ * snapshot's text, the text, and the span. Agents are in it as numbers only; the network's records
+ * say which agent has which number.
+ */
+
+/** Another encoding, or other rows of the same log, are another format. */
+const CHUNK_FORMAT = 'view 2';
+
+/** A snapshot as text, agents by number: status, dormant, reputation, votes, memes, blocks. */
+export function encodeSnapshot({ agents, ...rest }: Snapshot): string {
+  const numbers = agents.map((agent) => [
+    (statuses as readonly string[]).indexOf(agent.status),
+    agent.dormant ? 1 : 0,
+    agent.reputation,
+    agent.votes,
+    agent.memes,
+    agent.blocks_produced,
+  ]);
+  return JSON.stringify({ ...rest, agents: numbers });
+}
+
+export function decodeSnapshot(text: string, roster: Roster): Snapshot {
+  const { agents, ...rest } = JSON.parse(text) as Omit<Snapshot, 'agents'> & { agents: number[][] };
+  const known = agents.map((numbers, number) => {
+    const [status, dormant, reputation, votes, memes, blocks_produced] = numbers as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    const now = { status: statuses[status]!, dormant: dormant === 1, reputation };
+    return { ...roster.at(number), ...now, votes, memes, blocks_produced };
+  });
+  return { ...rest, agents: known };
+}
+
+/** The snapshot before the entries as text, and their rows. */
+export interface Chunk {
+  before: string;
+  batch: RowBatch;
+}
+
+function encodeChunk({ before, batch }: Chunk): Buffer {
+  const text = Buffer.from(before);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  return Buffer.concat([length, text, encodeRowBatch(batch)]);
+}
+
+/** Null for bytes that are no whole chunk. */
+function decodeChunk(bytes: Buffer): Chunk | null {
+  try {
+    const end = 4 + bytes.readUInt32LE(0);
+    return {
+      before: bytes.subarray(4, end).toString(),
+      batch: decodeRowBatch(bytes.subarray(end)),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/*
+ * The index from entries to events, whole: as the network has it, and for entries that an older
+ * program wrote as one replay makes it, which is kept among the files of the view.
+ */
+
+/** How long work is watched, and ended. */
+export interface ViewWork {
+  /** Told of entries that are gone through, and where that ends. */
+  onProgress?: ((entry: number, to: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+interface Bytes {
+  seq: number;
+  bytes: Uint8Array;
+}
+
+/** Another encoding is another format. */
+const INDEX_FORMAT = 'index 2';
+
+const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`;
+
+export class IndexSource {
+  readonly #network: ServedNetwork;
+  readonly #folder: DerivedFolder;
+  /** Of entries before those that the network has rows of. */
+  #old: Bytes[] = [];
+  #base: IndexTotals = noTotals();
+  /** The first entry of the network's own rows. */
+  #from: number | null = null;
+
+  constructor(network: ServedNetwork, folder: DerivedFolder) {
+    this.#network = network;
+    this.#folder = folder;
+  }
+
+  /**
+   * Makes what is missing.
+   *
+   * @throws {StoreError} `CORRUPT` when the log cannot be gone through.
+   */
+  async prepare(work: ViewWork): Promise<void> {
+    const { read, folder } = this.#network;
+    if (this.#from === 0) return;
+    const from = read.log.indexedFrom();
+    const last = from - 1;
+    if (last >= 0 && this.#old.at(-1)?.seq !== last) {
+      if (folder === null) throw new StoreError('CORRUPT', `entry ${last} has no row of the index`);
+      const name = sourceNameOf(last);
+      const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
+      if (!source) throw new StoreError('CORRUPT', `the log has no entry ${last}`);
+      const file = await this.#folder.read(name, source);
+      const known = file && rowsIn(file, last);
+      this.#old = known ?? (await replayedIndex(folder, last, work));
+      if (!known) await this.#folder.write(name, source, fileOf(this.#old));
+      this.#base = decodeIndexRow(last, this.#old.at(-1)!.bytes).totals;
+    }
+    this.#from = from;
+  }
+
+  /** Rows from the one that tells of `from` to the one that tells of `to`. */
+  *rows(from: number, to: number): Generator<IndexRow, void> {
+    let next = from;
+    for (let place = this.#place(from); place < this.#old.length && next <= to; place += 1) {
+      const { seq, bytes } = this.#old[place]!;
+      yield decodeIndexRow(seq, bytes);
+      next = seq + 1;
+    }
+    if (next > to) return;
+    for (const row of this.#network.read.log.rows(next, to)) {
+      if (row.first > next) break;
+      yield this.#whole(row);
+      next = row.last + 1;
+    }
+    if (next <= to) throw new StoreError('CORRUPT', `entry ${next} has no row of the index`);
+  }
+
+  /** The row that tells of an entry. */
+  rowOf(seq: number): IndexRow {
+    for (const row of this.rows(seq, seq)) return row;
+    throw new StoreError('CORRUPT', `entry ${seq} has no row of the index`);
+  }
+
+  /** The row that tells of an event's entry, by the number of the event. */
+  rowOfEvent(event: number): IndexRow {
+    let low = 0;
+    let high = this.#network.read.position.seq;
+    for (;;) {
+      const row = this.rowOf(Math.floor((low + high) / 2));
+      const count = row.entries.reduce((sum, { events }) => sum + events, 0);
+      if (event > row.event_seq && row.last < high) low = row.last + 1;
+      else if (event <= row.event_seq - count && row.first > low) high = row.first - 1;
+      else return row;
+    }
+  }
+
+  /** Totals of the network's own rows begin where these do. */
+  #whole(row: IndexRow): IndexRow {
+    if (this.#old.length === 0) return row;
+    const sum = (a: number[], b: number[]) => a.map((value, index) => value + b[index]!);
+    const { totals } = row;
+    return {
+      ...row,
+      totals: {
+        events: sum(totals.events, this.#base.events),
+        ends: sum(totals.ends, this.#base.ends),
+        registered: totals.registered + this.#base.registered,
+      },
+    };
+  }
+
+  /** Which of the older rows tells of an entry, or comes after it. */
+  #place(seq: number): number {
+    let low = 0;
+    let high = this.#old.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#old[middle]!.seq < seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** A line a row: the last entry, and the bytes in base64. */
+function fileOf(rows: readonly Bytes[]): Buffer {
+  const lines = rows.map(({ seq, bytes }) => `${seq} ${Buffer.from(bytes).toString('base64')}`);
+  return Buffer.from(lines.join('\n'));
+}
+
+/** Null where the rows are not those of all entries up to `last`. */
+function rowsIn(file: Buffer, last: number): Bytes[] | null {
+  const lines = file.toString('latin1').split('\n');
+  const rows = lines.map((line): Bytes => {
+    const [seq = '', text = ''] = line.split(' ');
+    return { seq: Number(seq), bytes: Buffer.from(text, 'base64') };
+  });
+  try {
+    let next = 0;
+    for (const { seq, bytes } of rows) {
+      if (decodeIndexRow(seq, bytes).first !== next) return null;
+      next = seq + 1;
+    }
+    return next === last + 1 ? rows : null;
+  } catch {
+    return null;
+  }
+}

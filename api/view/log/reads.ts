@@ -1,0 +1,213 @@
+/** Reads of a view: the overview of a whole log, from its index alone; one entry; and the memes. */
+import { blockEnds, type IndexRow } from '../../../engine/node/entry-index.js';
+import type { ServedNetwork } from '../../../engine/node/kept-network.js';
+import { eventTypes } from '../../../engine/protocol/event-types.js';
+import type { Event } from '../../../engine/protocol/schema/event.js';
+import type { RecordOf } from '../../../engine/protocol/schema/record.js';
+import { agentId } from '../../../engine/protocol/signing.js';
+import { storedLines } from '../../../engine/replay/lines.js';
+import { type PrintedLine, printLine } from '../../../engine/replay/recompute.js';
+import { StoreError } from '../../../engine/store/store.js';
+import type { Bucket, Closing, Overview } from '../model.js';
+import type { IndexSource } from './chunks.js';
+
+/** Closings that one overview tells. */
+const MOST_CLOSINGS = 1_000;
+/** Events at the beginning of an entry among which blocks are closed. */
+const FIRST_EVENTS = 16;
+
+/** The index must be prepared. */
+export function* computeOverview(
+  network: ServedNetwork,
+  index: IndexSource,
+  buckets: number,
+): Generator<undefined, Overview> {
+  const { read, epoch } = network;
+  const { seq, at, event_seq } = read.position;
+  const closings = yield* closingsOf(network, index, seq);
+  const { ends } = index.rowOf(seq).totals;
+  const closed = ends.reduce((sum, count) => sum + count, 0);
+  return {
+    epoch,
+    entry: seq,
+    at,
+    event_seq,
+    event_types: eventTypes,
+    block_ends: blockEnds,
+    buckets: yield* bucketsOf(network, index, seq, buckets),
+    closings,
+    closings_omitted: closed - closings.length,
+  };
+}
+
+function* bucketsOf(
+  { read }: ServedNetwork,
+  index: IndexSource,
+  seq: number,
+  count: number,
+): Generator<undefined, Bucket[]> {
+  const found: Bucket[] = [];
+  let before: IndexRow | null = null;
+  let from = 0;
+  for (let number = 1; number <= count && from <= seq; number += 1) {
+    const last = index.rowOf(Math.max(from, Math.ceil((number * (seq + 1)) / count) - 1));
+    found.push(bucketOf(read.log.entry(from)!.at, from, before, last));
+    yield;
+    from = last.last + 1;
+    before = last;
+  }
+  return found;
+}
+
+function bucketOf(at: number, from: number, before: IndexRow | null, to: IndexRow): Bucket {
+  const past = before?.totals;
+  const since = (now: readonly number[], then: readonly number[] | undefined) =>
+    now.map((value, place) => value - (then?.[place] ?? 0));
+  return {
+    from,
+    entries: to.last - from + 1,
+    at,
+    events: since(to.totals.events, past?.events),
+    ends: since(to.totals.ends, past?.ends),
+    registered: to.totals.registered - (past?.registered ?? 0),
+  };
+}
+
+/** Backwards, from row to row; those in which no block closed are passed over in leaps. */
+function* closingsOf(
+  { read }: ServedNetwork,
+  index: IndexSource,
+  seq: number,
+): Generator<undefined, Closing[]> {
+  const found: Closing[] = [];
+  let row: IndexRow | null = index.rowOf(seq);
+  while (row && found.length < MOST_CLOSINGS) {
+    yield;
+    found.push(...closingsIn(read, row).reverse());
+    row = beforeWithClosing(index, row);
+  }
+  return found.slice(0, MOST_CLOSINGS).reverse();
+}
+
+const closedBy = ({ totals }: IndexRow) => totals.ends.reduce((sum, count) => sum + count, 0);
+
+/** The last row before this one in which a block closed: the first with as many closings in all. */
+function beforeWithClosing(index: IndexSource, row: IndexRow): IndexRow | null {
+  if (row.first === 0) return null;
+  const previous = index.rowOf(row.first - 1);
+  const most = closedBy(previous);
+  if (most === 0) return null;
+  let low = 0;
+  let high = previous.last;
+  while (low < high) {
+    const middle = index.rowOf(Math.floor((low + high) / 2));
+    if (closedBy(middle) < most) low = middle.last + 1;
+    else high = middle.first;
+  }
+  return index.rowOf(low);
+}
+
+function closingsIn(read: ServedNetwork['read'], row: IndexRow): Closing[] {
+  const found: Closing[] = [];
+  let next = row.event_seq - row.entries.reduce((sum, { events }) => sum + events, 0) + 1;
+  for (const [place, { events, closes }] of row.entries.entries()) {
+    if (closes) {
+      const last = next + Math.min(events, FIRST_EVENTS) - 1;
+      found.push(...closingsAmong(read, row.first + place, next, last));
+    }
+    next += events;
+  }
+  return found;
+}
+
+function* closingsAmong(read: ServedNetwork['read'], entry: number, from: number, to: number) {
+  for (const { type, data } of read.events(from, to)) {
+    if (type !== 'block_status') continue;
+    const block = read.record('blocks', data.block_hash)?.context.ordinal ?? -1;
+    const at = Date.parse(data.timestamp);
+    yield { entry, at, block, height: data.height, status: data.status };
+  }
+}
+
+/** An entry as it is in the log, without the file of a meme, and its events. */
+interface EntryShown extends Omit<PrintedLine, 'seq' | 'file'> {
+  entry: number;
+  /** Id of the agent that sent the request; empty where none did. */
+  agent_id: string;
+  events: Event[];
+}
+
+/** The index must be prepared; undefined where the log has no such entry. */
+export function readEntry(
+  network: ServedNetwork,
+  index: IndexSource,
+  seq: number,
+): EntryShown | undefined {
+  const { read } = network;
+  if (seq > read.position.seq) return undefined;
+  for (const line of storedLines(read.log, seq, seq)) {
+    const { seq: entry, file: _, ...printed } = printLine(line);
+    const agent_id = printed.public_key === '' ? '' : agentId(printed.public_key.toLowerCase());
+    return { entry, agent_id, ...printed, events: eventsOf(network, index, seq) };
+  }
+  throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
+}
+
+function eventsOf({ read }: ServedNetwork, index: IndexSource, seq: number): Event[] {
+  const row = index.rowOf(seq);
+  const counts = row.entries.map(({ events }) => events);
+  const place = seq - row.first;
+  const after = counts.slice(place + 1).reduce((sum, count) => sum + count, 0);
+  const last = row.event_seq - after;
+  return [...read.events(last - counts[place]! + 1, last)];
+}
+
+const posted = eventTypes.indexOf('meme_posted');
+
+type MemeRecord = RecordOf['memes'];
+
+interface MemePage {
+  memes: MemeRecord[];
+  /** The event before which the next page begins; null on the last. */
+  before: number | null;
+}
+
+/** What is asked for: `before` an event, of one agent or of all. */
+interface MemeQuery {
+  before: number;
+  limit: number;
+  creator?: string;
+  /** Rows of the index that are gone through at the most. */
+  rows: number;
+}
+
+/** The index must be prepared. It may pause where it yields: what it reads never changes. */
+export function* readMemes(
+  network: ServedNetwork,
+  index: IndexSource,
+  query: MemeQuery,
+): Generator<undefined, MemePage> {
+  const { read } = network;
+  const memes: MemeRecord[] = [];
+  let left = query.rows;
+  let before = Math.min(query.before, read.position.event_seq + 1);
+  while (before > 1 && left > 0) {
+    yield;
+    left -= 1;
+    const row = index.rowOfEvent(before - 1);
+    const first = row.event_seq - row.entries.reduce((sum, { events }) => sum + events, 0) + 1;
+    const past = row.first === 0 ? 0 : index.rowOf(row.first - 1).totals.events[posted]!;
+    const texts = row.totals.events[posted]! > past ? read.eventTexts(first, before - 1) : [];
+    const seqs = [...texts].filter(({ type }) => type === 'meme_posted').map(({ seq }) => seq);
+    for (const seq of seqs.reverse()) {
+      yield;
+      const [event] = read.events(seq, seq);
+      if (event?.type !== 'meme_posted') continue;
+      if (query.creator !== undefined && event.data.creator.id !== query.creator) continue;
+      if (memes.length === query.limit) return { memes, before: seq + 1 };
+      memes.push(read.record('memes', event.data.meme_id)!);
+    }
+    before = first;
+  }
+  return { memes, before: before > 1 ? before : null };
+}

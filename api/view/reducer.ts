@@ -1,0 +1,251 @@
+/**
+ * From a snapshot and the spans after it to a later snapshot: the one fold that the server, its
+ * files and the page's worker use. Safe in a browser.
+ */
+
+import { blockStatuses, statuses } from '../../engine/protocol/event-types.js';
+import {
+  type AgentRow,
+  type BlockSnapshot,
+  rowCode as code,
+  type Introductions,
+  type RowBatch,
+  rowKinds,
+  type Snapshot,
+  viewLimits,
+  viewRows,
+} from './model.js';
+import { firstRow, isEvent } from './row-batch.js';
+
+/** What a network is: what a snapshot has of its parameters. */
+export type NetworkParameters = Pick<
+  Snapshot,
+  'network_id' | 'epoch' | 'policy' | 'weights' | 'participation_bps'
+>;
+
+/** Reputation of whom nobody has judged yet, of 1,000,000. */
+const FIRST_REPUTATION = 500_000;
+
+/** A network before its first entry: spans from entry 0 on go on from there. */
+export function createEmptySnapshot(of: NetworkParameters): Snapshot {
+  return {
+    ...of,
+    entry: -1,
+    at: 0,
+    event_seq: 0,
+    digest: '',
+    log_digest: '',
+    height: 0,
+    agents: [],
+    blocks: [],
+    alliances: [],
+    memes: [],
+    said: [],
+    totals: {
+      proposed: 0,
+      finalized: 0,
+      rejected: 0,
+      expired: 0,
+      orphaned: 0,
+      votes: 0,
+      memes: 0,
+      alliances: 0,
+      remarks: 0,
+      transactions: 0,
+    },
+  };
+}
+
+/** An agent as it is when it has registered. */
+const newAgent = (row: AgentRow) => ({
+  ...row,
+  status: 'active',
+  dormant: false,
+  reputation: FIRST_REPUTATION,
+  votes: 0,
+  memes: 0,
+  blocks_produced: 0,
+});
+
+/**
+ * Takes a snapshot on by a span, to its end or to the entry `upTo` in it, and gives it back: it is
+ * changed in place, agents and blocks in it too, so whoever wants to keep one clones it first. What
+ * the span has of entries that the snapshot knows already is passed over.
+ *
+ * @throws {RangeError} when the span begins after the entry that follows the snapshot's, ends
+ * before it, or speaks of an agent or block that neither has: the snapshot must then be fetched
+ * anew.
+ */
+export function applyRowBatch(snapshot: Snapshot, batch: RowBatch, upTo = batch.to): Snapshot {
+  const { rows, introduced } = batch;
+  const last = Math.min(upTo, batch.to);
+  if (batch.from > snapshot.entry + 1) {
+    throw new RangeError(`entries ${snapshot.entry + 1} to ${batch.from - 1} are missing`);
+  }
+  if (last < snapshot.entry) {
+    throw new RangeError(`the picture of entry ${snapshot.entry} cannot go back to ${last}`);
+  }
+  const start = firstRow(batch, snapshot.entry + 1);
+  const end = last === batch.to ? rows.entry.length : firstRow(batch, last + 1);
+  const next = { agents: 0, blocks: 0, memes: 0, alliances: 0 };
+  if (start > 0) passOver(rows.kind.subarray(0, start), next);
+  const fold = new Fold(snapshot);
+  let events = 0;
+  for (let index = start; index < end; index += 1) {
+    const kind = rows.kind[index]!;
+    const who = rows.who[index]!;
+    const what = rows.what[index]!;
+    const value = rows.value[index]!;
+    if (isEvent(kind)) events += 1;
+    if (kind === code.block_validation) fold.vote(who, what, value);
+    else if (kind === code.registered) fold.register(introduced.agents[next.agents++]!);
+    else if (kind === code.block_proposal) {
+      const block = introduced.blocks[next.blocks++]!;
+      snapshot.blocks.push({ ...block, ...unvoted() });
+      snapshot.totals.proposed += 1;
+    } else if (kind === code.block_status) fold.close(what, value, rows.at[index]!);
+    else if (kind === code.consensus_discussion) snapshot.totals.remarks += 1;
+    else if (kind === code.alliance_update) fold.ally(introduced.alliances[next.alliances++]!);
+    else if (kind === code.agent_status) fold.agent(who).status = nameOf(statuses, value);
+    else if (kind === code.meme_posted) {
+      snapshot.memes.push(introduced.memes[next.memes++]!);
+      snapshot.totals.memes += 1;
+      fold.agent(who).memes += 1;
+    } else if (kind === code.reputation_update) fold.agent(who).reputation = value;
+    else if (kind === code.dormancy) fold.agent(who).dormant = value === 1;
+  }
+  for (const one of batch.said) {
+    if (one.entry > snapshot.entry && one.entry <= last) snapshot.said.push(one);
+  }
+  const whole = last === batch.to;
+  snapshot.at = Math.max(snapshot.at, whole ? batch.at : (rows.at[end - 1] ?? 0));
+  snapshot.event_seq = whole ? batch.event_seq : snapshot.event_seq + events;
+  if (last > snapshot.entry || whole) {
+    snapshot.digest = whole ? batch.digest : '';
+    snapshot.log_digest = whole ? batch.log_digest : '';
+  }
+  snapshot.entry = last;
+  trim(snapshot);
+  return snapshot;
+}
+
+/** The list that a row adds to, by its code. */
+const listOf = rowKinds.map((kind) => viewRows[kind].introduces);
+
+function passOver(kinds: Uint8Array, next: Record<keyof Introductions, number>): void {
+  for (const kind of kinds) {
+    const list = listOf[kind];
+    if (list) next[list] += 1;
+  }
+}
+
+const unvoted = () => ({
+  status: 'voting',
+  approve: 0,
+  reject: 0,
+  closed_at: null,
+  ballots: [] as number[],
+});
+
+function nameOf(names: readonly string[], index: number): string {
+  const name = names[index];
+  if (name === undefined) throw new RangeError(`${index} stands for none of ${names.join(', ')}`);
+  return name;
+}
+
+/** What rows do to a snapshot. */
+class Fold {
+  readonly #snapshot: Snapshot;
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  agent(number: number) {
+    const agent = this.#snapshot.agents[number];
+    if (!agent) throw new RangeError(`the picture has no agent ${number}`);
+    return agent;
+  }
+
+  register(row: AgentRow): void {
+    const { agents } = this.#snapshot;
+    if (row.number !== agents.length) {
+      throw new RangeError(`agent ${row.number} follows ${agents.length} others`);
+    }
+    agents.push(newAgent(row));
+  }
+
+  vote(who: number, what: number, value: number): void {
+    const block = this.#block(what);
+    const reject = value % 2;
+    const weight = (value - reject) / 2;
+    if (reject) block.reject += weight;
+    else block.approve += weight;
+    block.ballots.push(2 * who + reject);
+    this.agent(who).votes += 1;
+    this.#snapshot.totals.votes += 1;
+  }
+
+  close(what: number, value: number, at: number): void {
+    const { totals } = this.#snapshot;
+    const block = this.#block(what);
+    const status = nameOf(blockStatuses, value) as (typeof blockStatuses)[number];
+    block.status = status;
+    block.closed_at = at;
+    if (status === 'voting') throw new RangeError(`block ${what} closed into voting`);
+    totals[status] += 1;
+    if (status !== 'finalized') return;
+    this.#snapshot.height = block.height;
+    totals.transactions += block.transactions;
+    this.agent(block.producer).blocks_produced += 1;
+  }
+
+  ally(row: Snapshot['alliances'][number]): void {
+    const { alliances, totals } = this.#snapshot;
+    if (row.number === totals.alliances) {
+      totals.alliances += 1;
+      alliances.push(row);
+      return;
+    }
+    const place = alliances.findLastIndex(({ number }) => number === row.number);
+    if (place < 0) throw new RangeError(`the picture has no alliance ${row.number}`);
+    alliances[place] = row;
+  }
+
+  /** In voting are the last few, so it is looked for from the end. */
+  #block(number: number): BlockSnapshot {
+    const { blocks } = this.#snapshot;
+    for (let index = blocks.length - 1; index >= 0; index -= 1) {
+      if (blocks[index]!.number === number) return blocks[index]!;
+    }
+    throw new RangeError(`the picture has no block ${number}`);
+  }
+}
+
+/** Lets go of what is beyond the bounds: the same, however the spans were cut. */
+function trim(snapshot: Snapshot): void {
+  const { blocksShown, alliancesShown, memesShown, saidShown, ballotsShown } = viewLimits;
+  snapshot.blocks = newest(snapshot.blocks, blocksShown, ({ status }) => status === 'voting');
+  snapshot.alliances = newest(
+    snapshot.alliances,
+    alliancesShown,
+    ({ status }) => status === 'proposed' || status === 'active',
+  );
+  if (snapshot.memes.length > memesShown) snapshot.memes = snapshot.memes.slice(-memesShown);
+  if (snapshot.said.length > saidShown) snapshot.said = snapshot.said.slice(-saidShown);
+  let left = ballotsShown;
+  for (let index = snapshot.blocks.length - 1; index >= 0; index -= 1) {
+    const block = snapshot.blocks[index]!;
+    if (block.status === 'voting') continue;
+    left -= block.ballots.length;
+    if (left < 0 && block.ballots.length > 0) block.ballots = [];
+  }
+}
+
+/** All that are open, and the last of the others. */
+function newest<T>(all: T[], most: number, isOpen: (one: T) => boolean): T[] {
+  let excess = -most;
+  for (const one of all) if (!isOpen(one)) excess += 1;
+  if (excess <= 0) return all;
+  return all.filter((one) => isOpen(one) || --excess < 0);
+}

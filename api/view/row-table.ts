@@ -1,0 +1,219 @@
+/**
+ * A archive: all spans of a run as one table of their rows, and what is kept beside them, as JSON
+ * that packs well. A text that is said again is there once. Safe in a browser.
+ */
+
+import {
+  type AgentRow,
+  type AllianceRow,
+  type BlockRow,
+  type Introductions,
+  type MemeRow,
+  type Message,
+  type RowBatch,
+  type Rows,
+  rowKinds,
+  viewRows,
+} from './model.js';
+import { introducing, newRows } from './row-batch.js';
+import type { RunData } from './run-data.js';
+
+/** One value a row: entries as they are, times since the first, and the text that was said. */
+type Table = Record<keyof Rows | 'said', Float64Array>;
+
+/** What a table does not have. */
+interface TableHead {
+  spans: (Omit<RowBatch, 'rows' | 'introduced' | 'said' | 'omitted'> & { rows: number })[];
+  /** Of all spans, one after the other: lists of values by member. */
+  introduced: Record<keyof Introductions, Record<string, unknown[]>>;
+  /** What `said` names by its place, from 1; the first stands for the caption of a row's meme. */
+  texts: string[];
+  /** What is taken off each time. */
+  since: number;
+}
+
+const emptyTable = (rows: number): Table => ({
+  entry: new Float64Array(rows),
+  at: new Float64Array(rows),
+  kind: new Float64Array(rows),
+  who: new Float64Array(rows),
+  what: new Float64Array(rows),
+  value: new Float64Array(rows),
+  said: new Float64Array(rows),
+});
+
+/** The kind of text that a row has, by its code. */
+const saying = rowKinds.map((kind) => viewRows[kind].says?.kind);
+const MEME = introducing.memes;
+const CAPTION = 1;
+
+export interface RunArchive {
+  batches: readonly RowBatch[];
+  data: RunData;
+}
+
+/** Columns whose values hardly change from row to row: differences pack better. */
+const steady: readonly (keyof Table)[] = ['entry', 'at'];
+
+interface ReelJson extends TableHead {
+  kept: RunData;
+  columns: Record<keyof Table, number[]>;
+}
+
+/** @throws {RangeError} when something that was said is left out, or is of no row. */
+export function encodeRunArchive({ batches, data }: RunArchive): Uint8Array {
+  const { table, ...head } = toTable(batches);
+  const columns = Object.entries(table).map(([name, values]) => [
+    name,
+    steady.includes(name as keyof Table) ? differences(values) : [...values],
+  ]);
+  const archive = { ...head, kept: data, columns: Object.fromEntries(columns) } satisfies ReelJson;
+  return new TextEncoder().encode(JSON.stringify(archive));
+}
+
+export function decodeRunArchive(bytes: Uint8Array): RunArchive {
+  const { columns, kept, ...head } = JSON.parse(new TextDecoder().decode(bytes)) as ReelJson;
+  const table = emptyTable(columns.kind.length);
+  for (const name of Object.keys(table) as (keyof Table)[]) {
+    table[name].set(columns[name]);
+    if (steady.includes(name)) sumUp(table[name]);
+  }
+  return { batches: toRowBatches(head, table), data: kept };
+}
+
+const differences = (values: Float64Array): number[] =>
+  Array.from(values, (value, row) => value - (values[row - 1] ?? 0));
+
+function sumUp(values: Float64Array): void {
+  for (let row = 1; row < values.length; row += 1) values[row]! += values[row - 1]!;
+}
+
+function toTable(batches: readonly RowBatch[]): TableHead & { table: Table } {
+  const table = emptyTable(batches.reduce((sum, { rows }) => sum + rows.kind.length, 0));
+  const since = batches.find(({ rows }) => rows.at.length > 0)?.rows.at[0] ?? 0;
+  const texts = new Map<string, number>();
+  let start = 0;
+  for (const { from, rows, introduced, said, omitted } of batches) {
+    let next = 0;
+    let meme = 0;
+    for (const [row, kind] of rows.kind.entries()) {
+      const place = start + row;
+      table.entry[place] = from + rows.entry[row]!;
+      table.at[place] = rows.at[row]! - since;
+      table.kind[place] = kind;
+      table.who[place] = rows.who[row]!;
+      table.what[place] = rows.what[row]!;
+      table.value[place] = rows.value[row]!;
+      const caption = kind === MEME ? introduced.memes[meme++]?.caption : undefined;
+      const one = said[next];
+      if (!one || !isOf(one, table, place)) continue;
+      next += 1;
+      const known = one.text === caption ? CAPTION : texts.get(one.text);
+      table.said[place] = known ?? CAPTION + 1 + texts.size;
+      if (known === undefined) texts.set(one.text, table.said[place]!);
+    }
+    if (omitted > 0 || next < said.length) throw new RangeError(`entry ${from}: texts are missing`);
+    start += rows.kind.length;
+  }
+  return {
+    spans: batches.map(headOf),
+    introduced: introducedIn(batches),
+    texts: ['', ...texts.keys()],
+    since,
+    table,
+  };
+}
+
+const isOf = ({ entry, kind, who, what }: Message, table: Table, row: number) =>
+  entry === table.entry[row] &&
+  kind === saying[table.kind[row]!] &&
+  who === table.who[row] &&
+  what === table.what[row];
+
+const headOf = ({ rows, introduced: _, said: __, omitted: ___, ...rest }: RowBatch) => ({
+  ...rest,
+  rows: rows.kind.length,
+});
+
+function introducedIn(batches: readonly RowBatch[]): TableHead['introduced'] {
+  const of = (name: keyof Introductions) =>
+    transposed(batches.flatMap((batch) => batch.introduced[name] as object[]));
+  return {
+    agents: of('agents'),
+    blocks: of('blocks'),
+    memes: of('memes'),
+    alliances: of('alliances'),
+  };
+}
+
+type Lists = Record<string, unknown[]>;
+
+const transposed = (rows: readonly object[]): Lists =>
+  Object.fromEntries(
+    Object.keys(rows[0] ?? {}).map((member) => [
+      member,
+      rows.map((row) => (row as Record<string, unknown>)[member]),
+    ]),
+  );
+
+/** The spans that it was made of. */
+function toRowBatches(head: TableHead, table: Table): RowBatch[] {
+  const whole = {
+    agents: rowsIn<AgentRow>(head.introduced.agents),
+    blocks: rowsIn<BlockRow>(head.introduced.blocks),
+    memes: rowsIn<MemeRow>(head.introduced.memes),
+    alliances: rowsIn<AllianceRow>(head.introduced.alliances),
+  };
+  let start = 0;
+  return head.spans.map(({ rows: length, ...of }) => {
+    const part = Object.fromEntries(
+      Object.entries(table).map(([name, values]) => [name, values.subarray(start, start + length)]),
+    ) as Table;
+    start += length;
+    const count = (kind: number) => part.kind.filter((one) => one === kind).length;
+    const introduced: Introductions = {
+      agents: whole.agents.splice(0, count(introducing.agents)),
+      blocks: whole.blocks.splice(0, count(introducing.blocks)),
+      memes: whole.memes.splice(0, count(introducing.memes)),
+      alliances: whole.alliances.splice(0, count(introducing.alliances)),
+    };
+    const said = saidIn(part, head, introduced.memes);
+    return { ...of, rows: rowsOf(part, of.from, head.since), introduced, said, omitted: 0 };
+  });
+}
+
+const rowsIn = <T>(lists: Lists): T[] =>
+  Array.from(
+    { length: Object.values(lists)[0]?.length ?? 0 },
+    (_, place) =>
+      Object.fromEntries(
+        Object.entries(lists).map(([member, values]) => [member, values[place]]),
+      ) as T,
+  );
+
+function rowsOf(table: Table, from: number, since: number): Rows {
+  const rows = newRows(table.kind.length);
+  for (const name of ['kind', 'who', 'what', 'value'] as const) rows[name].set(table[name]);
+  rows.entry.set(table.entry.map((entry) => entry - from));
+  rows.at.set(table.at.map((at) => at + since));
+  return rows;
+}
+
+function saidIn(table: Table, { texts, since }: TableHead, memes: readonly MemeRow[]): Message[] {
+  const said: Message[] = [];
+  let meme = 0;
+  for (const [row, place] of table.said.entries()) {
+    const kind = table.kind[row]!;
+    const caption = kind === MEME ? memes[meme++]!.caption : '';
+    if (place === 0) continue;
+    said.push({
+      entry: table.entry[row]!,
+      at: table.at[row]! + since,
+      who: table.who[row]!,
+      kind: saying[kind]!,
+      what: table.what[row]!,
+      text: place === CAPTION ? caption : texts[place - 1]!,
+    });
+  }
+  return said;
+}

@@ -1,0 +1,225 @@
+/**
+ * Cases of the engine in this process: each command by itself, the stages of one vote, and
+ * verification. Commands are applied with 100, 1,000 and 10,000 validators: their cost must
+ * stay flat. A command can be applied only once, and others come before it, so the CPU time of its
+ * own kind's calls is taken, rather than by benchmark.js.
+ */
+
+import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
+import type { Verifier, VerifyJob } from '../../engine/crypto/verifier.js';
+import { parseJson } from '../../engine/protocol/json.js';
+import { Digests } from '../../engine/protocol/log.js';
+import { bodyProblem } from '../../engine/protocol/schema/validate.js';
+import { voteInput } from '../../engine/protocol/signing.js';
+import { defineCase, type Round, type Row } from '../case.js';
+import { withFolder } from '../fixtures/network.js';
+import {
+  createHistory,
+  encodePast,
+  kinds,
+  measureCpuUs,
+  type PastStep,
+  Population,
+  storeBefore,
+  toBatches,
+} from '../fixtures/population.js';
+import {
+  jobSource,
+  measureRate,
+  measureTime,
+  type Rate,
+  rateOver,
+  verifyOrThrow,
+} from '../raw/raw.js';
+
+interface EngineConfiguration {
+  populations: number[];
+  /** Commands of a kind; of votes whole blocks, until there are as many. */
+  commands: number;
+}
+
+async function measureEngine(
+  { populations, commands }: EngineConfiguration,
+  { seed }: Round,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const kind of kinds()) {
+    const cost = async (validators: number, count = commands) =>
+      measureCpuUs(kind, await Population.of(validators, seed), count);
+    // Compiled by then: the first population would pay for the others.
+    await cost(populations[0]!, 4 * commands);
+    let first: number | null = null;
+    for (const validators of populations) {
+      const cpu_us = await cost(validators);
+      first ??= cpu_us;
+      const name = `${kind}, ${validators.toLocaleString('en-US')} validators`;
+      rows.push({ name, per_s: 1e6 / cpu_us, cpu_us, ratio: first / cpu_us });
+    }
+  }
+  return rows;
+}
+
+export const engineCase = defineCase<EngineConfiguration>({
+  name: 'engine',
+  about: 'engine.apply of each command; ratio: its rate of that with the fewest validators',
+  sizes: {
+    small: { populations: [100, 1_000, 10_000], commands: 500 },
+    large: { populations: [100, 1_000, 10_000], commands: 10_000 },
+  },
+  run: measureEngine,
+});
+
+/*
+ * Where the time of one vote goes: each stage by itself on the same real signed votes, with CPU
+ * time of all threads. Their sum is what a vote must cost; the tier engine+verify+store, beside it
+ * in `tiers`, is what it does cost. Answering and publishing are differences between tiers.
+ */
+
+interface StagesConfiguration {
+  blocks: number;
+  seconds: number;
+}
+
+const VALIDATORS = 1_000;
+/** About what a busy server commits at a time. */
+const BATCH = 128;
+
+type Body = Record<string, unknown>;
+
+async function measureStages(
+  { blocks, seconds }: StagesConfiguration,
+  { seed }: Round,
+): Promise<Row[]> {
+  const past = await createHistory(await Population.of(VALIDATORS, seed), blocks);
+  const votes = past.filter(({ request }) => request.kind === 'vote');
+  const requests = votes.map(({ request }) => request);
+  const bodies = requests.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as Body);
+  const own = ({ cpuUs }: Rate) => cpuUs;
+  const jobs: (count: number) => VerifyJob[] = jobSource(seed);
+  const stages: [name: string, cpuUs: number][] = [
+    ['parse', own(rateOver(requests, ({ body }) => parseJson(body), seconds))],
+    ['validate', own(rateOver(bodies, (body) => bodyProblem('vote', body), seconds))],
+    ['canonicalize', own(rateOver(bodies, voteInput, seconds))],
+    ['verify', own(measureRate(jobs, verifyOrThrow(), seconds))],
+    ['apply', await applyUs(votes.length, seed)],
+    ['encode, both digests', own(encodingRate(votes, seconds))],
+    [`commit, batches of ${BATCH}`, await commitUs(past)],
+  ];
+  const sum = stages.reduce((total, [, cpuUs]) => total + cpuUs, 0);
+  return [...stages, ['the sum of these', sum] as const].map(([name, cpu_us]) => ({
+    name,
+    cpu_us,
+  }));
+}
+
+/** In a population of its own, where nothing keeps what was done; once before, to be compiled. */
+async function applyUs(count: number, seed: string): Promise<number> {
+  await measureCpuUs('vote', await Population.of(VALIDATORS, seed), count);
+  return measureCpuUs('vote', await Population.of(VALIDATORS, seed), count);
+}
+
+function encodingRate(votes: readonly PastStep[], seconds: number): Rate {
+  const digests = new Digests();
+  return rateOver(votes, (one) => encodePast(one, digests), seconds);
+}
+
+/** CPU time of an entry, those of LMDB's own threads included. */
+function commitUs(past: readonly PastStep[]): Promise<number> {
+  const digests = new Digests();
+  const batches = [
+    ...toBatches(
+      past.map((one) => encodePast(one, digests)),
+      BATCH,
+    ),
+  ];
+  return withFolder(async (path) => {
+    const store = await storeBefore(path, batches[0]!);
+    const { cpu } = await measureTime(async () => {
+      for (const batch of batches) await store.commit(batch);
+    });
+    await store.close();
+    return (cpu * 1e6) / (batches.length * BATCH);
+  });
+}
+
+export const stagesCase = defineCase<StagesConfiguration>({
+  name: 'stages',
+  about: 'the CPU time of one vote, stage by stage: parse to commit',
+  sizes: { small: { blocks: 6, seconds: 0.2 }, large: { blocks: 30, seconds: 2 } },
+  run: measureStages,
+});
+
+interface VerifyConfiguration {
+  /** Signatures a figure: of libsodium, and of the reference, which is some twenty times slower. */
+  signatures: number;
+  referenceSignatures: number;
+}
+
+/** Calls under way at a time, where there are several: as many as clients of a busy server. */
+const CALLERS = 64;
+const BATCHES = [16, 256];
+
+async function measureVerification(asked: VerifyConfiguration, { r, seed }: Round): Promise<Row[]> {
+  const jobs = jobSource(seed);
+  const raw = measureRate(jobs, verifyOrThrow());
+  const { perSecond, cpuUs } = raw;
+  const name = 'libsodium in a plain loop';
+  const rows: Row[] = [{ name, per_s: perSecond, of_r: perSecond / r, cpu_us: cpuUs }];
+  for (const kind of ['inline', 'pool', 'reference'] as const) {
+    const count = kind === 'reference' ? asked.referenceSignatures : asked.signatures;
+    const rates = await ratesOf(kind, () => jobs(count));
+    rows.push(...rates.map((row) => ({ ...row, of_r: (row.per_s ?? 0) / r })));
+  }
+  return rows;
+}
+
+/** Further signatures for each way of asking. */
+async function ratesOf(kind: VerifierKind, further: () => VerifyJob[]): Promise<Row[]> {
+  const verifier = createVerifier(kind);
+  // The threads start with the first batch: that is no verification.
+  await verifier.verify(further().slice(0, CALLERS));
+  const rate = async (name: string, callers: number, batch: number): Promise<Row> => {
+    const jobs = further();
+    const { wall, cpu } = await measureTime(() => verifyAll(verifier, jobs, callers, batch));
+    const cpu_us = (cpu * 1e6) / jobs.length;
+    return { name: `${kind}, ${name}`, per_s: jobs.length / wall, cpu_us };
+  };
+  try {
+    const rows = [
+      await rate('one at a time', 1, 1),
+      await rate(`${CALLERS} callers of one`, CALLERS, 1),
+    ];
+    for (const batch of BATCHES) rows.push(await rate(`calls of ${batch}`, 4, batch));
+    return rows;
+  } finally {
+    await verifier.close();
+  }
+}
+
+async function verifyAll(
+  verifier: Verifier,
+  jobs: readonly VerifyJob[],
+  callers: number,
+  batch: number,
+): Promise<void> {
+  let next = 0;
+  const caller = async () => {
+    while (next < jobs.length) {
+      const from = next;
+      next += batch;
+      const verdicts = await verifier.verify(jobs.slice(from, next));
+      if (verdicts.includes(false)) throw new Error(`${verifier.name} refuses a good signature`);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+}
+
+export const verifyCase = defineCase<VerifyConfiguration>({
+  name: 'verify',
+  about: 'the verifiers pool, inline and reference, one at a time and in batches',
+  sizes: {
+    small: { signatures: 2_048, referenceSignatures: 128 },
+    large: { signatures: 65_536, referenceSignatures: 2_048 },
+  },
+  run: measureVerification,
+});

@@ -1,0 +1,206 @@
+/**
+ * Cases of a whole server under load: by thread, with transactions, and beside a plain server.
+ * `threads` says what each thread works for a vote, a transaction, a read and a delivery. The
+ * engine's thread limits how far a machine with more cores gets: only one thread orders.
+ */
+import { defineCase, type Round, type Row } from '../case.js';
+import { getRate, postRate } from '../clients/clients.js';
+import { countRounds, NETWORK_ID, postedBlocks } from '../fixtures/chain.js';
+import { type LoadMeasurement, load, POOL_THREADS, type Wanted } from '../servers/load.js';
+import { type ByThread, withFolkmoot, withPlain } from '../servers/processes.js';
+import { fannedOutBy } from './feed.js';
+
+interface ThreadsConfiguration {
+  seconds: number;
+  subscribers: number;
+  events: number;
+}
+
+const PATH = '/api/v1/network/state';
+const BATCH = 1_000;
+/** As the tiers have it: with fewer agents, blocks end too often. */
+const VOTES = { agents: 4_000, concurrency: 512, connections: 512, warmupMs: 3_000 };
+/** The same with the connections in a process of their own. */
+const FRONTED = ['--threads', '1'];
+/** Proposals under way: the next one is there when a block is decided. */
+const BLOCKS = { concurrency: 4 };
+
+async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): Promise<Row[]> {
+  const { votes, rows: alone } = await all(asked, seed, []);
+  const { votes: others, rows: beside } = await all(asked, seed, FRONTED);
+  const fronted = beside.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
+  const name = "the engine's thread for a vote over HTTP";
+  const goals = [goal(name, r, votes), goal(`${FRONTED.join(' ')}: ${name}`, r, others)];
+  return [...alone, ...fronted, ...goals.flat()];
+}
+
+async function all(asked: ThreadsConfiguration, seed: string, more: readonly string[]) {
+  // Fronts verify votes themselves; what is in a block is left to the pool.
+  const pool = more.length > 0 ? 0 : POOL_THREADS;
+  const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES }, more, pool);
+  const filled = await loaded(
+    asked,
+    seed,
+    { workload: 'transactions', ...BLOCKS, batch: BATCH },
+    more,
+  );
+  const read = await withFolkmoot((server) => getRate(server, PATH, asked.seconds), more);
+  const { folkmoot } = await fannedOutBy(asked, seed, more);
+  const found = [
+    ...rows('vote', votes.entries, votes.threads),
+    ...rows(`transaction in a block of ${BATCH}`, transactionsOf(filled), filled.threads),
+    ...rows(`GET ${PATH}`, read.spent.answers, read.spent.threads),
+    ...rows('delivery of an event', folkmoot.spent.deliveries, folkmoot.spent.threads),
+  ];
+  return { votes, rows: found };
+}
+
+async function loaded(
+  { seconds }: ThreadsConfiguration,
+  seed: string,
+  asked: Omit<Wanted, 'durationMs' | 'seed'>,
+  more: readonly string[],
+  poolThreads = POOL_THREADS,
+): Promise<LoadMeasurement['spent']> {
+  const wanted = { durationMs: 1000 * seconds, seed, ...asked };
+  return (await withFolkmoot((server) => load(server, wanted, poolThreads), more)).spent;
+}
+
+/** Each entry has a signature of its own, and each transaction in it another. */
+const transactionsOf = ({ entries, signatures }: LoadMeasurement['spent']) => signatures - entries;
+
+/** One for each kind of thread that worked; none where they cannot be told apart. */
+function rows(name: string, count: number, threads: ByThread | null): Row[] {
+  if (threads === null) return [{ name, note: 'threads cannot be told apart here' }];
+  const row = (thread: string, seconds: number): Row => ({
+    name: `${name}: ${thread}`,
+    cpu_us: (1e6 * seconds) / count,
+  });
+  return [
+    row('engine', threads.engine),
+    ...(threads.verifier > 0 ? [row('verifier', threads.verifier)] : []),
+    row('the rest', threads.rest),
+    ...(threads.fronts > 0 ? [row('fronts', threads.fronts)] : []),
+  ];
+}
+
+/** Beside what libsodium takes for one signature: absolute times depend on the machine. */
+function goal(name: string, r: number, { entries, threads }: LoadMeasurement['spent']): Row[] {
+  if (threads === null) return [];
+  return [{ name, value: (r * threads.engine) / entries, unit: '/ R', allowed: 1.2 }];
+}
+
+export const threadsCase = defineCase<ThreadsConfiguration>({
+  name: 'threads',
+  about: 'the CPU time of each thread of a server for a vote, a transaction, a read, a delivery',
+  sizes: {
+    small: { seconds: 2.5, subscribers: 1_000, events: 60 },
+    large: { seconds: 15, subscribers: 1_000, events: 1_000 },
+  },
+  run: measureThreads,
+});
+
+/*
+ * Transactions in blocks of 1,000 over HTTP, finalized: each is a signature to verify, and a block
+ * is decided by four validators. The generator shares the machine.
+ */
+
+interface TransactionsConfiguration {
+  seconds: number;
+}
+
+/** Proposals under way: the next one is there when a block is decided. */
+const CONCURRENCY = 4;
+
+async function measureTransactions(
+  { seconds }: TransactionsConfiguration,
+  { r, seed }: Round,
+): Promise<Row[]> {
+  const { result, cpuUsPerSignature, idle, note } = await withFolkmoot((server) =>
+    load(server, {
+      workload: 'transactions',
+      concurrency: CONCURRENCY,
+      batch: BATCH,
+      durationMs: 1000 * seconds,
+      seed,
+    }),
+  );
+  const { tps } = result.transactions;
+  return [
+    {
+      name: 'finalized transactions, blocks of 1,000',
+      per_s: tps,
+      of_r: tps / r,
+      cpu_us: cpuUsPerSignature,
+      ...(idle === null ? {} : { idle }),
+      ...(note === '' ? {} : { note }),
+    },
+    {
+      name: 'transactions in blocks of 1,000, http: finalized TPS of R',
+      ratio: tps / r,
+      wanted: 1,
+    },
+  ];
+}
+
+export const transactionsCase = defineCase<TransactionsConfiguration>({
+  name: 'transactions',
+  about: 'transactions in blocks of 1,000 over HTTP, finalized, beside R',
+  everyRound: true,
+  sizes: { small: { seconds: 2 }, large: { seconds: 15 } },
+  run: measureTransactions,
+});
+
+/*
+ * Signed votes over HTTP: `folkmoot serve` beside the plain server that one would write without it
+ * (`bench/plain-server.ts`), the same bytes from the same client, one server after the other.
+ */
+
+interface PlainConfiguration {
+  agents: number;
+  /** So many blocks before anything is measured: servers that have just begun still compile. */
+  warmUp: number;
+  blocks: number;
+}
+
+/** With fewer under way, most of the time is spent waiting for the disk. */
+const CONNECTIONS = 512;
+async function measurePlain(
+  { agents, warmUp, blocks }: PlainConfiguration,
+  round: Round,
+): Promise<Row[]> {
+  const { r, seed } = round;
+  // Both servers get the same bytes.
+  const posted = postedBlocks(seed, agents, warmUp + blocks);
+  const load = { connections: CONNECTIONS, warmUp: countRounds(warmUp) };
+  const network = ['--network-id', NETWORK_ID];
+  const folkmoot = await withFolkmoot((server) => postRate([server], posted, load), network);
+  const plain = await withPlain(NETWORK_ID, (server) => postRate([server], posted, load));
+  const row = (name: string, { perSecond, cpuUs }: typeof plain): Row => ({
+    name,
+    per_s: perSecond,
+    of_r: perSecond / r,
+    cpu_us: cpuUs,
+  });
+  return [
+    row('signed votes, folkmoot serve', folkmoot),
+    row('the same votes, fastify + node:crypto + LMDB', plain),
+    { name: 'the same for the CPU time that it takes', ratio: plain.cpuUs / folkmoot.cpuUs },
+    {
+      name: 'signed votes/s of fastify + node:crypto + LMDB, same client',
+      ratio: folkmoot.perSecond / plain.perSecond,
+      wanted: 1.5,
+    },
+  ];
+}
+
+export const plainCase = defineCase<PlainConfiguration>({
+  name: 'plain',
+  about: 'signed votes over HTTP, beside a plain server of fastify, node:crypto and LMDB',
+  everyRound: true,
+  sizes: {
+    small: { agents: 2_000, warmUp: 6, blocks: 12 },
+    large: { agents: 4_000, warmUp: 12, blocks: 36 },
+  },
+  run: measurePlain,
+});

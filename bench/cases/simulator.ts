@@ -1,0 +1,255 @@
+/**
+ * Cases of the simulator: scripted agents in virtual time, starting up, and where the time of a
+ * simulated vote goes.
+ */
+import { execFile } from 'node:child_process';
+import type { Profiler } from 'node:inspector';
+import { Session } from 'node:inspector/promises';
+import { promisify } from 'node:util';
+import { defaultScenario, type Progress, simulate } from '../../sim/index.js';
+import { defineCase, type Round, type Row } from '../case.js';
+import { measureTime } from '../raw/raw.js';
+import { folkmootArguments } from '../servers/processes.js';
+
+const execute = promisify(execFile);
+
+interface SimulatorConfiguration {
+  /** Of 100 agents, and of 10,000. */
+  blocks: number;
+  largeBlocks: number;
+  /** Whose peak memory is measured. */
+  agents: number;
+}
+
+async function measureSimulator(asked: SimulatorConfiguration, { r }: Round): Promise<Row[]> {
+  const few = await simulatedRates(100, asked.blocks);
+  const many = await simulatedRates(10_000, asked.largeBlocks);
+  const mebibytes = (await peakBytes(asked.agents)) / 2 ** 20;
+  const agents = asked.agents.toLocaleString('en-US');
+  const row = (name: string, per_s: number): Row => ({ name, per_s, of_r: per_s / r });
+  return [
+    row('votes of 100 agents', few.whole),
+    row('votes of 100 agents, after block 1', few.later),
+    { ...row('votes of 10,000 agents', many.whole), ratio: many.whole / few.whole },
+    { ...row('votes of 10,000 agents, after block 1', many.later), ratio: many.later / few.later },
+    { name: 'start of 100 agents, of node -e 0', ratio: await startUp() },
+    { name: `peak memory of ${agents} agents`, value: mebibytes, unit: 'MiB' },
+  ];
+}
+
+/** Nine of ten agents vote, with complete social life on a small world. */
+function population(agents: number, blocks: number) {
+  const validators = Math.floor((agents * 9) / 10);
+  return defaultScenario(agents, {
+    agents: [
+      { group: 'validators', count: validators, producers: Math.ceil(agents / 50) },
+      { group: 'others', count: agents - validators, capabilities: ['producer'] },
+    ],
+    signatures: 'none',
+    length: { blocks },
+  });
+}
+
+/**
+ * Votes a second of a whole run: agents, engine, digests, measures, auditor; state in memory. And
+ * of what comes after its first block: before that all register, each of them an entry as well.
+ */
+async function simulatedRates(agents: number, blocks: number) {
+  const started = performance.now();
+  let first: Progress | null = null;
+  let firstMs = 0;
+  const onProgress = (progress: Progress) => {
+    if (first === null) firstMs = performance.now() - started;
+    first ??= progress;
+  };
+  const scenario = population(agents, blocks);
+  const { measures } = await simulate(scenario, { store: 'memory' }, { onProgress });
+  const wholeMs = performance.now() - started;
+  const votes = measures.votes ?? 0;
+  const later = votes - (first as Progress | null)!.votes;
+  return { whole: (votes * 1000) / wholeMs, later: (later * 1000) / (wholeMs - firstMs) };
+}
+
+const timedRun = async (args: readonly string[]): Promise<number> => {
+  const started = performance.now();
+  await execute(process.execPath, args);
+  return performance.now() - started;
+};
+
+const PAIRS = 7;
+
+/**
+ * How many times as long as an empty process a process takes that runs 100 agents for a block: the
+ * median of pairs, one right after the other, for a machine is not as fast all the time.
+ */
+async function startUp(): Promise<number> {
+  const sim = ['sim', '--agents', '100', '--blocks', '1', '--json'];
+  const ratios: number[] = [];
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    const nothing = await timedRun(['-e', '0']);
+    ratios.push((await timedRun([...folkmootArguments, ...sim])) / nothing);
+  }
+  return ratios.sort((a, b) => a - b)[(PAIRS - 1) / 2]!;
+}
+
+/** Of a process that runs so many agents for a block. */
+async function peakBytes(agents: number): Promise<number> {
+  const flags = ['--agents', String(agents), '--blocks', '1', '--unsigned', '--store', 'memory'];
+  const { stdout } = await execute(process.execPath, [
+    ...folkmootArguments,
+    'sim',
+    ...flags,
+    '--json',
+  ]);
+  return (JSON.parse(stdout) as { peak_rss_bytes: number }).peak_rss_bytes;
+}
+
+export const simulatorCase = defineCase<SimulatorConfiguration>({
+  name: 'simulator',
+  about: 'simulated votes, the time to start, and peak memory',
+  sizes: {
+    small: { blocks: 100, largeBlocks: 3, agents: 10_000 },
+    large: { blocks: 1_200, largeBlocks: 11, agents: 100_000 },
+  },
+  run: measureSimulator,
+});
+
+/*
+ * Where the time of a simulated vote goes, by a CPU profile of one whole run; beside it a loop of
+ * votes, gossip and thresholds, which is what a model costs without log, digests and checks.
+ */
+
+interface SimulatedVoteConfiguration {
+  agents: number;
+  blocks: number;
+}
+
+const DEGREE = 8;
+
+/** The first that fits. What the log needs comes last: it is there whoever votes. */
+const parts: readonly Part[] = [
+  ['agents: judge, draw', /sim\/(agents|scenario|rng|numbers)/],
+  ['gossip and links', /sim\/world\/(links|faults|graph|latency|messages|gossip|knowledge)/],
+  ['schedule, carry, tell', /sim\/(world|run)\//],
+  ['measures', /sim\/measure\//],
+  ['auditor', /sim\/audit\//],
+  ['compose requests', /engine\/(protocol\/compose|crypto)/],
+  ['admit requests', /engine\/admit\//],
+  ['apply', /engine\/core\//],
+  ['encode, both digests', /engine\/(node\/encode|protocol\/(log|sha256|canonical))/],
+  ['order, publish, store', /engine\/(node|store)\//],
+];
+
+async function measureSimulatedVote({
+  agents,
+  blocks,
+}: SimulatedVoteConfiguration): Promise<Row[]> {
+  const scenario = (length: number) =>
+    defaultScenario(agents, { signatures: 'none', length: { blocks: length } });
+  // Once before, to be compiled.
+  await simulate(scenario(Math.ceil(blocks / 4)), { store: 'memory' });
+  let votes = 0;
+  let sums = new Map<string, number>();
+  const { cpu } = await measureTime(async () => {
+    sums = await profiled(async () => {
+      votes = (await simulate(scenario(blocks), { store: 'memory' })).measures.votes ?? 0;
+    }, parts);
+  });
+  const all = [...sums.values()].reduce((sum, us) => sum + us, 0);
+  // Samples tell shares: on a busy machine their times hold what others took.
+  const row = (name: string, us: number) => {
+    const ratio = us / all;
+    return { name, cpu_us: (ratio * cpu * 1e6) / votes, ratio };
+  };
+  const names = [...parts.map(([name]) => name), 'garbage collection', 'native code', 'the rest'];
+  return [
+    ...names.map((name) => row(name, sums.get(name) ?? 0)),
+    row('a vote, all of it', all),
+    await plainLoop(agents, votes),
+  ];
+}
+
+/** Each agent looks at its neighbours' votes and decides; a block ends at two thirds. */
+async function plainLoop(agents: number, votes: number): Promise<Row> {
+  const decisions = new Uint8Array(agents);
+  let draw = 1;
+  let cast = 0;
+  let finalized = 0;
+  const { cpu } = await measureTime(async () => {
+    while (cast < votes) {
+      let approving = 0;
+      for (let agent = 0; agent < agents; agent += 1) {
+        let heard = 0;
+        for (let step = 1; step <= DEGREE; step += 1) {
+          heard += decisions[(agent + step * 37) % agents]!;
+        }
+        draw = (Math.imul(draw, 1_103_515_245) + 12_345) >>> 0;
+        decisions[agent] = (draw >>> 16) % 100 < 60 + heard ? 1 : 0;
+        approving += decisions[agent]!;
+        cast += 1;
+      }
+      if (3 * approving > 2 * agents) finalized += 1;
+    }
+  });
+  if (finalized === 0) throw new Error('a plain loop that finalizes nothing is none');
+  return { name: 'a vote in a plain loop', cpu_us: (cpu * 1e6) / cast };
+}
+
+export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
+  name: 'simulated-vote',
+  about: 'where the time of a simulated vote goes, by a profile; ratio is the share of it',
+  sizes: { small: { agents: 300, blocks: 60 }, large: { agents: 300, blocks: 250 } },
+  run: measureSimulatedVote,
+});
+
+/** A part, by the paths of its files. */
+type Part = readonly [name: string, path: RegExp];
+
+const INTERVAL_US = 200;
+/** What V8 does beside running functions; waiting is nobody's. */
+const ownWork = new Map([
+  ['(garbage collector)', 'garbage collection'],
+  ['(program)', 'native code'],
+  ['(idle)', ''],
+]);
+
+/**
+ * Microseconds by part: a sample belongs to the innermost function whose file is of a part, so what
+ * libraries and Node do is theirs who asked for it.
+ */
+async function profiled(
+  task: () => Promise<unknown>,
+  parts: readonly Part[],
+): Promise<Map<string, number>> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: INTERVAL_US });
+    await session.post('Profiler.start');
+    await task();
+    const { profile } = await session.post('Profiler.stop');
+    return attributed(profile, parts);
+  } finally {
+    session.disconnect();
+  }
+}
+
+function attributed(profile: Profiler.Profile, parts: readonly Part[]): Map<string, number> {
+  const { nodes, samples = [], timeDeltas = [] } = profile;
+  const partOf = new Map<number, string>();
+  // Nodes come before their children.
+  const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((to) => [to, id])));
+  for (const { id, callFrame } of nodes) {
+    const { functionName, url } = callFrame;
+    const inherited = partOf.get(parents.get(id) ?? 0) ?? 'the rest';
+    const named = ownWork.get(functionName) ?? parts.find(([, path]) => path.test(url))?.[0];
+    partOf.set(id, named ?? inherited);
+  }
+  const sums = new Map<string, number>();
+  for (const [index, id] of samples.entries()) {
+    const part = partOf.get(id)!;
+    if (part !== '') sums.set(part, (sums.get(part) ?? 0) + timeDeltas[index]!);
+  }
+  return sums;
+}

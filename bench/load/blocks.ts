@@ -1,0 +1,355 @@
+/**
+ * Blocks made ahead, with their approvals: each block's hash is foretold from its content, so the
+ * next can be proposed on it and the votes for it be signed before it exists. When the server's
+ * chain goes another way, it begins anew from there.
+ */
+
+import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-texts.js';
+import { type Signers, signatureBytes, signShare } from './signers.js';
+
+export interface Block {
+  /** Ordinal of the agent that proposes it. */
+  producer: number;
+  parent: string;
+  /** Foretold. */
+  hash: string;
+  timestamp: string;
+  body: Uint8Array;
+  transactions: number;
+  /** Number of its first transaction: their senders follow from it. */
+  firstTransaction: number;
+  signedAtMs: number;
+  ballots: Ballots;
+}
+
+interface BlocksPlan {
+  signers: Signers;
+  voters: number;
+  /** Of the agents, the first so many. */
+  producers: number;
+  /** Transactions a block. */
+  batch: number;
+  senders: { first: number; count: number };
+  /** Approvals that decide a block, as far as is known. */
+  needed: number;
+  /** Blocks that the run is expected to need. */
+  expected: number;
+  /** How long a block is expected to take. */
+  blockMs: number;
+  /** The server's time. */
+  now(): number;
+  /** There is a block to propose, or there are more votes. */
+  onReady(): void;
+  /** Signing failed: the run cannot go on. */
+  onFailed(error: Error): void;
+}
+
+/** A timestamp may be 300 s off; this leaves room for a server that is slower than expected. */
+const AHEAD_MS = 200_000;
+const STALE_MS = 250_000;
+/** Of signatures and bodies that wait. */
+const AHEAD_BYTES = 192 * 1024 * 1024;
+const TRANSACTION_BYTES = 400;
+/** At least so many wait, as long as the run goes on. */
+const LEAST_AHEAD = 3;
+/** Blocks of one task. */
+const BLOCKS_OF_TASK = 32;
+
+/** Votes of other validators take the places of those that get lost. */
+export const withSpares = (needed: number) => needed + 2 + Math.ceil(needed / 50);
+
+interface TransactionText {
+  first: number;
+  text: Uint8Array;
+}
+
+const NO_TRANSACTIONS: TransactionText = { first: 0, text: new Uint8Array(Buffer.from('[]')) };
+
+const transactionTextOf = ({
+  firstTransaction,
+  parent,
+  timestamp,
+  body,
+}: Block): TransactionText => {
+  return { first: firstTransaction, text: extractTransactions(body, { parent, timestamp }) };
+};
+
+export class BlocksAhead {
+  readonly #plan: BlocksPlan;
+  readonly #most: number;
+  #queue: Block[] = [];
+  #loads: TransactionText[] = [];
+  #tip = '';
+  /** Counts beginnings: what was asked for before the last one is not wanted any more. */
+  #generation = 0;
+  #filling = false;
+  #closed = false;
+  #foretells = true;
+  #made = 0;
+  #turn = 0;
+  #voterTurn = 0;
+  #nextTransaction = 0;
+
+  constructor(plan: BlocksPlan) {
+    this.#plan = plan;
+    const { needed, batch, blockMs } = plan;
+    const bytes = withSpares(needed) * 64 + batch * TRANSACTION_BYTES + 1_000;
+    this.#most = Math.max(
+      LEAST_AHEAD,
+      Math.floor(Math.min(AHEAD_MS / blockMs, AHEAD_BYTES / bytes)),
+    );
+  }
+
+  /** Makes what the run is expected to need, or as much of it as may wait. */
+  async prepare(head: string): Promise<void> {
+    this.begin(head);
+    await this.#idle();
+  }
+
+  /** What is signed and was not taken. */
+  get waiting(): { blocks: number; votes: number; transactions: number } {
+    const blocks = this.#queue.length;
+    const votes = this.#queue.reduce((sum, { ballots }) => sum + ballots.signed, 0);
+    return { blocks, votes, transactions: blocks * this.#plan.batch };
+  }
+
+  /** The chain goes on from this head. */
+  begin(head: string): void {
+    this.#generation += 1;
+    this.#made -= this.#queue.length;
+    // Nobody has seen their transactions: other blocks take them.
+    for (const block of this.#queue) this.#loads.push(transactionTextOf(block));
+    this.#queue = [];
+    this.#tip = head;
+    void this.#fill();
+  }
+
+  /** The server makes hashes in a way of its own: votes are signed when a hash is known. */
+  foretellsNothing(): void {
+    this.#foretells = false;
+  }
+
+  /** Whether there is a block on this head; if not, one is made, and `onReady` called. */
+  has(head: string): boolean {
+    const front = this.#queue[0];
+    if (front?.parent === head && !this.#isStale(front)) return true;
+    if (front || this.#tip !== head) this.begin(head);
+    return false;
+  }
+
+  /** The block on this head, which `has` has said is there. */
+  take(): Block {
+    const block = this.#queue.shift()!;
+    if (this.#foretells) void this.#fill();
+    return block;
+  }
+
+  /** Votes for a block whose hash is not the foretold one. */
+  ballotsFor(block: Block, hash: string): Ballots {
+    const { voters } = this.#plan;
+    const first = block.ballots.voterAt(0);
+    return new Ballots({ hash, timestamp: block.timestamp, first, voters });
+  }
+
+  /** More votes are needed than are signed. */
+  async signVotes(ballots: Ballots, count: number): Promise<void> {
+    try {
+      await ballots.sign(this.#plan.signers, count, () => this.#plan.onReady());
+    } catch (error) {
+      this.#failed(error as Error);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#generation += 1;
+  }
+
+  #isStale({ timestamp }: Block): boolean {
+    return this.#plan.now() - Date.parse(timestamp) > STALE_MS;
+  }
+
+  get #missing(): number {
+    if (!this.#foretells) return 1 - this.#queue.length;
+    const left = this.#plan.expected - this.#made;
+    return (
+      Math.max(LEAST_AHEAD, Math.min(this.#most, this.#queue.length + left)) - this.#queue.length
+    );
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#filling) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  /** One at a time; begins anew by itself when the chain does. */
+  async #fill(): Promise<void> {
+    if (this.#filling) return;
+    this.#filling = true;
+    try {
+      let generation = -1;
+      let group = 1;
+      while (!this.#closed && this.#missing > 0) {
+        // The first block after a beginning is waited for; later ones are made many at a time.
+        group = generation === this.#generation ? Math.min(BLOCKS_OF_TASK, 2 * group) : 1;
+        generation = this.#generation;
+        await this.#make(Math.min(group, this.#missing));
+      }
+    } catch (error) {
+      this.#failed(error as Error);
+    } finally {
+      this.#filling = false;
+    }
+  }
+
+  async #make(count: number): Promise<void> {
+    const generation = this.#generation;
+    const { signers, batch } = this.#plan;
+    const loads = await this.#take(count);
+    if (generation !== this.#generation) return void this.#loads.push(...loads);
+    const outlines = loads.map((load, index) => this.#outline(load, index));
+    const linked = await signers.links({ parent: this.#tip, blocks: outlines });
+    if (generation !== this.#generation) return void this.#loads.push(...loads);
+    const signedAtMs = performance.now();
+    const blocks = linked.map((link, index): Block => {
+      const { timestamp, producer, firstTransaction } = outlines[index]!;
+      const ballots = this.#ballots(link.hash, timestamp);
+      const signed = { transactions: batch, firstTransaction, signedAtMs, ballots };
+      return { ...link, timestamp, producer, ...signed };
+    });
+    this.#queue.push(...blocks);
+    this.#made += blocks.length;
+    this.#tip = linked.at(-1)!.hash;
+    this.#plan.onReady();
+    if (this.#foretells) await this.#signAll(blocks, generation);
+  }
+
+  /** A few blocks at a time, so that a new beginning need not wait for all of them. */
+  async #signAll(blocks: readonly Block[], generation: number): Promise<void> {
+    const count = withSpares(this.#plan.needed);
+    const waiting = blocks.values();
+    const work = async () => {
+      for (const { ballots } of waiting) {
+        if (generation !== this.#generation) return;
+        await this.signVotes(ballots, count);
+      }
+    };
+    const few = Math.min(16, Math.max(2, Math.ceil(512 / count)));
+    await Promise.all(Array.from({ length: few }, work));
+  }
+
+  #outline({ first, text }: TransactionText, index: number) {
+    const { producers, blockMs, now } = this.#plan;
+    // When it is expected to be sent: the further ahead, the later.
+    const position = this.#queue.length + index;
+    const timestamp = new Date(now() + Math.min(AHEAD_MS, position * blockMs)).toISOString();
+    const producer = this.#turn % producers;
+    this.#turn += 1;
+    return { producer, timestamp, transactions: text, firstTransaction: first };
+  }
+
+  /** Voters take turns, so that all keys sign. */
+  #ballots(hash: string, timestamp: string): Ballots {
+    const { voters, needed } = this.#plan;
+    const first = this.#voterTurn;
+    this.#voterTurn = (first + needed) % voters;
+    return new Ballots({ hash, timestamp, first, voters });
+  }
+
+  /** Transactions that no block took yet come first: they were signed for nothing otherwise. */
+  async #take(count: number): Promise<TransactionText[]> {
+    const { batch, senders, signers } = this.#plan;
+    if (batch === 0) return Array.from({ length: count }, () => NO_TRANSACTIONS);
+    const made: Promise<TransactionText>[] = [];
+    for (let missing = count - this.#loads.length; missing > 0; missing -= 1) {
+      const first = this.#nextTransaction;
+      this.#nextTransaction += batch;
+      const task = { first, count: batch, senders };
+      made.push(signers.transactions(task).then((text) => ({ first, text })));
+    }
+    this.#loads.push(...(await Promise.all(made)));
+    return this.#loads.splice(0, count);
+  }
+
+  #failed(error: Error): void {
+    if (!this.#closed) this.#plan.onFailed(error);
+  }
+}
+
+/*
+ * The approvals of one block, signed in threads in the order in which they are sent. Signatures are
+ * kept as 64-byte slices; text is made of them only when a vote is sent.
+ */
+
+export class Ballots {
+  readonly #blockHash: string;
+  readonly #timestamp: string;
+  readonly #begin: string;
+  /** The voter whose vote is the first; the others follow in turn. */
+  readonly #first: number;
+  readonly #voters: number;
+  #signatures: Buffer = Buffer.alloc(0);
+  #signed = 0;
+  #planned = 0;
+  /** When the latest was signed. */
+  signedAtMs = 0;
+
+  constructor(block: { hash: string; timestamp: string; first: number; voters: number }) {
+    this.#blockHash = block.hash;
+    this.#timestamp = block.timestamp;
+    this.#begin = voteBegin(block.hash, block.timestamp);
+    this.#first = block.first;
+    this.#voters = block.voters;
+  }
+
+  /** Votes of which the signature is there, or under way. */
+  get planned(): number {
+    return this.#planned;
+  }
+
+  /** Signs until so many are there; `onSigned` is called as they come. */
+  async sign(signers: Signers, count: number, onSigned: () => void = () => {}): Promise<void> {
+    const from = this.#planned;
+    const upTo = Math.min(count, this.#voters);
+    if (upTo <= from) return;
+    this.#planned = upTo;
+    const shares: Promise<Uint8Array>[] = [];
+    for (let at = from; at < upTo; at += signShare) {
+      shares.push(this.#share(signers, at, Math.min(at + signShare, upTo)));
+    }
+    // Awaited one by one below; a failure of a later one must not be nobody's meanwhile.
+    for (const share of shares) share.catch(() => {});
+    this.#signatures = Buffer.concat([this.#signatures], upTo * signatureBytes);
+    let at = from;
+    for (const share of shares) {
+      const made = await share;
+      this.#signatures.set(made, at * signatureBytes);
+      at += made.length / signatureBytes;
+      this.#signed = at;
+      this.signedAtMs = performance.now();
+      onSigned();
+    }
+  }
+
+  /** Votes that can be sent. */
+  get signed(): number {
+    return this.#signed;
+  }
+
+  /** The voter of the vote with this index. */
+  voterAt(index: number): number {
+    return (this.#first + index) % this.#voters;
+  }
+
+  /** A vote as it is sent, or null when it is not signed yet. */
+  bodyAt(index: number): string | null {
+    if (index >= this.#signed) return null;
+    const at = index * signatureBytes;
+    return this.#begin + this.#signatures.toString('hex', at, at + signatureBytes) + voteEnd;
+  }
+
+  #share(signers: Signers, from: number, to: number): Promise<Uint8Array> {
+    const ordinals = Array.from({ length: to - from }, (_, index) => this.voterAt(from + index));
+    const inputs = [voteInput(this.#blockHash, this.#timestamp)];
+    return signers.signatures({ ordinals, inputs });
+  }
+}

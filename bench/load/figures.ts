@@ -1,0 +1,200 @@
+/** The figures of a result by name, for conditions and comparisons, and its seconds in steps. */
+import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import type { OperationName } from './workload.js';
+
+export interface Figure {
+  /** Such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
+  name: string;
+  /** Milliseconds, a share of one, or a number a second. */
+  unit: 'ms' | 'share' | 'per_s';
+  /** Conditions under which a run measures the figure. */
+  source: Source;
+  /** Samples that the figure needs. */
+  samples: number;
+  /** Whether more of it is better. */
+  good: 'more' | 'less';
+  /** Null when nothing was measured. */
+  of(result: LoadResult): number | null;
+}
+
+/** An operation of the schedule, all of them, or what only some workloads have. */
+export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
+
+/** A 99.9th percentile of fewer is the longest sample under another name. */
+const LEAST_P999 = 1_000;
+
+const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
+const operations: readonly OperationName[] = [
+  'vote',
+  'propose',
+  'read',
+  'meme',
+  'status',
+  'register',
+];
+type Kind = 'response' | 'service';
+const kinds: readonly Kind[] = ['response', 'service'];
+const wholes = ['finality', 'delivery'] as const;
+
+/** What a name may be, for whoever wrote another one. */
+export const vocabulary =
+  `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
+  `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
+  'accepted_per_s; of_target; deliveries_per_s';
+
+/** Null when there is no such figure. */
+export function findFigure(name: string): Figure | null {
+  const scope = name.split('.');
+  const last = scope.pop()!;
+  const percentile = percentiles.find((one) => one === last);
+  if (percentile) return latencyOf(name, scope, percentile);
+  if (last === 'errors') return errorsOf(name, scope);
+  const rate = scope.length === 0 && Object.hasOwn(rates, last) ? rates[last] : undefined;
+  return rate ? { name, samples: 1, good: 'more', ...rate } : null;
+}
+
+const rates: Record<string, Pick<Figure, 'unit' | 'source' | 'of'>> = {
+  tps: {
+    unit: 'per_s',
+    source: 'transactions',
+    of: ({ transactions: { proposed, tps } }) => (proposed > 0 ? tps : null),
+  },
+  accepted_per_s: {
+    unit: 'per_s',
+    source: 'arrivals',
+    of: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.accepted_per_s : null),
+  },
+  of_target: {
+    unit: 'share',
+    source: 'rate',
+    of: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.of_target : null),
+  },
+  deliveries_per_s: {
+    unit: 'per_s',
+    source: 'delivery',
+    of: ({ delivery }) => (delivery.expected > 0 ? delivery.deliveries_per_s : null),
+  },
+};
+
+function latencyOf(
+  name: string,
+  scope: readonly string[],
+  percentile: (typeof percentiles)[number],
+): Figure | null {
+  const of = latencies(scope);
+  if (!of) return null;
+  return {
+    name,
+    unit: 'ms',
+    source: sourceOf(scope),
+    samples: percentile === 'p999' ? LEAST_P999 : 1,
+    good: 'less',
+    // Of several operations the slowest: a fast one must not hide it.
+    of: (result) =>
+      of(result).reduce<number | null>((most, one) => {
+        const value = one[percentile];
+        return value === null ? most : Math.max(most ?? 0, value);
+      }, null),
+  };
+}
+
+function sourceOf([first]: readonly string[]): Source {
+  if (first === 'finality') return 'transactions';
+  if (first === 'delivery') return 'delivery';
+  return operations.find((one) => one === first) ?? 'arrivals';
+}
+
+function latencies(scope: readonly string[]): ((result: LoadResult) => Percentiles[]) | null {
+  const [first = 'response', second = 'response', ...more] = scope;
+  if (more.length > 0) return null;
+  if (scope.length < 2) {
+    if (first === 'finality') return ({ finality }) => [finality];
+    if (first === 'delivery') return ({ delivery }) => [delivery.latency];
+    const kind = kinds.find((one) => one === first);
+    if (kind) return (result) => scheduledOperations(result).map((one) => one[kind]);
+  }
+  const kind = kinds.find((one) => one === second);
+  if (!kind || !operations.some((one) => one === first)) return null;
+  return (result) => named(result, first).map((one) => one[kind]);
+}
+
+function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure | null {
+  if (more.length > 0) return null;
+  if (operation !== undefined && !operations.some((one) => one === operation)) return null;
+  return {
+    name,
+    unit: 'share',
+    source: sourceOf(operation === undefined ? [] : [operation]),
+    samples: 1,
+    good: 'less',
+    of: (result) =>
+      errorShare(operation === undefined ? scheduledOperations(result) : named(result, operation)),
+  };
+}
+
+/** Without what was sent beside the schedule, such as `vote (beside)`. */
+export const scheduledOperations = ({ operations: all }: LoadResult): Operation[] =>
+  all.filter(({ operation }) => operations.some((name) => name === operation));
+
+const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
+  all.filter(({ operation }) => operation === name);
+
+/** Of the requests sent, the share that was not accepted, whatever became of them. */
+function errorShare(of: readonly Operation[]): number | null {
+  const sent = of.reduce((sum, one) => sum + one.sent, 0);
+  const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
+  return sent === 0 ? null : (sent - accepted) / sent;
+}
+
+/** All that these results have samples of, in the order in which one reads them. */
+export function listFigures(results: readonly LoadResult[]): Figure[] {
+  const names = operations.filter((name) => results.some((result) => named(result, name).length));
+  const several = names.length > 1;
+  const scopes = [
+    ...names.flatMap((name) => [name, `${name}.service`]),
+    ...wholes.filter((whole) => figureIn(results, `${whole}.max`)),
+  ];
+  return [
+    ...Object.keys(rates),
+    'errors',
+    ...(several ? names.map((name) => `${name}.errors`) : []),
+    ...scopes.flatMap((scope) => percentiles.map((percentile) => `${scope}.${percentile}`)),
+  ]
+    .filter((name) => figureIn(results, name))
+    .map((name) => findFigure(name)!);
+}
+
+const figureIn = (results: readonly LoadResult[], name: string): boolean =>
+  results.some((result) => findFigure(name)!.of(result) !== null);
+
+/** Some seconds that are drawn as one point. */
+export type Step = readonly Second[];
+
+/** Without the part of a second at the end, whose counts would look like a collapse. */
+export function wholeSeconds({
+  seconds,
+  measured_s,
+}: Pick<LoadResult, 'seconds' | 'measured_s'>): readonly Second[] {
+  const full = seconds.slice(0, Math.floor(measured_s + 0.001));
+  return full.length > 0 ? full : seconds;
+}
+
+export const mean =
+  (name: 'intended' | 'accepted' | 'failed' | 'finalized_transactions') =>
+  (step: Step): number =>
+    step.reduce((sum, second) => sum + second[name], 0) / step.length;
+
+export const worst = (step: Step, name: keyof Second): number | null =>
+  extreme(step, name, Math.max);
+
+/** Null where no second has one. */
+export function extreme(
+  seconds: readonly Second[],
+  name: keyof Second,
+  of: (a: number, b: number) => number,
+): number | null {
+  return seconds.reduce<number | null>((found, second) => {
+    const value = second[name] ?? null;
+    return value === null ? found : found === null ? value : of(found, value);
+  }, null);
+}

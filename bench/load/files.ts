@@ -1,0 +1,100 @@
+/**
+ * The folder of a load run: its result, tables, histograms and report are written here, and a
+ * result is read back, checked against its schema.
+ */
+
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { validator } from '../../engine/protocol/schema/validator.js';
+import { StoreError } from '../../engine/store/store.js';
+import { prepareFolder, writeWhole } from '../../report/folder.js';
+import { CsvFile } from '../../report/tables.js';
+import type { Table } from './histograms.js';
+import { LoadResult } from './result.js';
+
+/** The tables, by name; result.json comes last, so a folder that has it is complete. */
+const names = [
+  'seconds.csv',
+  'latencies.csv',
+  'errors.csv',
+  'histograms.hlog',
+  'report.html',
+  'result.json',
+];
+
+/**
+ * Makes the folder, before a run whose result could not be kept. One that holds a run already is
+ * refused.
+ * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
+ */
+export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
+
+/**
+ * Writes all files of a run; each is whole or not there.
+ * @throws {StoreError} as `prepareLoad`, and `UNREADABLE` when a file cannot be written.
+ */
+export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
+  checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
+  await prepareLoad(folder);
+  const { histogramLog, createTables } = await import('./histograms.js');
+  const { loadReport } = await import('./report.js');
+  for (const [name, { columns, rows }] of Object.entries<Table>(createTables(result))) {
+    new CsvFile(folder, name, columns).finishWith(rows);
+  }
+  writeWhole(folder, 'histograms.hlog', histogramLog(result));
+  writeWhole(folder, 'report.html', loadReport(result));
+  writeWhole(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
+}
+
+/** A run of a day, second by second, takes some 25 MiB. */
+const MOST_BYTES = 64 * 2 ** 20;
+
+const problemOf = validator('load_result', LoadResult);
+
+/**
+ * @param path a result.json, under whatever name, or the folder that it is in.
+ * @throws {StoreError} `MISSING`, also when it is anything else.
+ */
+export function readLoad(path: string): LoadResult {
+  const file = fileOf(path);
+  const value = parsed(file);
+  const { format } = (typeof value === 'object' && value !== null ? value : {}) as {
+    format?: unknown;
+  };
+  if (format !== LoadResult.properties.format.const) {
+    const found = format === undefined ? 'it names no format' : `its format is ${excerpt(format)}`;
+    throw unreadable(file, `${found}; expected ${LoadResult.properties.format.const}`);
+  }
+  return checked(value, (why) => unreadable(file, why));
+}
+
+/** @throws what `error` makes of the first problem. */
+function checked(value: unknown, error: (why: string) => Error): LoadResult {
+  const problem = problemOf(value);
+  if (problem) throw error(`${problem.pointer || 'it'} ${problem.message}`);
+  return value as LoadResult;
+}
+
+function fileOf(path: string): string {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (!there) throw new StoreError('MISSING', `${path} does not exist; expected ${wantedFile}`);
+  return there.isDirectory() ? join(path, 'result.json') : path;
+}
+
+function parsed(file: string): unknown {
+  try {
+    const { size } = statSync(file);
+    if (size <= MOST_BYTES) return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+  } catch (cause) {
+    throw unreadable(file, (cause as Error).message);
+  }
+  throw unreadable(file, `it is larger than ${MOST_BYTES / 2 ** 20} MiB`);
+}
+
+const wantedFile = 'the result.json of folkmoot load --out, or its folder';
+
+const unreadable = (file: string, why: string) =>
+  new StoreError('MISSING', `${file} cannot be used: ${why}. It should be ${wantedFile}`);
+
+/** What a stranger wrote, short and on one line. */
+const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 60);

@@ -1,0 +1,323 @@
+/**
+ * Joins schedule, sender and recorder: requests that are sent in the measured time, their fates,
+ * and the result that is made of them, during the run and at its end.
+ */
+
+import { cpus } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { arrivalsPerS, type LoadOptions } from './options.js';
+import { type RecordedResult, Recorder } from './recorder.js';
+import type { LoadResult, Operation } from './result.js';
+import { closedLoop, openLoop, Schedule, type WaitTimes } from './schedule.js';
+import { type Exchange, Sender } from './sender.js';
+import type { Target } from './server.js';
+import { judgeRun, lagShares } from './verdict.js';
+import type { CallOutcome, Limit, RunContext, Workload } from './workload.js';
+
+const now = () => performance.now();
+
+export class Measurement {
+  readonly #options: LoadOptions;
+  readonly #sender: Sender;
+  /** The measured time; before it is known, nothing is measured. */
+  readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+  #recorder: Recorder;
+  #schedule: Schedule | null = null;
+  #completed: () => void = () => {};
+  #underWay = 0;
+  #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
+  #startedAt = new Date();
+  /** Null until it is over. */
+  #utilization: number | null = null;
+
+  constructor(options: LoadOptions, gone: (forMs: number) => void) {
+    this.#options = options;
+    this.#recorder = this.#newRecorder();
+    this.#sender = new Sender({
+      url: options.url,
+      connections: Math.max(options.connections, options.concurrency ?? 0),
+      timeoutMs: options.timeoutMs,
+      now,
+      sent: (exchange) => this.#sent(exchange),
+      completed: (exchange, outcome, atMs) => this.#answered(exchange, outcome, atMs),
+      free: () => this.#schedule?.pump(),
+      onUnreachable: gone,
+    });
+  }
+
+  get recorder(): Recorder {
+    return this.#recorder;
+  }
+
+  get startMs(): number {
+    return this.#window.startMs;
+  }
+
+  get startedAt(): Date {
+    return this.#startedAt;
+  }
+
+  /** Of the event loop, in the measured time so far. */
+  get utilization(): number {
+    if (this.#utilization !== null) return this.#utilization;
+    const start = this.#loopAtStart;
+    return start ? performance.eventLoopUtilization(start).utilization : 0;
+  }
+
+  /** For how long arrivals waited in the measured time, by what they waited for. */
+  get held(): WaitTimes {
+    return this.#schedule?.waitTimes ?? { connections: 0, answers: 0, signatures: 0 };
+  }
+
+  /** What was measured by then of the time that was meant to be. */
+  measuredMs(nowMs: number): number {
+    const { startMs, endMs } = this.#window;
+    return Number.isFinite(startMs) ? Math.max(0, Math.min(nowMs, endMs) - startMs) : 0;
+  }
+
+  context(fail: (reason: string) => void): RunContext {
+    return {
+      options: this.#options,
+      now,
+      send: (call) => this.#sender.sendBeside(call),
+      wake: () => this.#schedule?.pump(),
+      proposed: (count, intendedMs) => this.#recorder.proposed(count, intendedMs),
+      transactionsAccepted: (count, intendedMs) =>
+        this.#recorder.transactionsAccepted(count, intendedMs),
+      finalized: (count, intendedMs, atMs) => this.#recorder.finalized(count, intendedMs, atMs),
+      delivered: (latencyMs, intendedMs) => this.#recorder.delivered(latencyMs, intendedMs),
+      deliveries: (change, intendedMs) => this.#recorder.deliveries(change, intendedMs),
+      fail,
+    };
+  }
+
+  /** Warms up and measures; resolves at the end of the schedule, or when it is cut. */
+  async run(workload: Workload): Promise<void> {
+    const begunMs = now();
+    const { warmupMs, durationMs } = this.#options;
+    this.#window.startMs = begunMs + warmupMs;
+    this.#window.endMs = this.#window.startMs + durationMs;
+    this.#startedAt = new Date(Date.now() + warmupMs);
+    this.#recorder = this.#newRecorder();
+    this.#schedule = this.#newSchedule(workload, begunMs);
+    const warmedUp = setTimeout(() => {
+      this.#loopAtStart = performance.eventLoopUtilization();
+    }, warmupMs);
+    await this.#schedule.run();
+    clearTimeout(warmedUp);
+    this.#utilization = this.utilization;
+  }
+
+  /** Ends the measured time now. */
+  cut(): void {
+    this.#window.endMs = Math.min(this.#window.endMs, now());
+    this.#schedule?.stop();
+  }
+
+  /** Resolves when all arrivals that were sent have been answered or given up. */
+  async answered(signal: AbortSignal): Promise<void> {
+    while (this.#underWay > 0 && !signal.aborted) await delay(5);
+  }
+
+  /** Requests without an answer are unfinished from now on. */
+  abandon(): void {
+    this.#sender.abandon();
+  }
+
+  close(): void {
+    this.#sender.close();
+  }
+
+  #newRecorder(): Recorder {
+    return new Recorder(this.#window, this.#options.finalityTimeoutMs);
+  }
+
+  #newSchedule(workload: Workload, begunMs: number): Schedule {
+    const { startMs: measureMs, endMs } = this.#window;
+    const perS = arrivalsPerS(this.#options);
+    const arrivals =
+      perS === null
+        ? closedLoop(this.#options.concurrency ?? 1, begunMs, endMs)
+        : openLoop(perS, begunMs, endMs);
+    this.#completed = () => arrivals.completed();
+    return new Schedule({
+      arrivals,
+      measureMs,
+      endMs,
+      now,
+      next: (intendedMs) => workload.next(intendedMs),
+      waitsFor: () => workload.waitsFor?.() ?? 'answers',
+      hasRoom: () => this.#sender.hasRoom,
+      send: (call, intendedMs) => this.#sender.sendArrival(call, intendedMs),
+      due: (intendedMs, lagMs) => {
+        if (perS !== null) this.#recorder.intended(intendedMs);
+        this.#recorder.lag(lagMs, intendedMs + lagMs);
+      },
+    });
+  }
+
+  #sent(exchange: Exchange): void {
+    if (exchange.scheduled) {
+      this.#underWay += 1;
+      // Nobody fixed in advance when it would come.
+      if (this.#options.rate === null) this.#recorder.intended(exchange.intendedMs);
+    }
+    this.#recorder.sent(exchange);
+  }
+
+  #answered(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
+    if (exchange.scheduled) {
+      this.#underWay -= 1;
+      this.#completed();
+    }
+    this.#recorder.completed(exchange, outcome, atMs);
+  }
+}
+
+export interface Findings {
+  options: LoadOptions;
+  target: Target;
+  recorder: Recorder;
+  startedAt: Date;
+  measuredMs: number;
+  stoppedMs: number;
+  ended: LoadResult['ended'];
+  /** What is to be said besides the verdict's reasons. */
+  notes: string[];
+  utilization: number;
+  subscribers: number;
+  /** Milliseconds of the measured time in which arrivals waited, by cause. */
+  held: WaitTimes;
+  /** Limit of the workload, at the rate of the run. */
+  limit: Limit | null;
+  signed: { keys: number; messages: number; preparedAhead: number };
+  commit: string;
+  r: number | null;
+}
+
+export function createResult(findings: Findings): LoadResult {
+  const { recorder, measuredMs, stoppedMs, ended } = findings;
+  const halves = ended === 'complete' ? recorder.halves : null;
+  const open = { sent: 0, accepted: 0 };
+  return loadResultOf(findings, recorder.result(measuredMs / 1000, stoppedMs), { halves, open });
+}
+
+/** Arrivals that wait in line for no longer may all be sent yet. */
+const IN_LINE_S = 1;
+
+/**
+ * What would be found if nothing more came and what is open ended well; `sends`: whether what is in
+ * line may still be sent. Without the halves, of which the second is not over.
+ */
+export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
+  const { recorder, options, measuredMs, stoppedMs } = findings;
+  const { underWay, inLine } = recorder.open;
+  const most = IN_LINE_S * (arrivalsPerS(options) ?? 0);
+  const unsent = sends ? Math.min(inLine, most) : 0;
+  const open = { sent: unsent, accepted: underWay + unsent };
+  const recorded = recorder.soFar(measuredMs / 1000, stoppedMs);
+  return loadResultOf(findings, recorded, { halves: null, open });
+}
+
+interface Standing {
+  halves: LoadHalves | null;
+  /** How many more may still be sent, and accepted. */
+  open: { sent: number; accepted: number };
+}
+type LoadHalves = Recorder['halves'];
+
+/** One lost proposal of few does not make the server the limit of a run. */
+const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
+
+function loadResultOf(
+  findings: Findings,
+  all: RecordedResult,
+  { halves, open }: Standing,
+): LoadResult {
+  const { options, target, recorder, signed, limit } = findings;
+  const measuredS = findings.measuredMs / 1000;
+  const { arrivals, delivery, lag, sentPerS, ...recorded } = all;
+  const targetPerS = arrivalsPerS(options);
+  const more = (count: number) => (measuredS > 0 ? count / measuredS : 0);
+  const share = (ms: number) => Math.min(1, more(ms) / 1_000);
+  const { connections, answers, signatures } = findings.held;
+  const held = {
+    connections: share(connections),
+    answers: share(answers),
+    signatures: share(signatures),
+  };
+  const operations = recorded.operations.filter((one) => !one.operation.includes('(beside)'));
+  const late = lagShares(lag, operations);
+  const { verdict, reasons } = judgeRun({
+    ended: findings.ended,
+    targetPerS,
+    sentPerS: sentPerS + more(open.sent),
+    acceptedPerS: arrivals.accepted_per_s + more(open.accepted),
+    lagP90: lag.p90,
+    lagP99: lag.p99,
+    responseP99: recorder.responseAt(99),
+    utilization: findings.utilization,
+    lagParts: targetPerS === null ? [] : late.parts,
+    held,
+    limit,
+    isFailing: recorded.operations.some(isFailing),
+    connections: {
+      count: options.connections,
+      serviceP50: Math.max(0, ...recorded.operations.map(({ service }) => service.p50 ?? 0)),
+    },
+    transactions: recorded.transactions,
+    delivery: { subscribers: findings.subscribers, ...delivery },
+    halves,
+  });
+  return {
+    format: 'folkmoot-load-1',
+    started: findings.startedAt.toISOString(),
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
+    node: process.version,
+    commit: findings.commit,
+    seed: options.seed,
+    r: findings.r,
+    server: target.server,
+    asked: describeOptions(options),
+    verdict,
+    reasons: [...findings.notes, ...reasons],
+    ended: findings.ended,
+    measured_s: measuredS,
+    arrivals: {
+      ...arrivals,
+      of_target: targetPerS === null ? null : arrivals.accepted_per_s / targetPerS,
+      halves: halves ?? [],
+      held,
+      limit: limit && { per_s: limit.perS, option: limit.option, value: limit.value },
+    },
+    ...recorded,
+    delivery: { subscribers: findings.subscribers, ...delivery },
+    generator: {
+      lag,
+      of_response: targetPerS === null ? null : late.shares,
+      utilization: findings.utilization,
+      prepared_ahead: signed.preparedAhead,
+      keys: signed.keys,
+      messages: signed.messages,
+    },
+    saturation: null,
+    tiers: [],
+  };
+}
+
+/** What was asked, as the result says it. */
+export function describeOptions(options: LoadOptions): LoadResult['asked'] {
+  return {
+    workload: options.workload,
+    loop: options.rate === null ? 'closed' : 'open',
+    rate: options.rate,
+    concurrency: options.rate === null ? options.concurrency : null,
+    agents: options.agents,
+    batch: options.batch,
+    duration_s: options.durationMs / 1000,
+    warmup_s: options.warmupMs / 1000,
+    timeout_ms: options.timeoutMs,
+    finality_timeout_ms: options.finalityTimeoutMs,
+    connections: options.connections,
+  };
+}

@@ -1,0 +1,447 @@
+/**
+ * Records the fate of every request that was intended in the measured time: latencies in
+ * histograms, counts by operation and cause, figures by second, transactions by block. Requests of
+ * the warm-up pass by unrecorded.
+ */
+
+import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import type { Exchange } from './sender.js';
+import type { CallOutcome, RunContext } from './workload.js';
+
+export type Half = LoadResult['arrivals']['halves'][number];
+
+interface Window {
+  startMs: number;
+  endMs: number;
+}
+
+export type RecordedResult = Pick<
+  LoadResult,
+  'transactions' | 'finality' | 'operations' | 'seconds'
+> & {
+  arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves' | 'held' | 'limit'>;
+  delivery: Omit<LoadResult['delivery'], 'subscribers'>;
+  sentPerS: number;
+  lag: Percentiles;
+};
+
+export class Recorder {
+  readonly #window: Window;
+  readonly #tallies = new Map<string, Tally>();
+  readonly #seconds: Seconds;
+  readonly #transactions: Transactions;
+  readonly #lag = newHistogram();
+  /** Response times of accepted arrivals, by the half of the run for which they were intended. */
+  readonly #halves: [Histogram, Histogram] = [newHistogram(), newHistogram()];
+  readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
+  readonly #latency = newHistogram();
+  #intended = 0;
+  #sent = 0;
+  /** Of the arrivals that were sent, those that are answered or given up. */
+  #ended = 0;
+
+  constructor(window: Window, finalityTimeoutMs: number) {
+    this.#window = window;
+    this.#seconds = new Seconds(window.startMs);
+    this.#transactions = new Transactions(finalityTimeoutMs);
+  }
+
+  /** Whether it counts. */
+  measures(intendedMs: number): boolean {
+    return intendedMs >= this.#window.startMs && intendedMs < this.#window.endMs;
+  }
+
+  intended(intendedMs: number): void {
+    if (!this.measures(intendedMs)) return;
+    this.#intended += 1;
+    this.#seconds.count('intended', intendedMs);
+  }
+
+  /** So late the generator did what it should have done before. */
+  lag(lagMs: number, atMs: number): void {
+    if (!this.measures(atMs - lagMs)) return;
+    record(this.#lag, lagMs);
+    this.#seconds.lag(lagMs, atMs);
+  }
+
+  sent(exchange: Exchange): void {
+    if (!this.measures(exchange.intendedMs)) return;
+    this.#tally(exchange).sent();
+    if (!exchange.scheduled) return;
+    this.#sent += 1;
+    this.#seconds.count('sent', exchange.sentMs);
+  }
+
+  completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
+    const { intendedMs, sentMs, scheduled } = exchange;
+    if (!this.measures(intendedMs)) return;
+    const tally = this.#tally(exchange);
+    const responseMs = atMs - intendedMs;
+    if (outcome.kind === 'accepted') tally.accepted(responseMs, atMs - sentMs);
+    else tally.failed(outcome);
+    if (!scheduled) return;
+    this.#ended += 1;
+    if (outcome.kind === 'accepted') {
+      record(this.#halves[this.#half(intendedMs)], responseMs);
+      this.#seconds.count('accepted', atMs);
+      this.#seconds.response(responseMs, atMs);
+    } else if (outcome.kind !== 'unfinished') {
+      this.#seconds.count('failed', atMs);
+    }
+  }
+
+  proposed(count: number, intendedMs: number): void {
+    if (this.measures(intendedMs)) this.#transactions.proposed(count, intendedMs);
+  }
+
+  transactionsAccepted(count: number, intendedMs: number): void {
+    if (this.measures(intendedMs)) this.#transactions.accepted(count);
+  }
+
+  finalized(count: number, intendedMs: number, atMs: number): void {
+    if (!this.measures(intendedMs)) return;
+    const counted = this.#transactions.finalized(count, intendedMs, atMs);
+    if (counted > 0) this.#seconds.count('finalized_transactions', atMs, counted);
+  }
+
+  delivered(latencyMs: number, intendedMs: number): void {
+    if (!this.measures(intendedMs)) return;
+    this.#delivery.delivered += 1;
+    record(this.#latency, latencyMs);
+  }
+
+  deliveries(
+    { expected = 0, holes = 0, disconnects = 0 }: Parameters<RunContext['deliveries']>[0],
+    intendedMs: number,
+  ): void {
+    if (!this.measures(intendedMs)) return;
+    this.#delivery.expected += expected;
+    this.#delivery.holes += holes;
+    this.#delivery.disconnects += disconnects;
+  }
+
+  /** The last second that is over. */
+  get last(): Second | null {
+    return this.#seconds.last;
+  }
+
+  /** What was seen until `stoppedMs`, with rates a second of the measured time. */
+  result(measuredS: number, stoppedMs: number): RecordedResult {
+    return this.#recorded(measuredS, stoppedMs, percentiles, this.#seconds.result());
+  }
+
+  /** The same as it stands while the run goes on, of the seconds that are over; costs little. */
+  soFar(measuredS: number, nowMs: number): RecordedResult {
+    return this.#recorded(measuredS, nowMs, glance, this.#seconds.over);
+  }
+
+  /** Arrivals of which it is not known yet what becomes of them. */
+  get open(): { underWay: number; inLine: number } {
+    return { underWay: this.#sent - this.#ended, inLine: this.#intended - this.#sent };
+  }
+
+  #recorded(
+    measuredS: number,
+    untilMs: number,
+    summary: Summary,
+    seconds: Second[],
+  ): RecordedResult {
+    const perS = (count: number) => (measuredS > 0 ? count / measuredS : 0);
+    const halves = this.#halves.map((half) => half.totalCount);
+    const accepted = halves[0]! + halves[1]!;
+    return {
+      arrivals: { intended: this.#intended, accepted, accepted_per_s: perS(accepted) },
+      ...this.#transactions.result(measuredS, untilMs, summary),
+      delivery: {
+        ...this.#delivery,
+        deliveries_per_s: perS(this.#delivery.delivered),
+        latency: summary(this.#latency),
+      },
+      operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
+      seconds,
+      sentPerS: perS(this.#sent),
+      lag: summary(this.#lag),
+    };
+  }
+
+  get halves(): [Half, Half] {
+    const [first, second] = this.#halves;
+    const half = (one: Histogram): Half => ({
+      accepted: one.totalCount,
+      response_p50: percentile(one, 50),
+    });
+    return [half(first), half(second)];
+  }
+
+  /** Of accepted arrivals. */
+  responseAt(percent: number): number | null {
+    const all = newHistogram();
+    for (const half of this.#halves) all.add(half);
+    return percentile(all, percent);
+  }
+
+  #half(intendedMs: number): 0 | 1 {
+    return intendedMs < (this.#window.startMs + this.#window.endMs) / 2 ? 0 : 1;
+  }
+
+  #tally({ call, scheduled }: Exchange): Tally {
+    const name = scheduled ? call.operation : `${call.operation} (beside)`;
+    const known = this.#tallies.get(name);
+    if (known) return known;
+    const tally = new Tally(name);
+    this.#tallies.set(name, tally);
+    return tally;
+  }
+}
+
+export function newHistogram(): Histogram {
+  return build({ numberOfSignificantValueDigits: 3 });
+}
+
+/** Clocks of one process do not go backwards; what is below zero is rounding. */
+export function record(histogram: Histogram, durationMs: number): void {
+  histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
+}
+
+/** So many samples have one beyond their 99.9th percentile. */
+const LEAST_P999 = 1_000;
+
+/** The given percentile in milliseconds, or null without a sample. */
+export function percentile(histogram: Histogram, percent: number): number | null {
+  if (histogram.totalCount === 0) return null;
+  return toMs(histogram.getValueAtPercentile(percent));
+}
+
+/** What is said of a histogram: all, or what costs little. */
+type Summary = (histogram: Histogram) => Percentiles;
+
+const percentiles: Summary = (histogram) => {
+  const empty = histogram.totalCount === 0;
+  return {
+    ...glance(histogram),
+    mean: empty ? null : toMs(Math.round(histogram.mean)),
+    histogram: empty ? null : encodeIntoCompressedBase64(histogram),
+  };
+};
+
+/** Without the mean, which goes through all of it, and the histogram itself: 10 ms less. */
+const glance: Summary = (histogram) => {
+  const count = histogram.totalCount;
+  const at = (percent: number) => percentile(histogram, percent);
+  return {
+    count,
+    min: at(0),
+    mean: null,
+    p50: at(50),
+    p90: at(90),
+    p95: at(95),
+    p99: at(99),
+    // Of fewer samples it would be the longest, under a name that promises more.
+    p999: count < LEAST_P999 ? null : at(99.9),
+    max: at(100),
+    histogram: null,
+  };
+};
+
+const toMs = (microseconds: number) => microseconds / 1000;
+
+type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions';
+
+class Seconds {
+  readonly #startMs: number;
+  readonly #rows: Second[] = [];
+  /** Response times of the last row. */
+  readonly #response = newHistogram();
+
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+  }
+
+  count(what: Counter, atMs: number, by = 1): void {
+    this.#row(atMs)[what] += by;
+  }
+
+  response(durationMs: number, atMs: number): void {
+    this.#row(atMs);
+    record(this.#response, durationMs);
+  }
+
+  lag(lagMs: number, atMs: number): void {
+    const row = this.#row(atMs);
+    if (lagMs > (row.lag_max ?? -1)) row.lag_max = rounded(lagMs);
+  }
+
+  /** The last row that is over, or null. */
+  get last(): Second | null {
+    return this.#rows.at(-2) ?? null;
+  }
+
+  /** The rows that are over. */
+  get over(): Second[] {
+    return this.#rows.slice(0, -1);
+  }
+
+  result(): Second[] {
+    this.#finish();
+    return this.#rows;
+  }
+
+  #row(atMs: number): Second {
+    const second = Math.max(0, Math.floor((atMs - this.#startMs) / 1000));
+    while (this.#rows.length <= second) {
+      this.#finish();
+      this.#rows.push(emptyRow(this.#rows.length));
+    }
+    return this.#rows[second]!;
+  }
+
+  /** Percentiles of the last row: nothing that comes is in it. */
+  #finish(): void {
+    const row = this.#rows.at(-1);
+    if (!row) return;
+    row.response_p50 = percentile(this.#response, 50);
+    row.response_p95 = percentile(this.#response, 95);
+    row.response_p99 = percentile(this.#response, 99);
+    this.#response.reset();
+  }
+}
+
+const rounded = (milliseconds: number) => Math.max(0, Math.round(milliseconds * 1000) / 1000);
+
+function emptyRow(second: number): Second {
+  return {
+    second,
+    intended: 0,
+    sent: 0,
+    accepted: 0,
+    failed: 0,
+    finalized_transactions: 0,
+    response_p50: null,
+    response_p95: null,
+    response_p99: null,
+    lag_max: null,
+  };
+}
+
+/** Codes and reasons are the server's words: it may have no end of them. */
+const KINDS_OF_REFUSAL = 200;
+
+const countedAs = {
+  lie: 'lies',
+  timed_out: 'timed_out',
+  broken: 'broken',
+  unfinished: 'unfinished',
+} as const;
+
+class Tally {
+  readonly #operation: string;
+  readonly #counts = { accepted: 0, lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
+  readonly #refused = new Map<string, Refused>();
+  readonly #response = newHistogram();
+  readonly #service = newHistogram();
+  #sent = 0;
+
+  constructor(operation: string) {
+    this.#operation = operation;
+  }
+
+  sent(): void {
+    this.#sent += 1;
+  }
+
+  accepted(responseMs: number, serviceMs: number): void {
+    this.#counts.accepted += 1;
+    record(this.#response, responseMs);
+    record(this.#service, serviceMs);
+  }
+
+  failed(outcome: Exclude<CallOutcome, { kind: 'accepted' }>): void {
+    if (outcome.kind === 'refused') this.#refuse(outcome);
+    else this.#counts[countedAs[outcome.kind]] += 1;
+  }
+
+  result(summary: Summary): Operation {
+    return {
+      operation: this.#operation,
+      sent: this.#sent,
+      ...this.#counts,
+      refused: [...this.#refused.values()].sort(byCount),
+      response: summary(this.#response),
+      service: summary(this.#service),
+    };
+  }
+
+  #refuse({ status, code, reason }: CallOutcome & { kind: 'refused' }): void {
+    const full = this.#refused.size >= KINDS_OF_REFUSAL;
+    const named = full ? { status, code: '-', reason: '-' } : { status, code, reason };
+    const key = Object.values(named).join(' ');
+    const known = this.#refused.get(`${status} ${code} ${reason}`) ?? this.#refused.get(key);
+    if (known) known.count += 1;
+    else this.#refused.set(key, { ...named, count: 1 });
+  }
+}
+
+type Refused = Operation['refused'][number];
+
+const byCount = (a: Refused, b: Refused) => b.count - a.count || a.status - b.status;
+
+class Transactions {
+  readonly #timeoutMs: number;
+  /** Proposed and not final, by their intended time. */
+  readonly #open = new Map<number, number>();
+  readonly #finality: Histogram = newHistogram();
+  #proposed = 0;
+  #accepted = 0;
+  #finalized = 0;
+  #late = 0;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  proposed(count: number, intendedMs: number): void {
+    this.#proposed += count;
+    this.#open.set(intendedMs, (this.#open.get(intendedMs) ?? 0) + count);
+  }
+
+  accepted(count: number): void {
+    this.#accepted += count;
+  }
+
+  /** How many of them were proposed and were not late. */
+  finalized(count: number, intendedMs: number, atMs: number): number {
+    const open = this.#open.get(intendedMs) ?? 0;
+    const known = Math.min(count, open);
+    if (known === open) this.#open.delete(intendedMs);
+    else this.#open.set(intendedMs, open - known);
+    if (atMs - intendedMs > this.#timeoutMs) {
+      this.#late += known;
+      return 0;
+    }
+    this.#finalized += known;
+    for (let index = 0; index < known; index += 1) record(this.#finality, atMs - intendedMs);
+    return known;
+  }
+
+  result(
+    measuredS: number,
+    stoppedMs: number,
+    summary: Summary,
+  ): Pick<LoadResult, 'transactions' | 'finality'> {
+    const open = [...this.#open];
+    const late = open.filter(([intendedMs]) => stoppedMs - intendedMs >= this.#timeoutMs);
+    const sum = (groups: [number, number][]) => groups.reduce((all, [, count]) => all + count, 0);
+    return {
+      transactions: {
+        proposed: this.#proposed,
+        accepted: this.#accepted,
+        finalized: this.#finalized,
+        timed_out: this.#late + sum(late),
+        unfinished: sum(open) - sum(late),
+        tps: measuredS > 0 ? this.#finalized / measuredS : 0,
+      },
+      finality: summary(this.#finality),
+    };
+  }
+}

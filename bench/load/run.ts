@@ -1,0 +1,265 @@
+/**
+ * One load run, from a look at the server and its limits to the result. Whatever the server does,
+ * the run ends: each wait has a deadline, and events that were not seen are not counted.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';
+import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
+import type { LoadResult, Second } from './result.js';
+import { LoadError, readTarget, type Target } from './server.js';
+import type { PreparedRun, Workload } from './workload.js';
+
+export interface LoadProgress {
+  phase: 'warm-up' | 'measured' | 'draining';
+  /** Since the measured time began; below zero in the warm-up. */
+  elapsedMs: number;
+  /** The last second of the measured time that is over. */
+  second: Second | null;
+  /**
+   * What the run would find if nothing more came and what is under way ended well, made when it is
+   * asked for: without means, histograms and halves, which cost more than a look may.
+   */
+  soFar(): LoadResult;
+}
+
+export interface LoadHooks {
+  onTarget?(server: LoadResult['server']): void;
+  /** What takes long before the warm-up. */
+  onPreparing?(line: string): void;
+  /** Once a second from the warm-up on. */
+  onSecond?(progress: LoadProgress): void;
+  /** Ends the run early, with what was measured by then. */
+  signal?: AbortSignal;
+  /** Of folkmoot, for the result. */
+  commit?: string;
+  /** R, where it was measured before. */
+  r?: number | null;
+}
+
+/** Beyond all deadlines, so that each is seen to pass. */
+const GRACE_MS = 500;
+/** How long answers are waited for after an interruption. */
+const INTERRUPTED_MS = 1_000;
+/** How long a workload may take to leave the network. */
+const CLOSE_MS = 10_000;
+
+/** @throws {LoadError} when it cannot begin: nobody answers, or the server's limits forbid it. */
+export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadResult> {
+  const target = await readTarget(options.url);
+  hooks.onTarget?.(target.server);
+  checkQuotas(target, options);
+  const run = new Run(options, hooks, target, await createWorkload(options));
+  try {
+    await run.prepare();
+    await run.measure();
+    await run.drain();
+    await run.checkEpoch();
+    return run.result();
+  } finally {
+    await run.close();
+  }
+}
+
+class Run {
+  readonly #options: LoadOptions;
+  readonly #hooks: LoadHooks;
+  readonly #target: Target;
+  readonly #workload: Workload;
+  readonly #measurement: Measurement;
+  /** Aborted when the run must end early. */
+  readonly #end = new AbortController();
+  #ended: LoadResult['ended'] = 'complete';
+  #notes: string[] = [];
+  #prepared: PreparedRun = { subscribers: 0 };
+
+  constructor(options: LoadOptions, hooks: LoadHooks, target: Target, workload: Workload) {
+    this.#options = options;
+    this.#hooks = hooks;
+    this.#target = target;
+    this.#workload = workload;
+    this.#measurement = new Measurement(options, (forMs) => {
+      const seconds = (forMs / 1000).toFixed(1);
+      this.#fail(`the server is gone: nobody listened for ${seconds} s`);
+    });
+    if (hooks.signal?.aborted) this.#interrupt();
+    hooks.signal?.addEventListener('abort', this.#interrupt);
+  }
+
+  async prepare(): Promise<void> {
+    const context = this.#measurement.context((reason) => this.#fail(reason));
+    const preparing = this.#workload.prepare(context, (line) => this.#hooks.onPreparing?.(line));
+    const prepared = await Promise.race([preparing, aborted(this.#end.signal)]);
+    if (!prepared || this.#end.signal.aborted) {
+      throw new LoadError(`nothing was measured: ${this.#notes.join('; ')}`);
+    }
+    this.#prepared = prepared;
+  }
+
+  async measure(): Promise<void> {
+    const reporting = setInterval(() => this.#report('measured'), 1000);
+    try {
+      await this.#measurement.run(this.#workload);
+    } finally {
+      clearInterval(reporting);
+    }
+  }
+
+  /** Waits for answers and finality, as long as deadlines allow. */
+  async drain(): Promise<void> {
+    const reporting = setInterval(() => this.#report('draining'), 1000);
+    const hard = AbortSignal.timeout(this.#drainMs());
+    const stop = this.#ended === 'complete' ? AbortSignal.any([this.#end.signal, hard]) : hard;
+    const drained = [this.#workload.drain(stop), this.#measurement.answered(stop)];
+    if (this.#ended !== 'failed') await Promise.race([Promise.all(drained), aborted(stop)]);
+    clearInterval(reporting);
+    this.#measurement.abandon();
+  }
+
+  /** A server that began anew in between has lost what was measured. */
+  async checkEpoch(): Promise<void> {
+    const { url, epoch } = this.#target.server;
+    if (epoch === null || this.#ended !== 'complete') return;
+    const after = await readTarget(url).catch((error: Error) => error);
+    if (after instanceof Error) this.#notes.push(`after the run, ${after.message}`);
+    else if (after.server.epoch !== epoch) {
+      this.#fail(`the server changed its epoch from ${epoch} to ${after.server.epoch}`);
+    }
+  }
+
+  result(): LoadResult {
+    return createResult(this.#findings());
+  }
+
+  #findings(): Findings {
+    const { recorder, startedAt, utilization } = this.#measurement;
+    const nowMs = performance.now();
+    const perS = arrivalsPerS(this.#options);
+    return {
+      options: this.#options,
+      held: this.#measurement.held,
+      limit: perS === null ? null : (this.#workload.limit?.(perS) ?? null),
+      target: this.#target,
+      recorder,
+      startedAt,
+      measuredMs: this.#measurement.measuredMs(nowMs),
+      utilization,
+      stoppedMs: nowMs,
+      ended: this.#ended,
+      notes: this.#notes,
+      subscribers: this.#prepared.subscribers,
+      signed: this.#workload.signed(),
+      commit: this.#hooks.commit ?? 'unknown',
+      r: this.#hooks.r ?? null,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#hooks.signal?.removeEventListener('abort', this.#interrupt);
+    await Promise.race([this.#workload.close(), delay(CLOSE_MS, null, { ref: false })]);
+    this.#measurement.close();
+  }
+
+  readonly #interrupt = () => this.#endEarly('interrupted', 'it was interrupted');
+
+  #fail(reason: string): void {
+    this.#endEarly('failed', reason);
+  }
+
+  #endEarly(ended: 'failed' | 'interrupted', why: string): void {
+    if (this.#ended === 'failed') return;
+    this.#ended = ended;
+    this.#notes.push(why);
+    this.#measurement.cut();
+    this.#end.abort();
+  }
+
+  #drainMs(): number {
+    if (this.#ended === 'interrupted') return INTERRUPTED_MS;
+    return Math.max(this.#options.timeoutMs, this.#options.finalityTimeoutMs) + GRACE_MS;
+  }
+
+  #report(phase: 'measured' | 'draining'): void {
+    const elapsedMs = performance.now() - this.#measurement.startMs;
+    const { last: second } = this.#measurement.recorder;
+    const shown = phase === 'measured' && elapsedMs < 0 ? 'warm-up' : phase;
+    const soFar = () => resultSoFar(this.#findings(), phase === 'measured');
+    this.#hooks.onSecond?.({ phase: shown, elapsedMs, second, soFar });
+  }
+}
+
+/** Resolves, with nothing, when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<null> {
+  if (signal.aborted) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+}
+
+/** What a run uses of one limit in its fullest minute. */
+interface QuotaUse {
+  limit: string;
+  whom: 'address' | 'agent';
+  perMinute: number;
+}
+
+/** What the profile `bench` of an older server multiplies the published limits by. */
+const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
+
+/** @throws {LoadError} naming each limit that the run would hit. */
+export function checkQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
+  const profile = server.limits_profile ?? '';
+  const factor = inForce ? 1 : profileFactors[profile];
+  if (factor === undefined) return;
+  const hits = usesOf(options).flatMap((use) => {
+    const quota = (perMinute[use.limit] ?? Number.POSITIVE_INFINITY) * factor;
+    return use.perMinute > quota ? [quotaSentence(use, quota)] : [];
+  });
+  if (hits.length === 0) return;
+  const better = profile === 'spec' ? '--limits bench or --limits off' : '--limits off';
+  throw new LoadError(
+    `the server limits rates (profile ${profile}), and this run would be refused: ` +
+      `${hits.join('; ')}. Start the server with ${better}, or ask for less`,
+  );
+}
+
+function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): string {
+  const needed = Math.ceil(perMinute).toLocaleString('en-US');
+  const each = (quota / 60).toLocaleString('en-US', { maximumFractionDigits: 2 });
+  const allowed = `${quota.toLocaleString('en-US')} a minute (${each} a second) are allowed`;
+  return `${limit}: ${needed} a minute from one ${whom} are needed, ${allowed}`;
+}
+
+/** In the closed loop nobody knows the rate before: then only registrations are counted. */
+function usesOf(options: LoadOptions): QuotaUse[] {
+  const { workload, agents, batch, durationMs, warmupMs } = options;
+  const perS = arrivalsPerS(options) ?? 0;
+  const fullest = perS * Math.min(60, (durationMs + warmupMs) / 1000);
+  const each = fullest / Math.max(1, agents);
+  const register: QuotaUse = { limit: 'register', whom: 'address', perMinute: agents };
+  if (workload === 'reads') return [{ limit: 'read', whom: 'address', perMinute: fullest }];
+  if (workload === 'votes') return [register, { limit: 'vote', whom: 'agent', perMinute: each }];
+  if (workload === 'transactions') {
+    return [
+      register,
+      { limit: 'propose', whom: 'agent', perMinute: batch === 0 ? 0 : each },
+      { limit: 'vote', whom: 'agent', perMinute: fullest },
+    ];
+  }
+  if (workload === 'subscribers') return [register];
+  // The workload mixed: three arrivals in ten read.
+  return [register, { limit: 'read', whom: 'address', perMinute: 0.3 * fullest }];
+}
+
+type Make = (options: LoadOptions) => Workload;
+
+const workloads: Record<WorkloadName, () => Promise<Make>> = {
+  votes: async () => (await import('./workloads/chained.js')).votes,
+  transactions: async () => (await import('./workloads/chained.js')).transactions,
+  mixed: async () => (await import('./workloads/mixed.js')).mixed,
+  reads: async () => (await import('./workloads/reads.js')).reads,
+  subscribers: async () => (await import('./workloads/subscribers.js')).subscribers,
+};
+
+async function createWorkload(options: LoadOptions): Promise<Workload> {
+  return (await workloads[options.workload]())(options);
+}

@@ -1,0 +1,257 @@
+/**
+ * Threads that sign, by piscina, so that the generator's own thread never does; requests that they
+ * sign; and supplies of requests signed ahead, with a count of what was ready in time.
+ */
+import { availableParallelism } from 'node:os';
+import type { Piscina } from 'piscina';
+import { startPool } from '../../engine/crypto/pool.js';
+import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
+import type {
+  LinkedBlock,
+  LinkTask,
+  SignTask,
+  TransactionTask,
+  WorkerSetting,
+} from './request-texts.js';
+
+/** More threads than this sign faster than any one thread can send. */
+const THREADS = 4;
+/** Signatures in one task: some 10 ms of work, so that what is urgent need not wait for long. */
+export const signShare = 256;
+export const signatureBytes = 64;
+
+export class Signers {
+  readonly #pool: Piscina;
+  readonly #end: () => Promise<void>;
+
+  constructor(setting: WorkerSetting) {
+    const threads = Math.min(THREADS, availableParallelism());
+    const { pool, end } = startPool({
+      filename: new URL('./signing-worker.js', import.meta.url).href,
+      minThreads: threads,
+      maxThreads: threads,
+      workerData: setting,
+    });
+    this.#pool = pool;
+    this.#end = end;
+  }
+
+  async publicKeys(ordinals: readonly number[]): Promise<string[]> {
+    const parts = sharesOf(ordinals, signShare).map((part) => this.#run('publicKeys', part));
+    return ((await Promise.all(parts)) as string[][]).flat();
+  }
+
+  /** The signatures, 64 bytes each, in the order of `ordinals`; `inputs` is one text or as many. */
+  async signatures({ ordinals, inputs }: SignTask): Promise<Uint8Array> {
+    const made = new Uint8Array(ordinals.length * signatureBytes);
+    const parts = sharesOf(ordinals, signShare).map(async (part, index) => {
+      const own =
+        inputs.length === 1 ? inputs : inputs.slice(index * signShare, (index + 1) * signShare);
+      const task: SignTask = { ordinals: part, inputs: own };
+      const signed = (await this.#run('signatures', task)) as Uint8Array;
+      made.set(signed, index * signShare * signatureBytes);
+    });
+    await Promise.all(parts);
+    return made;
+  }
+
+  transactions(task: TransactionTask): Promise<Uint8Array> {
+    return this.#run('transactions', task) as Promise<Uint8Array>;
+  }
+
+  links(task: LinkTask): Promise<LinkedBlock[]> {
+    return this.#run('links', task) as Promise<LinkedBlock[]>;
+  }
+
+  /** What is still being signed is given up: its promises reject. */
+  close(): Promise<void> {
+    return this.#end();
+  }
+
+  #run(name: string, task: unknown): Promise<unknown> {
+    return this.#pool.run(task, { name });
+  }
+}
+
+function sharesOf<T>(all: readonly T[], size: number): T[][] {
+  const shares: T[][] = [];
+  for (let at = 0; at < all.length; at += size) shares.push(all.slice(at, at + size));
+  return shares;
+}
+
+export interface UnsignedCall {
+  /** Ordinal of the agent. */
+  agent: number;
+  publicKey: string;
+  method: 'POST' | 'PUT';
+  target: string;
+  timestamp: string;
+  body: string;
+}
+
+export interface SignedCall extends UnsignedCall {
+  headers: Record<string, string>;
+  signedAtMs: number;
+}
+
+export async function signRequests(
+  signers: Signers,
+  requests: readonly UnsignedCall[],
+): Promise<SignedCall[]> {
+  const signatures = await signEach(
+    signers,
+    requests.map((request) => {
+      const { method, target, timestamp, body } = request;
+      const input = httpInput({ method, target, timestamp, bodySha256: sha256Hex(body) });
+      return { agent: request.agent, input };
+    }),
+  );
+  const signedAtMs = performance.now();
+  return requests.map((request, index) => ({
+    ...request,
+    signedAtMs,
+    headers: {
+      'content-type': 'application/json',
+      'x-agent-public-key': request.publicKey,
+      'x-timestamp': request.timestamp,
+      'x-agent-signature': signatures[index]!,
+    },
+  }));
+}
+
+/** The signatures of texts, hex. */
+export async function signEach(
+  signers: Signers,
+  texts: readonly { agent: number; input: string }[],
+): Promise<string[]> {
+  const made = await signers.signatures({
+    ordinals: texts.map(({ agent }) => agent),
+    inputs: texts.map(({ input }) => input),
+  });
+  const all = Buffer.from(made.buffer, made.byteOffset, made.byteLength);
+  return texts.map((_, index) => {
+    return all.toString('hex', index * signatureBytes, (index + 1) * signatureBytes);
+  });
+}
+
+export interface SupplyPlan<T> {
+  /** Makes so many; `position` counts those that will be sent before the first of them. */
+  make(count: number, position: number): Promise<T[]>;
+  /** When it was made to be sent, by the server's clock. */
+  stampOf(item: T): number;
+  /** How many the run is expected to need. */
+  expected: number;
+  /** Requests a second. */
+  perS: number;
+  /** The server's time. */
+  now(): number;
+  /** There are some again. */
+  onReady(): void;
+  /** Signing failed: the run cannot go on. */
+  onFailed(error: Error): void;
+}
+
+/** A timestamp may be 300 s off; this leaves room for a server that is slower than expected. */
+export const aheadMs = 200_000;
+const STALE_MS = 250_000;
+const FIRST_WAITING = 64;
+/** At a time. */
+const GROUP = 512;
+/** Of requests of a kilobyte: some 100 MiB. */
+const MOST_WAITING = 100_000;
+
+export class Supply<T> {
+  readonly #plan: SupplyPlan<T>;
+  #items: T[] = [];
+  #taken = 0;
+  #made = 0;
+  #making = false;
+  #closed = false;
+
+  constructor(plan: SupplyPlan<T>) {
+    this.#plan = plan;
+  }
+
+  async prepare(): Promise<void> {
+    const { perS, expected } = this.#plan;
+    const most = Math.min(MOST_WAITING, expected, (perS * aheadMs) / 1_000);
+    while (this.#waiting < most) await this.#make(GROUP);
+  }
+
+  /** The next to be sent, or null until `onReady`. */
+  peek(): T | null {
+    while (this.#taken < this.#items.length) {
+      const item = this.#items[this.#taken]!;
+      if (this.#plan.now() - this.#plan.stampOf(item) < STALE_MS) return item;
+      this.#taken += 1;
+    }
+    this.#refill();
+    return null;
+  }
+
+  /** Takes what `peek` has shown. */
+  take(): T {
+    const item = this.#items[this.#taken]!;
+    this.#taken += 1;
+    // Those that are gone are forgotten many at a time.
+    if (this.#taken >= GROUP) {
+      this.#items = this.#items.slice(this.#taken);
+      this.#taken = 0;
+    }
+    this.#refill();
+    return item;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  get #waiting(): number {
+    return this.#items.length - this.#taken;
+  }
+
+  #refill(): void {
+    const { expected, perS } = this.#plan;
+    const most = Math.min(
+      MOST_WAITING,
+      (perS * aheadMs) / 1_000,
+      expected - this.#made + this.#waiting,
+    );
+    if (this.#making || this.#closed || this.#waiting >= Math.max(FIRST_WAITING, most)) return;
+    this.#make(GROUP).then(this.#plan.onReady, (error: Error) => {
+      if (!this.#closed) this.#plan.onFailed(error);
+    });
+  }
+
+  async #make(count: number): Promise<void> {
+    this.#making = true;
+    try {
+      this.#items.push(...(await this.#plan.make(count, this.#waiting)));
+      this.#made += count;
+    } finally {
+      this.#making = false;
+    }
+  }
+}
+
+export class SignedRecord {
+  readonly #keys = new Set<number>();
+  #messages = 0;
+  #ahead = 0;
+  /** When the measured time begins; what is signed later was not signed ahead. */
+  measuredFromMs = Number.POSITIVE_INFINITY;
+
+  /** A signed message is about to be sent. */
+  used(key: number, signedAtMs: number): void {
+    this.#keys.add(key);
+    this.#messages += 1;
+    if (signedAtMs < this.measuredFromMs) this.#ahead += 1;
+  }
+
+  /** 0 of 0 is nothing that was late. */
+  get signed(): { keys: number; messages: number; preparedAhead: number } {
+    const messages = this.#messages;
+    const preparedAhead = messages === 0 ? 1 : this.#ahead / messages;
+    return { keys: this.#keys.size, messages, preparedAhead };
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * A thread that signs: keys, which it derives when they are first needed, and the four kinds of
+ * work. Secrets stay here.
+ */
+import { workerData } from 'piscina';
+import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
+import { sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
+import { deriveSecret } from '../../sim/agents/port.js';
+import {
+  blockHashInput,
+  type LinkedBlock,
+  type LinkTask,
+  proposalBody,
+  proposalInput,
+  type SignTask,
+  type TransactionTask,
+  transactionData,
+  transactionText,
+  type WorkerSetting,
+} from './request-texts.js';
+
+const setting = workerData as WorkerSetting;
+const SIGNATURE_BYTES = 64;
+
+const keys = new Map<number, KeyPair>();
+
+function keyOf(ordinal: number): KeyPair {
+  const known = keys.get(ordinal);
+  if (known) return known;
+  const secret = Buffer.from(deriveSecret(`load/${setting.seed}`, ordinal), 'hex');
+  const made = keyPairFromSeed(secret);
+  keys.set(ordinal, made);
+  return made;
+}
+
+/** Hex. */
+export function publicKeys(ordinals: readonly number[]): string[] {
+  return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
+}
+
+/** 64 bytes for each ordinal. */
+export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
+  const messages = inputs.map((input) => Buffer.from(input));
+  const made = new Uint8Array(ordinals.length * SIGNATURE_BYTES);
+  for (const [index, ordinal] of ordinals.entries()) {
+    const message = messages.length === 1 ? messages[0]! : messages[index]!;
+    made.set(sign(message, keyOf(ordinal)), index * SIGNATURE_BYTES);
+  }
+  return made;
+}
+
+/** The JSON array of transactions, as text. */
+export function transactions({ first, count, senders }: TransactionTask): Uint8Array {
+  const texts: string[] = [];
+  for (let number = first; number < first + count; number += 1) {
+    const key = keyOf(senders.first + (number % senders.count));
+    const data = transactionData(setting.run, number);
+    const hash = sha256Hex(data);
+    const input = Buffer.from(transactionInput(setting.networkId, hash));
+    const signature = hexOf(sign(input, key));
+    texts.push(transactionText({ data, hash, sender: key.publicKeyHex, signature }));
+  }
+  return new Uint8Array(Buffer.from(`[${texts.join(',')}]`));
+}
+
+/** Signs blocks one upon the other: each one's foretold hash is the next one's parent. */
+export function links({ parent, blocks }: LinkTask): LinkedBlock[] {
+  let tip = parent;
+  return blocks.map(({ producer, timestamp, transactions }) => {
+    const parts = { parent: tip, timestamp, transactions };
+    const key = keyOf(producer);
+    const signature = hexOf(sign(proposalInput(parts), key));
+    const hash = sha256Hex(blockHashInput(parts, key.publicKeyHex, setting.networkId));
+    const linked = { parent: tip, hash, body: new Uint8Array(proposalBody(parts, signature)) };
+    tip = hash;
+    return linked;
+  });
+}
+
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

@@ -1,0 +1,196 @@
+/**
+ * Servers in processes of their own: `folkmoot serve --limits off` as users run it, the bare and
+ * the plain server, and the CPU time of their threads, from Linux' /proc.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Signatory } from '../../engine/protocol/compose.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import { formatHead, registration } from '../fixtures/chain.js';
+import { withFolder } from '../fixtures/network.js';
+import { type MeasuredServer, withChildServer } from './child-server.js';
+
+export interface FolkmootServer extends MeasuredServer {
+  /** Sends a signed request; throws unless it is accepted. */
+  send(request: SignedRequest): Promise<unknown>;
+  /** What /metrics says, each line by its name and labels. */
+  metrics(): Promise<Map<string, number>>;
+}
+
+/** A server for the work of a case, gone afterwards; `more` are options of `serve`. */
+export function withFolkmoot<T>(
+  work: (server: FolkmootServer) => Promise<T>,
+  more: readonly string[] = [],
+): Promise<T> {
+  return withFolder(async (data) => {
+    const server = await startFolkmoot(data, more);
+    try {
+      return await work(server);
+    } finally {
+      await server.stop();
+    }
+  });
+}
+
+async function startFolkmoot(data: string, more: readonly string[]): Promise<FolkmootServer> {
+  const flags = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data, ...more];
+  const child = spawn(process.execPath, [...folkmootArguments, 'serve', ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  const line = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
+  if (!line) throw new Error('folkmoot serve ended before it listened');
+  const { url } = JSON.parse(String(line[0])) as { url: string };
+  const metrics = async () => parseMetrics(await (await fetch(`${url}/metrics`)).text());
+  const metric = async (name: string) => (await metrics()).get(`folkmoot_${name}`) ?? 0;
+  return {
+    url,
+    pid: child.pid!,
+    metrics,
+    cpuSeconds: async () =>
+      (await metric('process_cpu_seconds_total')) + (await metric('fronts_cpu_seconds_total')),
+    residentBytes: async () =>
+      (await metric('process_resident_memory_bytes')) +
+      (await metric('fronts_resident_memory_bytes')),
+    send: (request) => send(url, request),
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+async function send(url: string, request: SignedRequest): Promise<unknown> {
+  const { method, path, headers } = formatHead(request);
+  const response = await fetch(url + path, { method, headers, body: request.body });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${request.kind} was answered ${response.status}: ${text}`);
+  return (JSON.parse(text) as { data: unknown }).data;
+}
+
+/** Registers agents, some at a time. */
+export async function registerAt(server: FolkmootServer, by: readonly Signatory[]): Promise<void> {
+  const timestamp = new Date().toISOString();
+  for (let from = 0; from < by.length; from += 32) {
+    const some = by.slice(from, from + 32);
+    await Promise.all(some.map((one, at) => server.send(registration(one, from + at, timestamp))));
+  }
+}
+
+/** Prometheus' text format, as far as it is numbers. */
+function parseMetrics(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const space = line.lastIndexOf(' ');
+      return [line.slice(0, space), Number(line.slice(space + 1))];
+    }),
+  );
+}
+
+/** The flag stands in the program's first line, which only a shell reads. */
+export const folkmootArguments: readonly string[] = [
+  '--max-semi-space-size=128',
+  fileURLToPath(new URL('../../cli/main.js', import.meta.url)),
+];
+
+/** A bare server that answers each GET with `body`, for the work of a case. */
+export function withBare<T>(
+  body: string,
+  work: (server: MeasuredServer) => Promise<T>,
+): Promise<T> {
+  return withChildServer('bare-server', [], async (server) => {
+    await server.tell({ body });
+    return work(server);
+  });
+}
+
+export function withPlain<T>(
+  networkId: string,
+  work: (server: MeasuredServer) => Promise<T>,
+): Promise<T> {
+  return withFolder((path) => withChildServer('plain-server', [path, networkId], work));
+}
+
+/** Linux counts in hundredths of a second for every program, whatever its own clock is. */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds by thread id; those of the processes that it started are together under `fronts`. */
+export function threadSeconds(pid: number): Map<string, number> | null {
+  try {
+    const own = secondsOf(pid);
+    const fronts = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+    return own.set(FRONTS, sum(fronts.flatMap((front) => [...secondsOf(Number(front)).values()])));
+  } catch {
+    return null;
+  }
+}
+
+const FRONTS = 'fronts';
+const sum = (seconds: readonly number[]) => seconds.reduce((all, one) => all + one, 0);
+
+function secondsOf(pid: number): Map<string, number> {
+  const folder = `/proc/${pid}/task`;
+  const threads = readdirSync(folder);
+  return new Map(
+    threads.map((id) => [id, secondsIn(readFileSync(`${folder}/${id}/stat`, 'utf8'))]),
+  );
+}
+
+/** proc(5): utime and stime are fields 14 and 15; the second, in brackets, may hold spaces. */
+function secondsIn(stat: string): number {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** What a server's threads worked, seconds. */
+export interface ByThread {
+  /** The main one: what needs order happens there. */
+  engine: number;
+  /** The verifier pool's: the busiest of the others, for threads have no names. */
+  verifier: number;
+  /** Garbage collection, compilation, and those of libuv, which commit. */
+  rest: number;
+  /** All of the processes that have its connections; 0 where there are none. */
+  fronts: number;
+}
+
+/** What each thread works from now on; null where that is not known. A pool of 0 rests. */
+export function watchThreads(pid: number, poolThreads: number): () => ByThread | null {
+  const before = threadSeconds(pid);
+  return () => {
+    const after = threadSeconds(pid);
+    return before && after && spentBetween(pid, before, after, poolThreads);
+  };
+}
+
+/** By thread, where the pool has `poolThreads`. */
+export function spentBetween(
+  pid: number,
+  before: Map<string, number>,
+  after: Map<string, number>,
+  poolThreads: number,
+): ByThread {
+  const of = (id: string) => (after.get(id) ?? 0) - (before.get(id) ?? 0);
+  const verifier = busiest(pid, before, after, poolThreads);
+  const rest = busiest(pid, before, after, after.size) - verifier;
+  return { engine: of(String(pid)), verifier, rest, fronts: of(FRONTS) };
+}
+
+/** What the `count` busiest threads beside the main one worked in between, seconds. */
+function busiest(
+  pid: number,
+  before: Map<string, number>,
+  after: Map<string, number>,
+  count: number,
+): number {
+  const spent = [...after]
+    .filter(([id]) => id !== String(pid) && id !== FRONTS)
+    .map(([id, seconds]) => seconds - (before.get(id) ?? 0))
+    .sort((a, b) => b - a);
+  return sum(spent.slice(0, count));
+}

@@ -1,0 +1,82 @@
+/** `folkmoot sim --check-determinism`: the same run in two processes, and where they part. */
+
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { comparedVerifiers, compareRuns, type Determinism } from '../../sim/compare/determinism.js';
+import type { SimResult } from '../../sim/run/result.js';
+import { exitCodes } from '../output/exit.js';
+import { setExitCode } from '../output/io.js';
+import { printJson, writeStderr, writeStdout } from '../output/output.js';
+
+const main = fileURLToPath(new URL('../main.js', import.meta.url));
+
+/** A run that did not come to its end; it has said why. */
+class EndedEarly extends Error {
+  constructor(readonly code: number) {
+    super(`the run ended with exit code ${code}`);
+  }
+}
+
+/**
+ * Runs `folkmoot sim` with these arguments twice and sets the exit code: 12 when the runs differ,
+ * else that of the run.
+ * @param given what stands after `sim`; where runs are kept and who verifies is decided here.
+ */
+export async function checkDeterminism(given: readonly string[]): Promise<void> {
+  const { args, json } = passedOn(given);
+  const codes: number[] = [];
+  try {
+    const found = await compareRuns(async (verifier, folder) => {
+      writeStderr(`run ${codes.length + 1} of ${comparedVerifiers.length}`);
+      const { code, result } = await runOnce([...args, '--verifier', verifier, '--out', folder]);
+      codes.push(code);
+      return result;
+    });
+    const { same, digest, difference } = found;
+    if (json) printJson({ same, digest, ...difference });
+    else writeStdout(...readable(found));
+    setExitCode(same ? codes[0]! : exitCodes.differs);
+  } catch (error) {
+    if (!(error instanceof EndedEarly)) throw error;
+    setExitCode(error.code);
+  }
+}
+
+/** What is passed on to both runs. */
+function passedOn(given: readonly string[]): { args: string[]; json: boolean } {
+  const args: string[] = [];
+  let json = false;
+  for (let index = 0; index < given.length; index += 1) {
+    const [name] = given[index]!.split('=', 1) as [string];
+    if (name === '--json') json = true;
+    else if (['--out', '--verifier', '--store'].includes(name)) {
+      if (name === given[index]) index += 1;
+    } else if (name !== '--check-determinism') args.push(given[index]!);
+  }
+  return { args, json };
+}
+
+/** @throws {EndedEarly} */
+async function runOnce(args: readonly string[]): Promise<{ code: number; result: SimResult }> {
+  const child = spawn(process.execPath, [main, 'sim', ...args, '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  const code = await new Promise<number>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (ended) => resolve(ended ?? exitCodes.crash));
+  });
+  const ran: number[] = [exitCodes.done, exitCodes.noProgress, exitCodes.safety];
+  if (!ran.includes(code)) throw new EndedEarly(code);
+  return { code, result: JSON.parse(text) as SimResult };
+}
+
+function readable({ digest, difference }: Determinism): string[] {
+  if (!difference) return [`deterministic: both runs have the digest ${digest}`];
+  const { where, details } = difference;
+  const lines = Object.entries(details).map(([name, text]) => `  ${name.padEnd(7)} ${text}`);
+  return [`not deterministic: the runs part at ${where}`, ...lines];
+}

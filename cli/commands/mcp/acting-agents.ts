@@ -1,0 +1,334 @@
+/**
+ * The agents that a model may act as, one for each key, by a name, and the news that each of them
+ * hears. The keys do not leave this file.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { basename } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  AgentClient,
+  type Event,
+  type EventStream,
+  type Position,
+  UnreachableError,
+} from '../../../api/client/index.js';
+import { eventTopics } from '../../../engine/protocol/schema/event.js';
+import { readKeys } from '../../options/client.js';
+import { UsageError } from '../../output/exit.js';
+
+/** One of them. */
+export interface ActingAgent {
+  /** Of the key, not of the agent: what the model calls it by. */
+  name: string;
+  client: AgentClient;
+  news: EventInbox;
+}
+
+/** Of each call, the names in its requests that the server does not know. */
+export const unknownNames = new AsyncLocalStorage<string[]>();
+
+/** Far more than a model can keep apart. */
+const MOST_AGENTS = 32;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
+
+export class ActingAgents {
+  readonly urls: readonly string[];
+  readonly #agents: ReadonlyMap<string, ActingAgent>;
+
+  private constructor(urls: readonly string[], agents: ReadonlyMap<string, ActingAgent>) {
+    this.urls = urls;
+    this.#agents = agents;
+  }
+
+  /**
+   * Reads the keys.
+   *
+   * @throws {UsageError} where one cannot be read, or two have one name.
+   */
+  static async read(urls: readonly string[], given: readonly string[]): Promise<ActingAgents> {
+    if (given.length > MOST_AGENTS)
+      throw new UsageError(`--key: at most ${MOST_AGENTS}, got ${given.length}`);
+    const agents = new Map<string, ActingAgent>();
+    const ids = new Set<string>();
+    for (const [name, file] of given.map(splitNamed)) {
+      const onUnknown = (found: readonly string[]) => unknownNames.getStore()?.push(...found);
+      const client = new AgentClient({ url: urls, keys: await readKeys(file), onUnknown });
+      if (agents.has(name)) {
+        throw new UsageError(`--key ${file}: ${name} is named already; expected NAME=${file}`);
+      }
+      if (ids.has(client.agentId)) throw new UsageError(`--key ${file}: this key is given twice`);
+      ids.add(client.agentId);
+      agents.set(name, { name, client, news: new EventInbox(client) });
+    }
+    return new ActingAgents(urls, agents);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#agents.keys()];
+  }
+
+  /** By its name; the first one without a name. */
+  get(name?: string): ActingAgent | undefined {
+    return name === undefined ? [...this.#agents.values()][0] : this.#agents.get(name);
+  }
+
+  async close(): Promise<void> {
+    for (const { news } of this.#agents.values()) await news.close();
+  }
+}
+
+/** `NAME=FILE`, or a file whose name up to its first dot is taken. */
+function splitNamed(text: string): [name: string, file: string] {
+  const [, given, rest] = /^([A-Za-z0-9_-]+)=(.+)$/s.exec(text) ?? [];
+  const file = rest ?? text;
+  const name = given ?? basename(file).split('.')[0]!;
+  if (NAME.test(name)) return [name, file];
+  throw new UsageError(
+    `--key ${text}: expected NAME=FILE, with a name of 1 to 32 letters, digits, _ or -`,
+  );
+}
+
+/*
+ * News of one agent: one subscription, begun at the first question, kept across drops, and read by
+ * cursors. A wait ends in time, whatever happens.
+ */
+
+/** What a wait found. */
+interface FoundNews {
+  events: Event[];
+  /** To go on after them. */
+  cursor: Cursor;
+  /** Whether more is there already. */
+  more: boolean;
+  /** The server's history is another one than the cursor's: what lies between is not known. */
+  missed: boolean;
+}
+
+interface NewsWait extends Wanted {
+  waitMs: number;
+  signal: AbortSignal;
+}
+
+const topics = ['blocks', 'proposals', 'outcomes', 'consensus', 'social', 'memes', 'network'];
+/** What one commit brings arrives together: so long is listened on after the first. */
+const GATHER_MS = 25;
+/** The first subscription may take as long, even for one who would not wait. */
+const SUBSCRIBED_MS = 5_000;
+
+const within = (ms: number, { signal }: NewsWait) =>
+  AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+
+export class EventInbox {
+  readonly #client: AgentClient;
+  #stream: EventStream | null = null;
+  #inbox: Inbox | null = null;
+  #failure: unknown = null;
+  #woken = new AbortController();
+
+  /** Asks nothing of anybody yet. */
+  constructor(client: AgentClient) {
+    this.#client = client;
+  }
+
+  /**
+   * The events after a place, or from now on, as soon as there is one.
+   *
+   * @throws {ApiError} when the agent is not registered, {@link UnreachableError} when nobody
+   * answers in time, {@link StreamError} when the server ends the subscription.
+   */
+  async wait(given: Cursor | null, wait: NewsWait): Promise<FoundNews> {
+    const held = await this.#begun(within(Math.max(wait.waitMs, SUBSCRIBED_MS), wait));
+    const late = within(wait.waitMs, wait);
+    const from = given ?? held.last;
+    if (held.reachesBackTo(from) === false) {
+      const past = await this.#past(from, wait);
+      if (past.events.length > 0) return { ...past, missed: false };
+    }
+    while (held.hasNothing(from, wait.topics) && !late.aborted) await this.#arrival(late);
+    await pause(late.aborted ? 0 : GATHER_MS);
+    const missed = held.reachesBackTo(from) === null;
+    const { events, cursor } = held.after(missed ? held.from : from, wait);
+    return { events, cursor, more: cursor.seq < held.last.seq, missed };
+  }
+
+  /** Ends the subscription. */
+  async close(): Promise<void> {
+    const stream = this.#stream;
+    this.#stream = null;
+    await stream?.return();
+  }
+
+  /** Subscribed: an agent that the server does not know is told so at once. */
+  async #begun(late: AbortSignal): Promise<Inbox> {
+    if (!this.#stream) {
+      await this.#client.agent(this.#client.agentId);
+      this.#begin();
+    }
+    const stream = this.#stream!;
+    const aborted = new Promise<null>((resolve) => {
+      late.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    const position = late.aborted ? null : await Promise.race([stream.opened, aborted]);
+    if (position === null) throw new UnreachableError(`no subscription at ${this.#client.url} yet`);
+    this.#inbox ??= new Inbox(position);
+    return this.#inbox;
+  }
+
+  #begin(): void {
+    if (this.#stream) return;
+    this.#failure = null;
+    this.#inbox = null;
+    const stream = this.#client.events(topics, {
+      onGap: (_, to) => {
+        this.#inbox?.restart(to);
+        this.#wake();
+      },
+    });
+    this.#stream = stream;
+    this.#follow(stream).catch((error) => {
+      this.#failure = error;
+      if (this.#stream === stream) this.#stream = null;
+      this.#wake();
+    });
+  }
+
+  async #follow(stream: EventStream): Promise<void> {
+    const position = await stream.opened;
+    this.#inbox ??= new Inbox(position);
+    for await (const event of stream) {
+      const { epoch } = stream.position!;
+      if (epoch !== this.#inbox.last.epoch) this.#inbox.restart({ epoch, seq: event.seq - 1 });
+      this.#inbox.add(event);
+      this.#wake();
+    }
+  }
+
+  #wake(): void {
+    this.#woken.abort();
+    this.#woken = new AbortController();
+  }
+
+  /** Until anything came, or it is late. */
+  async #arrival(late: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([late, this.#woken.signal]);
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    if (this.#failure) throw this.#failure;
+  }
+
+  /** What is not held any more comes by pages; those of which nothing is wanted are passed over. */
+  async #past(
+    place: Cursor,
+    { topics: wanted, limit, signal }: NewsWait,
+  ): Promise<Omit<FoundNews, 'missed'>> {
+    let { seq } = place;
+    while (!signal.aborted) {
+      const page = await this.#client.eventPage({ after: seq, topics: [...wanted], limit: 100 });
+      const found = page.events.filter((event) => isNews(event, wanted));
+      const events = found.slice(0, limit);
+      const ended = page.next_cursor === null;
+      seq =
+        found.length > limit
+          ? events.at(-1)!.seq
+          : ended
+            ? page.last_seq
+            : Number(page.next_cursor);
+      const more = found.length > limit || !ended;
+      if (events.length > 0 || ended) return { events, cursor: { epoch: page.epoch, seq }, more };
+    }
+    return { events: [], cursor: { ...place, seq }, more: true };
+  }
+}
+
+const MOST_EVENTS = 5_000;
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+
+interface Wanted {
+  topics: ReadonlySet<string>;
+  limit: number;
+}
+
+/** Its figures come with every block and can be looked at any time: nobody is woken by them. */
+const isNews = ({ type }: Event, topics: ReadonlySet<string>): boolean =>
+  type !== 'network_metrics' && eventTopics[type].some((topic) => topics.has(topic));
+
+class Inbox {
+  #events: { event: Event; characters: number }[] = [];
+  #characters = 0;
+  /** All that came after this one is held. */
+  #from: Cursor;
+  #last: Cursor;
+
+  constructor(from: Cursor) {
+    this.#from = from;
+    this.#last = from;
+  }
+
+  /** After where it begins. */
+  get from(): Cursor {
+    return this.#from;
+  }
+
+  /** Up to where it reaches. */
+  get last(): Cursor {
+    return this.#last;
+  }
+
+  add(event: Event): void {
+    const characters = JSON.stringify(event).length;
+    this.#events.push({ event, characters });
+    this.#characters += characters;
+    this.#last = { ...this.#last, seq: event.seq };
+    while (this.#events.length > MOST_EVENTS || this.#characters > MOST_CHARACTERS) this.#drop();
+  }
+
+  /** The history is another one from here on. */
+  restart(from: Cursor): void {
+    this.#events = [];
+    this.#characters = 0;
+    this.#from = from;
+    this.#last = from;
+  }
+
+  /** Whether what came after a place is all held; null where it is of another history. */
+  reachesBackTo({ epoch, seq }: Cursor): boolean | null {
+    if (epoch !== this.#from.epoch || seq > this.#last.seq) return null;
+    return seq >= this.#from.seq;
+  }
+
+  /** Whether nothing is to be said to who knows all up to a place. */
+  hasNothing(from: Cursor, topics: ReadonlySet<string>): boolean {
+    if (this.reachesBackTo(from) === null) return false;
+    return this.after(from, { topics, limit: 1 }).events.length === 0;
+  }
+
+  /** The first that are wanted after a place, and the place after them. */
+  after({ seq }: Cursor, { topics, limit }: Wanted): { events: Event[]; cursor: Cursor } {
+    const later = this.#events.filter(({ event }) => event.seq > seq && isNews(event, topics));
+    const events = later.slice(0, limit).map(({ event }) => event);
+    const reached = later.length > limit ? events.at(-1)!.seq : this.#last.seq;
+    return { events, cursor: { ...this.#last, seq: reached } };
+  }
+
+  #drop(): void {
+    const first = this.#events.shift()!;
+    this.#characters -= first.characters;
+    this.#from = { ...this.#from, seq: first.event.seq };
+  }
+}
+
+/** After which event, of which history. */
+export type Cursor = Position;
+
+const CURSOR_TEXT = /^([\w-]{1,64}):(\d{1,15})$/;
+/** How it is written, for a schema. */
+export const CURSOR_PATTERN = CURSOR_TEXT.source;
+
+export const formatCursor = ({ epoch, seq }: Cursor): string => `${epoch}:${seq}`;
+
+/** The place that a text names, which fits the pattern. */
+export function parseCursor(text: string): Cursor {
+  const [, epoch = '', seq = '0'] = CURSOR_TEXT.exec(text) ?? [];
+  return { epoch, seq: Number(seq) };
+}

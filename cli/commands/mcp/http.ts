@@ -1,0 +1,291 @@
+/**
+ * `folkmoot mcp` over streamable HTTP: sessions for hosts that come over the network, behind a
+ * door.
+ */
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { AllowedHosts } from '../../../api/http/head-checks.js';
+import { ListenProblem } from '../../../api/transport/transport.js';
+import { Strangers } from '../../../cluster/peer/server.js';
+import { ListenError, type StopSignal, UsageError } from '../../output/exit.js';
+import { printJson, writeStderr } from '../../output/output.js';
+import type { ActingAgents } from './acting-agents.js';
+import {
+  compileTools,
+  createSession,
+  type OfferedTool,
+  reportFault,
+  type Session,
+} from './session.js';
+
+const MOST_CONNECTIONS = 256;
+/** Of these without the token. */
+const MOST_STRANGERS = 128;
+/** Of a request's head, and of all of it; Node's server compares every so often. */
+const HEAD_MS = 10_000;
+const REQUEST_MS = 30_000;
+const CHECK_MS = 1_000;
+
+interface HttpOptions {
+  host: string;
+  port: number;
+  hosts: readonly string[];
+}
+
+/** Serves until it is asked to stop. */
+export async function serveHttp(
+  agents: ActingAgents,
+  options: HttpOptions,
+  stopping: StopSignal,
+): Promise<void> {
+  const { token, own } = tokenOf(process.env.FOLKMOOT_MCP_TOKEN);
+  const door = doorOf(token, options.hosts);
+  const sessions = new Sessions(agents);
+  const server = createServer(
+    {
+      headersTimeout: HEAD_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+    },
+    (request, response) => {
+      const turned = door.turnsAway(request);
+      if (turned) return turnAway(response, turned);
+      strangers.isKnown(request.socket);
+      answerRequest(request, response, sessions).catch((error) => {
+        reportFault(error);
+        turnAway(response, { status: 500, message: 'a fault of folkmoot mcp: its log says more' });
+      });
+    },
+  );
+  server.maxConnections = MOST_CONNECTIONS;
+  const strangers = new Strangers(server, { most: MOST_STRANGERS, ms: HEAD_MS });
+  const url = await listening(server, options);
+  printJson({ event: 'listening', url, ...(own ? {} : { token }) });
+  writeStderr(
+    `folkmoot mcp: serving ${agents.urls.join(', ')} at ${url} as ${agents.names.join(', ')}`,
+  );
+  await stopping.requested;
+  server.close();
+  await sessions.close();
+  server.closeAllConnections();
+}
+
+async function answerRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  sessions: Sessions,
+): Promise<void> {
+  const turned = await sessions.handle(request, response);
+  if (turned) turnAway(response, turned);
+}
+
+/** An error as JSON-RPC has it, and no more of the request. */
+function turnAway(response: ServerResponse, { status, message, headers }: TurnedAway): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    Connection: 'close',
+    ...headers,
+  });
+  const error = { code: -32_000, message };
+  response.end(JSON.stringify({ jsonrpc: '2.0', error, id: null }));
+}
+
+function tokenOf(given: string | undefined): { token: string; own: boolean } {
+  if (given === undefined) return { token: randomBytes(32).toString('base64url'), own: false };
+  if (/^[\x21-\x7e]{32,512}$/.test(given)) return { token: given, own: true };
+  throw new UsageError('FOLKMOOT_MCP_TOKEN: expected 32 to 512 characters without blanks');
+}
+
+function doorOf(token: string, names: readonly string[]): Door {
+  try {
+    return new Door({ token, names });
+  } catch (error) {
+    throw new UsageError(`--hosts: ${(error as Error).message}`);
+  }
+}
+
+async function listening(
+  server: ReturnType<typeof createServer>,
+  { host, port }: HttpOptions,
+): Promise<string> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new ListenError(new ListenProblem({ host, port }, error).message);
+  }
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${PATH}`;
+}
+
+/** The largest picture in base64, and what is around it. */
+const MOST_BODY_BYTES = 2 * 1024 * 1024;
+const MOST_SESSIONS = 32;
+/** One that is not used for as long is closed; its host begins another. */
+const IDLE_MS = 30 * 60_000;
+
+interface Open {
+  session: Session;
+  /** Whether another session has its place, which it frees no more when it ends. */
+  replaced: boolean;
+  transport: StreamableHTTPServerTransport;
+  /** Responses that are not finished: a host that listens is not idle. */
+  responses: number;
+  usedMs: number;
+}
+
+export class Sessions {
+  readonly #agents: ActingAgents;
+  readonly #offers: ReadonlyMap<string, OfferedTool>;
+  readonly #open = new Map<string, Open>();
+  /** Sessions that are open or begin: each is counted before anything is awaited. */
+  #places = 0;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(agents: ActingAgents) {
+    this.#agents = agents;
+    this.#offers = compileTools(agents);
+    this.#sweep = setInterval(() => this.#closeIdle(IDLE_MS), IDLE_MS / 10);
+    this.#sweep.unref();
+  }
+
+  /** Hands a request to its session; says why when it has none. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<TurnedAway | null> {
+    const id = request.headers['mcp-session-id'];
+    const open = id === undefined ? await this.#begun() : this.#open.get(String(id));
+    if (open === undefined) return { status: 404, message: 'no such session: begin another' };
+    if (open === null) {
+      const message = `${MOST_SESSIONS} sessions are in use; expected one of them to end`;
+      return { status: 503, message, headers: { 'Retry-After': '60' } };
+    }
+    if (response.destroyed) {
+      // The client left meanwhile.
+      if (id === undefined) await open.session.end();
+      return null;
+    }
+    open.responses += 1;
+    response.once('close', () => {
+      open.responses -= 1;
+      open.usedMs = performance.now();
+      // A client that left before its session began leaves nothing behind.
+      if (open.transport.sessionId === undefined) open.session.end().catch(reportFault);
+    });
+    try {
+      await open.transport.handleRequest(request, response);
+    } finally {
+      if (open.transport.sessionId === undefined) await open.session.end();
+    }
+    return null;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#open.values()].map(({ session }) => session.end()));
+  }
+
+  /** A new one, once it is initialized; null where there are too many that are in use. */
+  async #begun(): Promise<Open | null> {
+    const oldest = this.#places < MOST_SESSIONS ? null : this.#oldest();
+    if (oldest === undefined) return null;
+    if (oldest === null) this.#places += 1;
+    else await this.#replace(oldest);
+    const opened = createSession(this.#agents, this.#offers);
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: MOST_BODY_BYTES,
+      onsessioninitialized: (id) => {
+        if (!closed) this.#open.set(id, open);
+      },
+    });
+    const [responses, usedMs] = [0, performance.now()];
+    const open: Open = { session: opened, replaced: false, transport, responses, usedMs };
+    let closed = false;
+    opened.server.onclose = () => {
+      if (transport.sessionId !== undefined) this.#open.delete(transport.sessionId);
+      if (!closed && !open.replaced) this.#places -= 1;
+      closed = true;
+    };
+    // The boundary where optional members of its declaration meet exact ones of ours.
+    await opened.server.connect(transport as Transport);
+    return open;
+  }
+
+  /** The session that no client has used for longest; undefined where all are in use. */
+  #oldest(): Open | undefined {
+    const idle = [...this.#open.values()].filter(({ responses }) => responses === 0);
+    return idle.sort((a, b) => a.usedMs - b.usedMs)[0];
+  }
+
+  /** Ends a session whose place another one takes: from this call on no other can. */
+  async #replace(open: Open): Promise<void> {
+    open.replaced = true;
+    this.#open.delete(open.transport.sessionId!);
+    await open.session.end();
+  }
+
+  #closeIdle(ms: number): void {
+    const before = performance.now() - ms;
+    for (const { session, responses, usedMs } of this.#open.values()) {
+      if (responses === 0 && usedMs < before) session.end().catch(() => {});
+    }
+  }
+}
+
+/*
+ * The door decides by a request's head alone: no web page enters, no request under another name
+ * (DNS rebinding), and none without the token.
+ */
+
+/** Where the protocol is spoken. */
+const PATH = '/mcp';
+const methods = ['GET', 'POST', 'DELETE'];
+
+/** Why a request is turned away. */
+interface TurnedAway {
+  status: number;
+  message: string;
+  headers?: Record<string, string>;
+}
+
+class Door {
+  readonly #token: Buffer;
+  readonly #names: AllowedHosts;
+
+  /** @throws where a name is none. */
+  constructor({ token, names }: { token: string; names: readonly string[] }) {
+    this.#token = hashed(token);
+    this.#names = new AllowedHosts(names);
+  }
+
+  /** Null for who may come in. */
+  turnsAway({ headers, method = '', url = '' }: IncomingMessage): TurnedAway | null {
+    const { host, origin, authorization } = headers;
+    if (!this.#names.has(host)) {
+      return { status: 421, message: 'the Host header names another server; --hosts adds names' };
+    }
+    if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
+      return { status: 403, message: 'web pages of other origins are not let in' };
+    }
+    if (url.split('?')[0] !== PATH) return { status: 404, message: `expected ${PATH}` };
+    if (!this.#has(authorization)) {
+      const message = 'expected the token that was printed at the start, as Authorization: Bearer';
+      return { status: 401, message, headers: { 'WWW-Authenticate': 'Bearer' } };
+    }
+    if (methods.includes(method)) return null;
+    const Allow = methods.join(', ');
+    return { status: 405, message: `expected ${Allow}`, headers: { Allow } };
+  }
+
+  /** Compared as hashes, in a time that does not depend on where they differ. */
+  #has(authorization = ''): boolean {
+    const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+    return token !== undefined && timingSafeEqual(hashed(token), this.#token);
+  }
+}
+
+const hashed = (text: string): Buffer => createHash('sha256').update(text).digest();

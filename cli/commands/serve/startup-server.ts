@@ -1,0 +1,59 @@
+/**
+ * What stands at a node's address while it gets what the other nodes have: it lives, is not ready,
+ * and says why; whoever asks for anything else goes to another node.
+ */
+import { createServer } from 'node:http';
+import { refuse } from '../../../engine/protocol/schema/reason.js';
+import { ListenError } from '../../output/exit.js';
+
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  keepAlive: false,
+} as const;
+
+/** Until `close`, which frees the address. Where that was not named (port 0), nobody would ask. */
+export interface StartupServer {
+  /** Why it is not ready yet. */
+  because(why: string): void;
+  close(): Promise<void>;
+}
+
+/** @throws {ListenError} */
+export async function startStartupServer(host: string, port: number): Promise<StartupServer> {
+  let why = 'this node gets what the others have';
+  const server = createServer(limits, (request, response) => {
+    const { status, body } = request.url === '/healthz' ? alive : notReady(why);
+    response.writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'no-store',
+      Connection: 'close',
+      ...(status === 200 ? {} : { 'Retry-After': '1' }),
+    });
+    response.end(JSON.stringify(body));
+  });
+  if (port !== 0) {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error) => reject(new ListenError(error.message)));
+      server.listen(port, host, resolve);
+    });
+  }
+  return {
+    because(text) {
+      why = text;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const alive = { status: 200, body: { success: true, data: { status: 'ok' } } };
+
+function notReady(why: string) {
+  const { status, code, reason, message } = refuse('CATCHING_UP', why);
+  return { status, body: { success: false, error: { code, message, details: { reason } } } };
+}

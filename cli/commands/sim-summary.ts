@@ -1,0 +1,83 @@
+/** The readable summary of a simulated run. */
+import { decidedText } from '../../report/shared/verdicts.js';
+import type { SimResult } from '../../sim/index.js';
+
+const number = (value: number) => value.toLocaleString('en-US');
+
+/** Its lines. */
+export function summary(result: SimResult): string[] {
+  const { measures, refused, scenario, broken, censored } = result;
+  const ends = ['finalized', 'rejected', 'expired', 'orphaned'] as const;
+  const closed = ends.map((end) => `${measures[end]} ${end}`).join(', ');
+  const reasons = Object.entries(refused).map(([reason, count]) => `${number(count)} ${reason}`);
+  const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
+  const rows: [string, string][] = [
+    ['verdict', `${result.verdict}: ${decidedText(result.verdict, measures)}`],
+    ...(broken
+      ? [['broken', `${broken.rule}: ${broken.found}; expected ${broken.expected}`] as const]
+      : []),
+    ['ended by', result.ended_by],
+    ...censored.map((what) => ['cut short', what] as const),
+    ['blocks', `${measures.proposed} proposed: ${closed}`],
+    ['votes', number(measures.votes ?? 0)],
+    ['transactions', `${number(measures.transactions ?? 0)} finalized`],
+    ['finality', finality(result)],
+    ...deciders(result).map((line) => ['deciders', line] as const),
+    ...figures(result).map((line) => ['reported', line] as const),
+    ...(result.reported.missing ?? []).map((text) => ['warning', text] as const),
+    ['turned away', reasons.join(', ') || 'none'],
+    ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
+    ['signatures', signatures(result)],
+    ...(result.url === undefined
+      ? [['commits', `${number(result.commits)} durable`] as const]
+      : []),
+    ['time', `${seconds(result.virtual_ms)} s simulated in ${seconds(result.wall_ms)} s`],
+    ['speed', `${number(result.votes_per_s)} votes/s`],
+    ['memory', `${Math.round(result.peak_rss_bytes / 2 ** 20)} MiB at most`],
+    ['seed', result.seed],
+    ...(result.url === undefined
+      ? ([
+          ['log digest', result.log_digest],
+          ['digest', result.digest],
+        ] as const)
+      : ([['server', `${result.url}: its log, and the digest, are there`]] as const)),
+  ].map(([name, text]) => [name!, text!]);
+  const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
+  return [scenario.title, ...lines];
+}
+
+/** What scripts measured, a line for the run and one for each group. */
+function figures({ reported }: SimResult): string[] {
+  const line = (of: string, named: Record<string, number | null>) => {
+    const each = Object.entries(named).map(([name, value]) => `${name} ${value ?? 'unknown'}`);
+    return each.length === 0 ? [] : [`${of}${each.join(', ')}`];
+  };
+  const groups = Object.entries(reported.groups);
+  return [...line('', reported.run), ...groups.flatMap(([of, named]) => line(`${of}: `, named))];
+}
+
+/** What external deciders cost, if there are some. */
+function deciders({ deciders: cost }: SimResult): string[] {
+  if (!cost) return [];
+  const { questions, asked, calls, retries, failures, input_tokens, output_tokens } = cost;
+  const failed = Object.entries(failures).map(([reason, count]) => `${number(count)} ${reason}`);
+  const tokens = [input_tokens, output_tokens].map(number).join(' tokens read, ');
+  return [
+    `${number(questions)} questions, ${number(asked)} asked now`,
+    `${number(calls)} calls in all, ${number(retries)} of them retries`,
+    `not answered: ${failed.join(', ') || 'none'}`,
+    ...(input_tokens + output_tokens > 0 ? [`${tokens} written`] : []),
+  ];
+}
+
+function finality({ measures }: SimResult): string {
+  const { finality_p50_ms: half, finality_p95_ms: most } = measures;
+  return half === null ? 'none' : `${number(half)} ms median, ${number(most!)} ms at 95 %`;
+}
+
+function signatures({ scenario, verified, verifier }: SimResult): string {
+  if (scenario.signatures === 'none') return 'none: agents do not sign in this run';
+  if (verifier === 'server') return 'made, checked by the server';
+  if (verifier === 'off') return 'made, not checked';
+  return `${number(verified)} verified (${verifier})`;
+}

@@ -1,0 +1,107 @@
+/**
+ * Options of the commands that use an etcd: `--cluster`, which orders what nodes are asked, and
+ * `--queue`, by which runs go to workers.
+ */
+import { type Command, Option } from 'commander';
+import type { EtcdTls } from '../../cluster/etcd/wire.js';
+import type { EtcdOrder } from '../../cluster/order/etcd.js';
+import type { OfferOptions } from '../../sim/queue/offer.js';
+import type { JobRunner } from '../../sim/run/jobs.js';
+import { writeStderr } from '../output/output.js';
+import { build } from '../output/provenance.js';
+import { omitAbsent } from './client.js';
+
+export interface ClusterFlags {
+  cluster?: string;
+  clusterCa?: string;
+  clusterCert?: string;
+  clusterKey?: string;
+}
+
+const option = (flags: string, name: string, text: string) =>
+  new Option(flags, text).env(`FOLKMOOT_${name}`);
+
+export function addClusterOptions(command: Command): Command {
+  return command
+    .addOption(
+      option('--cluster <url>', 'CLUSTER', 'etcd that orders requests: etcd://host:port,host:port'),
+    )
+    .addOption(option('--cluster-ca <file>', 'CLUSTER_CA', 'authority that vouches for it, PEM'))
+    .addOption(option('--cluster-cert <file>', 'CLUSTER_CERT', 'certificate it wants of us, PEM'))
+    .addOption(option('--cluster-key <file>', 'CLUSTER_KEY', 'the key of that certificate, PEM'));
+}
+
+/**
+ * The files of TLS that are named; undefined where none is.
+ * @throws {EtcdAddressError}
+ */
+export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undefined> {
+  const { readTls } = await import('../../cluster/etcd/wire.js');
+  const { clusterCa, clusterCert, clusterKey } = flags;
+  return readTls(omitAbsent({ ca: clusterCa, cert: clusterCert, key: clusterKey }));
+}
+
+/**
+ * The order of a network in that etcd, which is asked when it is used.
+ * @param tell reports values in etcd that no node has written.
+ * @throws {EtcdAddressError}
+ */
+export async function openOrder(
+  flags: ClusterFlags,
+  networkId: string,
+  tell: (line: string) => void = () => {},
+): Promise<EtcdOrder> {
+  const { EtcdOrder } = await import('../../cluster/order/etcd.js');
+  const { parseEndpoints } = await import('../../cluster/etcd/wire.js');
+  const tls = await readTlsFlags(flags);
+  const endpoints = parseEndpoints(flags.cluster ?? '');
+  return new EtcdOrder({ endpoints, networkId, tell, ...(tls ? { tls } : {}) });
+}
+
+export interface QueueFlags {
+  queue?: string;
+  queueCa?: string;
+  queueCert?: string;
+  queueKey?: string;
+}
+
+export const queueOptions = (): Option[] => [
+  new Option(
+    '--queue <url>',
+    'workers do the runs, by way of this etcd: etcd://host:port,host:port',
+  ),
+  new Option('--queue-ca <file>', 'authority that vouches for etcd, PEM: a connection with TLS'),
+  new Option('--queue-cert <file>', 'certificate that etcd wants of us, PEM'),
+  new Option('--queue-key <file>', 'its key, PEM'),
+];
+
+/**
+ * A client of the etcd, which has answered once.
+ * @throws {EtcdAddressError} @throws {EtcdError}
+ */
+export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: QueueFlags) {
+  const { EtcdClient } = await import('../../cluster/etcd/client.js');
+  const { parseEndpoints, readTls } = await import('../../cluster/etcd/wire.js');
+  const tls = readTls(omitAbsent({ ca: queueCa, cert: queueCert, key: queueKey }));
+  const client = new EtcdClient({ endpoints: parseEndpoints(queue), ...(tls ? { tls } : {}) });
+  try {
+    await client.get('folkmoot');
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+/** Undefined without `--queue`: then processes of this machine do the runs. */
+export async function spreadOver(
+  flags: QueueFlags,
+  about: Pick<OfferOptions, 'title' | 'files'>,
+): Promise<{ given: { spread: JobRunner }; close(): void } | undefined> {
+  if (flags.queue === undefined) return undefined;
+  const { runInQueue } = await import('../../sim/queue/offer.js');
+  const client = await openEtcd(flags);
+  const tell = (line: string) => writeStderr(`queue: ${line}`);
+  const spread = runInQueue(client, { ...about, made: build(), say: tell });
+  return { given: { spread }, close: () => client.close() };
+}

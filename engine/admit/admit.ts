@@ -1,0 +1,231 @@
+/**
+ * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure: the same
+ * request gives the same command, live, simulated and in replay.
+ */
+import type { VerifyJob } from '../crypto/verifier.js';
+import { signingInput } from '../protocol/compose.js';
+import { type JsonResult, parseJson } from '../protocol/json.js';
+import { limits } from '../protocol/limits.js';
+import type { Command, CommandKind } from '../protocol/schema/command.js';
+import { carriage, isTargetOf, type SignedRequest, targetId } from '../protocol/schema/entry.js';
+import { type Refusal, refuse } from '../protocol/schema/reason.js';
+import type { RequestBody } from '../protocol/schema/request.js';
+import { bodyProblem } from '../protocol/schema/validate.js';
+import { sha256Hex } from '../protocol/signing.js';
+import { parseInstant } from '../protocol/time.js';
+import { UnsignedRequest } from '../protocol/unsigned.js';
+import { hexBytes, parseCredentials } from './credentials.js';
+import {
+  type Drafter,
+  type DraftResult,
+  draftAllianceLeave,
+  draftAlliancePropose,
+  draftAllianceRespond,
+  draftDiscuss,
+  draftMeme,
+  draftPropose,
+  draftRegister,
+  draftStatus,
+  draftVote,
+  type Media,
+  type RequestContext,
+  refuseDraft,
+  type Signer,
+  sniff,
+} from './drafts.js';
+
+/** Marks what verification gave. */
+export const checked: unique symbol = Symbol('checked');
+
+/** A request that is well-formed in every respect but not verified yet. */
+export interface Admitted {
+  request: SignedRequest;
+  command: Command;
+  /** The request's own signature, hex as sent. */
+  signature: string;
+  /** The body, parsed: members that the protocol does not know included. */
+  raw: Readonly<Record<string, unknown>>;
+  /** The signature, ready to be verified. */
+  ownJob(): VerifyJob;
+  /** The signatures inside it, which a proposal's transactions have. */
+  innerJobs(): VerifyJob[];
+  /** When the signer says it signed, milliseconds since 1970. */
+  signedAt: number;
+  /** sha256 of the text that the request's signature covers, to explain a refusal. */
+  inputSha256(): string;
+  /**
+   * Whether verification gave it: a member from the start, so that to set it copies nothing.
+   *
+   * @internal
+   */
+  [checked]: boolean;
+}
+
+/** A well-formed request, or why it is none. */
+export type Admission = Admitted | { refusal: Refusal };
+
+const drafters: { [K in CommandKind]: Drafter<K> } = {
+  register: draftRegister,
+  status: draftStatus,
+  vote: draftVote,
+  propose: draftPropose,
+  meme: draftMeme,
+  discuss: draftDiscuss,
+  alliance_propose: draftAlliancePropose,
+  alliance_respond: draftAllianceRespond,
+  alliance_leave: draftAllianceLeave,
+};
+
+/** Admits a request of any kind. It never throws for a plain object, whatever its members are. */
+export function admit(request: SignedRequest, networkId: string): Admission {
+  const malformed = memberProblem(request);
+  if (malformed) return { refusal: malformed };
+  if (!Object.hasOwn(carriage, request.kind)) {
+    return refuseDraft('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
+  }
+  const tooLarge = sizeProblem(request);
+  if (tooLarge) return { refusal: tooLarge };
+  return admitNow(request, networkId, request.file ? sniff(request.file) : null);
+}
+
+/** Admits a request whose file, if it has one, is known already. */
+export function admitNow(
+  request: SignedRequest,
+  networkId: string,
+  media: Media | null = null,
+): Admission {
+  const parsed = parse(request);
+  if ('message' in parsed) return refuseDraft('BAD_JSON', parsed.message, parsed.pointer);
+  const { kind } = request;
+  const problem = bodyProblem(kind, parsed.value);
+  if (problem) {
+    const where = problem.pointer || 'the body';
+    return refuseDraft('SCHEMA', `${where} ${problem.message}`, problem.pointer);
+  }
+  const raw = parsed.value as Record<string, unknown>;
+  const id = carriage[kind].signed === 'header' ? idIn(request) : '';
+  if (typeof id !== 'string') return id;
+  const { timestamp, file } = request;
+  const drafted = draft(kind, raw, { networkId, id, timestamp, raw, file, media });
+  return 'refusal' in drafted ? drafted : sign(request, raw, drafted);
+}
+
+const none: VerifyJob[] = [];
+
+function sign(
+  request: SignedRequest,
+  raw: Record<string, unknown>,
+  drafted: Exclude<DraftResult, { refusal: Refusal }>,
+): Admission {
+  const credentials = parseCredentials(request, raw);
+  if ('refusal' in credentials) return credentials;
+  const { publicKey, signature } = credentials;
+  const inputSha256 = () => sha256Hex(signingInput(request, raw));
+  const signer: Signer = { publicKey, inputSha256 };
+  // Jobs are made when asked for: where nothing is verified, nobody asks.
+  const ownJob = (): VerifyJob => ({
+    publicKey: hexBytes(publicKey),
+    message: Buffer.from(signingInput(request, raw)),
+    signature: hexBytes(signature),
+  });
+  const innerJobs = () => drafted.jobs?.(signer) ?? none;
+  // A body's timestamp was checked with the body, a header's with the credentials.
+  const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
+  const command = drafted.command(signer);
+  return {
+    request,
+    command,
+    signature,
+    raw,
+    ownJob,
+    innerJobs,
+    signedAt,
+    inputSha256,
+    [checked]: false,
+  };
+}
+
+/** What the request-target names, '' where such a one names nothing; or why it is no good. */
+function idIn({ kind, target }: SignedRequest): string | { refusal: Refusal } {
+  if (!isTargetOf(kind, target)) {
+    const message = `the request-target is not that of ${kind}: ${carriage[kind].path}`;
+    return refuseDraft('UNKNOWN_ROUTE', message);
+  }
+  const id = targetId(kind, target) ?? '';
+  if (id !== '' || !carriage[kind].path.includes('{id}')) return id;
+  const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
+  return refuseDraft(unknown, 'the path names nothing that can exist');
+}
+
+function draft<K extends CommandKind>(kind: K, body: unknown, around: RequestContext): DraftResult {
+  return drafters[kind](body as RequestBody[K], around);
+}
+
+function parse(request: SignedRequest): JsonResult {
+  if (request.kind === 'alliance_leave' && request.body.length === 0) return { value: {} };
+  const said = UnsignedRequest.composedBody(request);
+  return said ? { value: said } : parseJson(request.body);
+}
+
+/** Members of a request that are text in every kind: the log holds them as they come. */
+const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;
+
+/** Refuses members that an untyped program in this process can give, and no transport can. */
+function memberProblem(request: SignedRequest): Refusal | null {
+  if (typeof request !== 'object' || request === null) {
+    return refuse('MALFORMED', `the request is not an object: ${typeof request}`);
+  }
+  for (const name of texts) {
+    const found: unknown = request[name];
+    if (typeof found === 'string') continue;
+    const message = `${name} is not text: ${typeof found}; send '' where it is unused`;
+    return refuse('MALFORMED', message);
+  }
+  if (!isBytes(request.body)) {
+    return refuse('MALFORMED', `body is not a Uint8Array: ${typeof request.body}`);
+  }
+  if (request.file === undefined || isBytes(request.file)) return null;
+  return refuse('MALFORMED', `file is not a Uint8Array: ${typeof request.file}`);
+}
+
+/** Reads the internal slot, which bytes of another realm have and proxies of bytes do not. */
+const typedArrayName = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype),
+  Symbol.toStringTag,
+)!.get!;
+
+const isBytes = (value: unknown): value is Uint8Array =>
+  typedArrayName.call(value) === 'Uint8Array';
+
+/**
+ * Copies a request, so that its sender can use the same object and buffers again while its
+ * signatures are checked: what is logged must be what was admitted. Of what is not bytes it keeps
+ * the value, for `admit` to refuse.
+ */
+export function copyRequest(request: SignedRequest): SignedRequest {
+  const { kind, public_key, target, timestamp, signature, body, file } = request ?? {};
+  const around = { kind, public_key, target, timestamp, signature, body: bytesOf(body) };
+  return file === undefined ? around : { ...around, file: bytesOf(file) };
+}
+
+/** The copy of detached bytes, which have the length 0, is empty. */
+const bytesOf = (value: Uint8Array): Uint8Array =>
+  isBytes(value) ? new Uint8Array(value.length === 0 ? [] : value) : value;
+
+function sizeProblem(request: SignedRequest): Refusal | null {
+  const { kind, body, file } = request;
+  const long = texts.find((name) => request[name].length > limits.bodyBytes);
+  if (long) {
+    const message = `${long} has ${request[long].length} characters`;
+    return refuse('TOO_LARGE', `${message}, the limit is ${limits.bodyBytes}`);
+  }
+  const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
+  if (body.length > most) {
+    return refuse('TOO_LARGE', `the body has ${body.length} bytes, the limit is ${most}`);
+  }
+  if (file && file.length > limits.memeFileBytes) {
+    const message = `the file has ${file.length} bytes, the limit is ${limits.memeFileBytes}`;
+    return refuse('TOO_LARGE', message, { pointer: '/meme_file' });
+  }
+  return null;
+}

@@ -1,0 +1,413 @@
+/** Drafts: checked bodies, each of which becomes a command once its signer is known. */
+import type { VerifyJob } from '../crypto/verifier.js';
+import type { Command, CommandKind } from '../protocol/schema/command.js';
+import type {
+  Capability,
+  Decision,
+  MemeType,
+  Sentiment,
+  Status,
+} from '../protocol/schema/primitives.js';
+import { type Reason, type Refusal, refuse } from '../protocol/schema/reason.js';
+import type { RequestBody } from '../protocol/schema/request.js';
+import {
+  agentId,
+  allianceId,
+  blockHash,
+  jcs,
+  memeId,
+  requestId,
+  sha256Hex,
+  transactionInput,
+} from '../protocol/signing.js';
+import { lowerHash, pointerStep } from '../protocol/text.js';
+import { durationMs, isDuration, parseInstant } from '../protocol/time.js';
+import { lowerAscii, lowerCase } from '../protocol/unicode.js';
+import { badTimestampHeader, hexBytes, signatureProblem } from './credentials.js';
+
+/** The signer of a request, and the digest of the signed text. */
+export interface Signer {
+  /** Hex, lower case. */
+  publicKey: string;
+  /** sha256 of the signing input, hex. */
+  inputSha256(): string;
+}
+
+/** A good body. `jobs` are signatures inside it, beside the request's own. */
+interface Draft {
+  command(signer: Signer): Command;
+  jobs?(signer: Signer): VerifyJob[];
+}
+
+export type DraftResult = Draft | { refusal: Refusal };
+
+/** The request around a body, as far as a command needs it. */
+export interface RequestContext {
+  networkId: string;
+  /** The path parameter, where the kind has one. */
+  id: string;
+  /** The X-Timestamp header. */
+  timestamp: string;
+  /** The raw body, parsed: unknown members included. */
+  raw: Readonly<Record<string, unknown>>;
+  file: Uint8Array | undefined;
+  media: Media | null;
+}
+
+export type Drafter<K extends CommandKind> = (
+  body: RequestBody[K],
+  around: RequestContext,
+) => DraftResult;
+
+/** A refusal in the place of a draft. */
+export function refuseDraft(
+  reason: Reason,
+  message: string,
+  pointer?: string,
+): { refusal: Refusal } {
+  return { refusal: refuse(reason, message, pointer === undefined ? {} : { pointer }) };
+}
+
+/** Lower-cased tags, the first of each kept. */
+function cleanTags(tags: readonly string[]): string[] {
+  return [...new Set(tags.map(lowerCase))];
+}
+
+/** Repeated references count once. */
+function cleanReferences(references: readonly string[] | undefined): string[] {
+  const once: string[] = [];
+  for (const one of references ?? []) if (!once.includes(one)) once.push(one);
+  return once;
+}
+
+export function draftRegister(body: RequestBody['register']): DraftResult {
+  return {
+    command: ({ publicKey }) => ({
+      kind: 'register',
+      public_key: publicKey,
+      agent_id: agentId(publicKey),
+      personality: lowerAscii(body.personality),
+      name: body.name,
+      description: body.description ?? '',
+      capabilities: body.capabilities as Capability[],
+    }),
+  };
+}
+
+export function draftStatus(body: RequestBody['status'], around: RequestContext): DraftResult {
+  const expected = body.expected_duration;
+  // '' says as much as nothing.
+  if (expected && !isDuration(expected)) {
+    return refuseDraft(
+      'SCHEMA',
+      'expected_duration is not an ISO 8601 duration',
+      '/expected_duration',
+    );
+  }
+  const signedAt = parseInstant(around.timestamp);
+  if (signedAt === null) return { refusal: badTimestampHeader(around.timestamp) };
+  return {
+    command: ({ publicKey, inputSha256 }) => ({
+      kind: 'status',
+      public_key: publicKey,
+      agent_id: around.id,
+      status: body.status as Status,
+      reason: body.reason ?? '',
+      expected_duration: expected ?? '',
+      signed_at: signedAt,
+      input_sha256: inputSha256(),
+    }),
+  };
+}
+
+export function draftVote(body: RequestBody['vote']): DraftResult {
+  if (parseInstant(body.timestamp) === null) return badBodyTimestamp();
+  return {
+    command: ({ publicKey }) => ({
+      kind: 'vote',
+      public_key: publicKey,
+      block_hash: lowerHash(body.block_hash)!,
+      decision: body.decision as Decision,
+      reason: body.reason ?? '',
+      meme_references: cleanReferences(body.meme_references),
+    }),
+  };
+}
+
+export function draftPropose(body: RequestBody['propose'], around: RequestContext): DraftResult {
+  for (const member of ['producer', 'network_id']) {
+    if (Object.hasOwn(around.raw, member)) {
+      return refuseDraft('SCHEMA', `a proposal has no member ${member}`, `/${member}`);
+    }
+  }
+  if (parseInstant(body.timestamp) === null) return badBodyTimestamp();
+  const refusal = diffProblem(body.state_diff) ?? transactionProblem(body.transactions);
+  if (refusal) return { refusal };
+  const changes = changesOf(body.state_diff);
+  const meme = body.meme_content;
+  return {
+    command: ({ publicKey }) => ({
+      kind: 'propose',
+      public_key: publicKey,
+      block_hash: blockHash(around.raw, publicKey, around.networkId),
+      parent_hash: lowerAscii(body.parent_hash),
+      transactions: body.transactions.map(({ hash, data, sender }) => ({
+        hash: lowerAscii(hash),
+        type: typeOf(data),
+        signer: lowerAscii(sender ?? publicKey),
+      })),
+      ...changes,
+      meme_content: meme ? { ...meme, tags: cleanTags(meme.tags) } : {},
+      failed_transaction: -1,
+    }),
+    jobs: ({ publicKey }) => transactionJobs(body.transactions, publicKey, around.networkId),
+  };
+}
+
+export function draftDiscuss(body: RequestBody['discuss']): DraftResult {
+  return {
+    command: ({ publicKey, inputSha256 }) => ({
+      kind: 'discuss',
+      public_key: publicKey,
+      request_id: requestId(publicKey, inputSha256()),
+      block_hash: lowerHash(body.block_hash)!,
+      message: body.message,
+      sentiment: body.sentiment as Sentiment,
+      meme_references: cleanReferences(body.meme_references),
+    }),
+  };
+}
+
+function badBodyTimestamp() {
+  const message = 'timestamp is not an RFC 3339 timestamp with offset and a real calendar date';
+  return { refusal: refuse('SCHEMA', message, { pointer: '/timestamp' }) };
+}
+
+type Transactions = RequestBody['propose']['transactions'];
+
+const DATA_BYTES = 4 * 1024;
+
+function transactionProblem(transactions: Transactions): Refusal | null {
+  for (const [index, transaction] of transactions.entries()) {
+    const pointer = `/transactions/${index}`;
+    if (Buffer.byteLength(transaction.data) > DATA_BYTES) {
+      const message = `the data is larger than ${DATA_BYTES} bytes`;
+      return refuse('SCHEMA', message, { pointer: `${pointer}/data` });
+    }
+    if (sha256Hex(transaction.data) !== lowerAscii(transaction.hash)) {
+      const message = 'the hash is not the sha256 of the data';
+      return refuse('HASH_MISMATCH', message, { pointer: `${pointer}/hash` });
+    }
+  }
+  for (const [index, transaction] of transactions.entries()) {
+    const refusal = signatureProblem(signatureOf(transaction));
+    if (refusal) return { ...refusal, pointer: `/transactions/${index}/signature` };
+  }
+  return null;
+}
+
+function transactionJobs(
+  transactions: Transactions,
+  producer: string,
+  networkId: string,
+): VerifyJob[] {
+  return transactions.map((transaction) => ({
+    publicKey: hexBytes(transaction.sender ?? producer),
+    message: Buffer.from(transactionInput(networkId, transaction.hash)),
+    signature: hexBytes(String(signatureOf(transaction))),
+  }));
+}
+
+function signatureOf(transaction: object): unknown {
+  return 'signature' in transaction ? transaction.signature : undefined;
+}
+
+/** The member `type` of data that is a JSON object and has a plain one, else `custom`. */
+function typeOf(data: string): string {
+  if (!/^[\t\n\r ]*\{/.test(data)) return 'custom';
+  try {
+    const { type } = JSON.parse(data) as { type?: unknown };
+    return typeof type === 'string' && /^[a-z_]{1,32}$/.test(type) ? type : 'custom';
+  } catch {
+    return 'custom';
+  }
+}
+
+type StateDiff = RequestBody['propose']['state_diff'];
+
+const KEYS = 1_000;
+const VALUE_BYTES = 4 * 1024;
+
+function diffProblem(diff: StateDiff): Refusal | null {
+  const additions = diff?.additions ?? {};
+  const deletions = diff?.deletions ?? {};
+  const count = Object.keys(additions).length + Object.keys(deletions).length;
+  if (count > KEYS) return problem(`has ${count} keys, the limit is ${KEYS}`, '');
+  const both = Object.keys(additions).find((key) => Object.hasOwn(deletions, key));
+  if (both !== undefined) return problem('is both added and deleted', below('additions', both));
+  return tooLarge('additions', additions) ?? tooLarge('deletions', deletions);
+}
+
+const below = (member: string, key: string) => `/${member}/${pointerStep(key)}`;
+
+function tooLarge(member: string, values: Record<string, unknown>): Refusal | null {
+  for (const [key, value] of Object.entries(values)) {
+    if (Buffer.byteLength(jcs(value)) <= VALUE_BYTES) continue;
+    return problem(`is larger than ${VALUE_BYTES} bytes of JSON`, below(member, key));
+  }
+  return null;
+}
+
+function problem(message: string, path: string): Refusal {
+  const pointer = `/state_diff${path}`;
+  return refuse('SCHEMA', `${pointer} ${message}`, { pointer });
+}
+
+function changesOf(diff: StateDiff) {
+  return {
+    additions: diff?.additions ?? {},
+    deletions: Object.keys(diff?.deletions ?? {}).sort(),
+  };
+}
+
+const SHORTEST_MS = 60_000;
+const LONGEST_MS = 30 * 86_400_000;
+
+export function draftMeme(body: RequestBody['meme'], around: RequestContext): DraftResult {
+  const { file, media, timestamp } = around;
+  if (!file) return refuseDraft('SCHEMA', 'the file meme_file is missing', '/meme_file');
+  const content_sha256 = lowerAscii(body.content_sha256);
+  if (sha256Hex(file) !== content_sha256) {
+    return refuseDraft(
+      'HASH_MISMATCH',
+      'content_sha256 is not that of the file',
+      '/content_sha256',
+    );
+  }
+  if (!media) {
+    const accepted = 'PNG, JPEG, WebP, GIF or plain UTF-8 text that does not begin with <';
+    return refuseDraft(
+      'MEDIA_TYPE',
+      `the file is not of an accepted type: ${accepted}`,
+      '/meme_file',
+    );
+  }
+  const { caption, tags } = body;
+  return {
+    command: ({ publicKey }) => ({
+      kind: 'meme',
+      public_key: publicKey,
+      meme_id: memeId(publicKey, { ...body, timestamp }),
+      caption,
+      tags: cleanTags(tags),
+      content_sha256,
+      ...media,
+      size: file.length,
+    }),
+  };
+}
+
+export function draftAlliancePropose(body: RequestBody['alliance_propose']): DraftResult {
+  const duration = body.duration ?? 'PT1H';
+  const milliseconds = durationMs(duration);
+  if (milliseconds === null || milliseconds < SHORTEST_MS || milliseconds > LONGEST_MS) {
+    const message = 'duration is not PT1M..P30D in weeks, days, hours, minutes, seconds';
+    return refuseDraft('SCHEMA', message, '/duration');
+  }
+  return {
+    command: ({ publicKey, inputSha256 }) => ({
+      kind: 'alliance_propose',
+      public_key: publicKey,
+      request_id: requestId(publicKey, inputSha256()),
+      alliance_id: allianceId(publicKey, inputSha256()),
+      target_ids: body.target_ids,
+      purpose: body.purpose,
+      duration,
+      duration_ms: milliseconds,
+    }),
+  };
+}
+
+export function draftAllianceRespond(
+  body: RequestBody['alliance_respond'],
+  around: RequestContext,
+): DraftResult {
+  return {
+    command: ({ publicKey, inputSha256 }) => ({
+      kind: 'alliance_respond',
+      public_key: publicKey,
+      request_id: requestId(publicKey, inputSha256()),
+      alliance_id: around.id,
+      accepted: body.accepted,
+    }),
+  };
+}
+
+export function draftAllianceLeave(
+  _: RequestBody['alliance_leave'],
+  around: RequestContext,
+): DraftResult {
+  return {
+    command: ({ publicKey, inputSha256 }) => ({
+      kind: 'alliance_leave',
+      public_key: publicKey,
+      request_id: requestId(publicKey, inputSha256()),
+      alliance_id: around.id,
+    }),
+  };
+}
+
+export interface Media {
+  type: MemeType;
+  /** The type it is served with. */
+  media_type: string;
+}
+
+const png = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+const gif = [...'GIF'].map((char) => char.charCodeAt(0));
+const jpeg = [0xff, 0xd8, 0xff];
+/** After the first three bytes of a JPEG: a lossless one, which no browser shows. */
+const LOSSLESS = 0xf7;
+const riff = [...'RIFF'].map((char) => char.charCodeAt(0));
+const webp = [...'WEBP'].map((char) => char.charCodeAt(0));
+const byteOrderMark = [0xef, 0xbb, 0xbf];
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+
+/** Lists blank characters explicitly: the platform's list depends on its version of Unicode. */
+const blankThenTag =
+  /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
+
+/** The media of a file, or null where it is of no accepted type. */
+export function sniff(file: Uint8Array): Media | null {
+  const image = imageOf(file);
+  if (image === 'gif') return { type: 'gif', media_type: 'image/gif' };
+  if (image) return { type: 'image', media_type: `image/${image}` };
+  return isPlainText(file) ? { type: 'text', media_type: 'text/plain; charset=utf-8' } : null;
+}
+
+/** By the first bytes, after a byte order mark if there is one: no other byte is looked at. */
+function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
+  let from = 0;
+  while (has(file, byteOrderMark, from)) from += byteOrderMark.length;
+  if (has(file, gif, from)) return 'gif';
+  if (has(file, png, from)) return 'png';
+  if (has(file, jpeg, from) && file[from + jpeg.length] !== LOSSLESS) return 'jpeg';
+  return has(file, riff, from) && has(file, webp, from + 8) ? 'webp' : null;
+}
+
+const has = (file: Uint8Array, bytes: readonly number[], from: number): boolean =>
+  bytes.every((byte, index) => file[from + index] === byte);
+
+/** Text that no browser would take for markup: the first visible character is not `<`. */
+function isPlainText(file: Uint8Array): boolean {
+  if (file.length === 0) return false;
+  try {
+    const text = decoder.decode(file);
+    return !control.test(text) && !blankThenTag.test(text);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,331 @@
+/**
+ * Registered agents: dense ordinals, found by key or id. Each is a row with its state; its actor is
+ * started when something is first sent to it, for most that vote are never sent anything.
+ */
+
+import TinyQueue from 'tinyqueue';
+import type { EventData } from '../protocol/schema/event.js';
+import { formatInstant, type Status } from '../protocol/schema/primitives.js';
+import {
+  type AgentContext,
+  type AgentProfile,
+  type RecordOf,
+  type StandingField,
+  standingFields,
+} from '../protocol/schema/record.js';
+import { type Actor, assign, emit, setup } from './bundled/xstate.js';
+import type { Changes, Outbox } from './changes.js';
+import { startActor, type UnknownEvent } from './machine.js';
+
+/** What is held of an agent; name and description stay in the store. */
+export interface Agent {
+  readonly ordinal: number;
+  readonly id: string;
+  readonly publicKey: string;
+  readonly personality: string;
+  readonly validator: boolean;
+  readonly producer: boolean;
+  readonly registeredAt: number;
+  /** As its actor has them. */
+  readonly status: Status;
+  readonly context: AgentContext;
+}
+
+type AgentActor = Actor<typeof agentMachine>;
+type Row = { -readonly [K in keyof Agent]: Agent[K] } & { actor: AgentActor | null };
+
+/** An agent that fell dormant, or woke: no event tells it. */
+export interface DormancyChange {
+  /** Its ordinal. */
+  agent: number;
+  dormant: boolean;
+}
+
+const noAgents: readonly DormancyChange[] = Object.freeze([]);
+
+export class Agents {
+  readonly #all: Row[] = [];
+  readonly #byKey = new Map<string, Agent>();
+  readonly #byId = new Map<string, Agent>();
+  readonly #changed = new Set<number>();
+  #dormancyChanges: DormancyChange[] = [];
+  readonly #outbox: Outbox;
+  /** Agents in status active, by capability. */
+  activeValidators = 0;
+  activeProducers = 0;
+  /** Active validators that are not dormant. */
+  awakeValidators = 0;
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+  }
+
+  get count(): number {
+    return this.#all.length;
+  }
+
+  byKey = (key: string): Agent | undefined => this.#byKey.get(key);
+  byId = (id: string): Agent | undefined => this.#byId.get(id);
+  /** @throws {Error} for an unknown ordinal: ordinals come only from the engine's records. */
+  at(ordinal: number): Agent {
+    const agent = this.#all[ordinal];
+    if (!agent) throw new Error(`no agent has the ordinal ${ordinal}`);
+    return agent;
+  }
+
+  register(profile: AgentProfile): Agent {
+    const context: AgentContext = {
+      agent_id: profile.agent_id,
+      blocks_produced: 0,
+      changed_at: profile.registered_at,
+      dormant: false,
+      expected_duration: '',
+      input_sha256: '',
+      meme_bytes: 0,
+      previous: 'active',
+      reason: '',
+      signed_at: 0,
+    };
+    const agent = this.#add(profile, { state: 'active', context });
+    this.#outbox.emit(statusEvent('active', context));
+    this.#changed.add(agent.ordinal);
+    return agent;
+  }
+
+  restore(profile: AgentProfile, stored: RecordOf['agent_states']): void {
+    this.#add(profile, stored);
+  }
+
+  setStatus(agent: Agent, status: Status, change: StatusChange): void {
+    this.send(agent, { type: `set_${status}`, previous: agent.status, ...change });
+  }
+
+  /** Sends to the agent's actor and marks its record as changed. */
+  send({ ordinal }: Agent, event: Parameters<AgentActor['send']>[0]): void {
+    const row = this.#all[ordinal]!;
+    const { id, status, context } = row;
+    row.actor ??= startActor(agentMachine, id, this.#outbox, { state: status, context });
+    this.#count(row, -1);
+    row.actor.send(event);
+    const snapshot = row.actor.getSnapshot();
+    row.status = snapshot.value as Status;
+    row.context = snapshot.context;
+    this.#count(row, 1);
+    this.#changed.add(ordinal);
+    if (event.type === 'slept' || event.type === 'acted') {
+      this.#dormancyChanges.push({ agent: ordinal, dormant: event.type === 'slept' });
+    }
+  }
+
+  /** Who fell dormant or woke since it was asked last, in order. */
+  takeTurned(): readonly DormancyChange[] {
+    if (this.#dormancyChanges.length === 0) return noAgents;
+    const turned = this.#dormancyChanges;
+    this.#dormancyChanges = [];
+    return turned;
+  }
+
+  save(changes: Changes): void {
+    if (this.#changed.size === 0) return;
+    for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
+      const { id, context, status } = this.at(ordinal);
+      changes.put('agent_states', id, { context, state: status });
+    }
+    this.#changed.clear();
+  }
+
+  #add(profile: AgentProfile, { state, context }: RecordOf['agent_states']): Agent {
+    const row: Row = {
+      ordinal: profile.ordinal,
+      id: profile.agent_id,
+      publicKey: profile.public_key,
+      personality: profile.personality,
+      validator: profile.capabilities.includes('validator'),
+      producer: profile.capabilities.includes('producer'),
+      registeredAt: profile.registered_at,
+      status: state,
+      context,
+      actor: null,
+    };
+    this.#all[row.ordinal] = row;
+    this.#byKey.set(row.publicKey, row);
+    this.#byId.set(row.id, row);
+    this.#count(row, 1);
+    return row;
+  }
+
+  #count({ status, validator, producer, context }: Agent, step: 1 | -1): void {
+    if (status !== 'active') return;
+    if (validator) this.activeValidators += step;
+    if (validator && !context.dormant) this.awakeValidators += step;
+    if (producer) this.activeProducers += step;
+  }
+}
+
+interface StatusChange {
+  reason: string;
+  expected_duration: string;
+  at: number;
+  signed_at: number;
+  input_sha256: string;
+}
+
+type AgentEvent =
+  | (StatusChange & { type: `set_${Status}`; previous: Status })
+  | { type: 'slept' }
+  | { type: 'acted' }
+  | { type: 'produced' }
+  | { type: 'posted'; bytes: number };
+
+interface StatusEvent {
+  type: 'agent_status';
+  data: EventData['agent_status'];
+}
+
+type Emitted = StatusEvent | UnknownEvent;
+
+const agent = setup({
+  types: {
+    context: {} as AgentContext,
+    input: {} as AgentContext,
+    events: {} as AgentEvent,
+    emitted: {} as Emitted,
+  },
+});
+
+/** The event that announces a change of an agent's status. */
+const statusEvent = (status: Status, context: AgentContext): StatusEvent => ({
+  type: 'agent_status',
+  data: {
+    agent_id: context.agent_id,
+    expected_duration: context.expected_duration,
+    reason: context.reason,
+    status,
+    timestamp: formatInstant(context.changed_at),
+  },
+});
+
+const emitStatus = (status: Status) => agent.emit(({ context }) => statusEvent(status, context));
+
+const change = agent.assign(({ context, event }) => {
+  if (!('signed_at' in event)) return context;
+  const { reason, expected_duration, at, previous, signed_at, input_sha256 } = event;
+  return { reason, expected_duration, previous, changed_at: at, signed_at, input_sha256 };
+});
+
+const agentMachine = agent.createMachine({
+  id: 'agent',
+  context: ({ input }) => input,
+  initial: 'active',
+  states: { active: {}, inactive: {}, maintenance: {} },
+  on: {
+    set_active: { target: '.active', actions: [change, emitStatus('active')] },
+    set_inactive: { target: '.inactive', actions: [change, emitStatus('inactive')] },
+    set_maintenance: { target: '.maintenance', actions: [change, emitStatus('maintenance')] },
+    slept: { actions: assign({ dormant: true }) },
+    acted: { actions: assign({ dormant: false }) },
+    produced: {
+      actions: assign({ blocks_produced: ({ context }) => context.blocks_produced + 1 }),
+    },
+    posted: {
+      actions: assign({ meme_bytes: ({ context, event }) => context.meme_bytes + event.bytes }),
+    },
+    '*': {
+      actions: emit(({ context, event }) => ({
+        type: 'unknown_event',
+        actor: context.agent_id,
+        event: event.type,
+      })),
+    },
+  },
+});
+
+interface Due {
+  deadline: number;
+  id: string;
+}
+
+const order = (a: Due, b: Due) => a.deadline - b.deadline || (a.id < b.id ? -1 : 1);
+
+export class Deadlines {
+  #heap = new TinyQueue<Due>([], order);
+  /** The deadline in force of each id; heap items that differ are leftovers. */
+  readonly #current = new Map<string, number>();
+
+  set(id: string, deadline: number): void {
+    if (this.#current.get(id) === deadline) return;
+    this.#current.set(id, deadline);
+    this.#heap.push({ deadline, id });
+    // Long alliances that end early would otherwise leave their item for up to 30 days.
+    if (this.#heap.length > 2 * this.#current.size + 64) this.#rebuild();
+  }
+
+  remove(id: string): void {
+    this.#current.delete(id);
+  }
+
+  /** The next one due, which stays. */
+  next(): Readonly<Due> | null {
+    for (;;) {
+      const top = this.#heap.peek();
+      if (!top) return null;
+      if (this.#current.get(top.id) === top.deadline) return top;
+      this.#heap.pop();
+    }
+  }
+
+  #rebuild(): void {
+    const due = [...this.#current].map(([id, deadline]) => ({ id, deadline }));
+    this.#heap = new TinyQueue(due, order);
+  }
+}
+
+/** One whole: 1,000,000 stands for a score of 100. */
+export const SCALE = 1_000_000;
+
+const column = Object.fromEntries(standingFields.map((field, index) => [field, index])) as Record<
+  StandingField,
+  number
+>;
+const WIDTH = standingFields.length;
+const HALF = SCALE / 2;
+const counts = new Set<StandingField>(['penalty', 'missed', 'judged']);
+const initial = standingFields.map((field) => (counts.has(field) ? 0 : HALF));
+
+export class Standings {
+  #values = new Int32Array(64 * WIDTH);
+  readonly #changed = new Set<number>();
+
+  add(ordinal: number, row: readonly number[] = initial): void {
+    const end = (ordinal + 1) * WIDTH;
+    if (end > this.#values.length) {
+      const grown = new Int32Array(Math.max(end, this.#values.length * 2));
+      grown.set(this.#values);
+      this.#values = grown;
+    }
+    this.#values.set(row, ordinal * WIDTH);
+  }
+
+  get(ordinal: number, field: StandingField): number {
+    return this.#values[ordinal * WIDTH + column[field]]!;
+  }
+
+  set(ordinal: number, field: StandingField, value: number): void {
+    this.#values[ordinal * WIDTH + column[field]] = value;
+    this.#changed.add(ordinal);
+  }
+
+  /** Marks a new agent's row for saving. */
+  touch(ordinal: number): void {
+    this.#changed.add(ordinal);
+  }
+
+  save(changes: Changes): void {
+    if (this.#changed.size === 0) return;
+    for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
+      const start = ordinal * WIDTH;
+      changes.put('standings', ordinal, [...this.#values.subarray(start, start + WIDTH)]);
+    }
+    this.#changed.clear();
+  }
+}

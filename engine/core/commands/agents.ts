@@ -1,0 +1,99 @@
+/**
+ * Registration and status. Registering the same data again is a repeat; other data for the same key
+ * is refused.
+ */
+
+import type { RegisterCommand, StatusCommand } from '../../protocol/schema/command.js';
+import { formatInstant } from '../../protocol/schema/primitives.js';
+import type { AgentProfile } from '../../protocol/schema/record.js';
+import type { AnswerOf } from '../../protocol/schema/view.js';
+import type { Agent } from '../agents.js';
+import { acceptedOutcome, type CommandRule, refusedOutcome, repeatedOutcome } from '../state.js';
+
+export const register: CommandRule<RegisterCommand, null> = {
+  check(state, command) {
+    const agent = state.agents.byKey(command.public_key);
+    if (!agent) return { plan: null };
+    const profile = state.reader.read('agents', agent.id)!;
+    if (sameData(profile, command)) return repeatedOutcome(answerRegistration(agent));
+    const message = `the key is registered as ${agent.id} with other data`;
+    return refusedOutcome('AGENT_EXISTS', message, { details: { agent_id: agent.id } });
+  },
+
+  effect(state, command) {
+    const { agent_id, public_key, personality, name, description, capabilities } = command;
+    const ordinal = state.agents.count;
+    const profile: AgentProfile = {
+      agent_id,
+      capabilities,
+      description,
+      name,
+      ordinal,
+      personality,
+      public_key,
+      registered_at: state.now,
+    };
+    state.changes.put('agents', agent_id, profile);
+    state.changes.put('agent_numbers', ordinal, { agent_id });
+    state.standings.add(ordinal);
+    state.standings.touch(ordinal);
+    const agent = state.agents.register(profile);
+    if (agent.validator) state.electorates.electorsChanged();
+    return acceptedOutcome(answerRegistration(agent));
+  },
+};
+
+function sameData(profile: AgentProfile, command: RegisterCommand): boolean {
+  const set = (values: readonly string[]) => [...values].sort().join();
+  return (
+    profile.personality === command.personality &&
+    profile.name === command.name &&
+    profile.description === command.description &&
+    set(profile.capabilities) === set(command.capabilities)
+  );
+}
+
+function answerRegistration(agent: Agent): AnswerOf['register'] {
+  return {
+    agent_id: agent.id,
+    registration_time: formatInstant(agent.registeredAt),
+    status: agent.status,
+  };
+}
+
+export const status: CommandRule<StatusCommand, Agent> = {
+  check(state, command) {
+    const agent = state.agents.byId(command.agent_id);
+    if (!agent) return refusedOutcome('UNKNOWN_AGENT', `no agent has the id ${command.agent_id}`);
+    if (agent.publicKey !== command.public_key) {
+      return refusedOutcome('NOT_OWNER', `the signer is not agent ${command.agent_id}`);
+    }
+    const last = agent.context;
+    if (last.input_sha256 === command.input_sha256) return repeatedOutcome(answerStatus(agent));
+    if (last.input_sha256 !== '' && command.signed_at <= last.signed_at) {
+      const expected = `a timestamp later than ${formatInstant(last.signed_at)}`;
+      return refusedOutcome('REPLAYED', `the status update is not new: expected ${expected}`);
+    }
+    return { plan: agent };
+  },
+
+  effect(state, command, agent) {
+    const { status: wanted, reason, expected_duration, signed_at, input_sha256 } = command;
+    if (agent.validator && wanted !== agent.status) state.electorates.electorsChanged();
+    const change = { reason, expected_duration, at: state.now, signed_at, input_sha256 };
+    state.agents.setStatus(agent, wanted, change);
+    return acceptedOutcome(answerStatus(agent));
+  },
+};
+
+function answerStatus(agent: Agent): AnswerOf['status'] {
+  const { previous, reason, expected_duration, changed_at } = agent.context;
+  return {
+    agent_id: agent.id,
+    status: agent.status,
+    previous_status: previous,
+    reason,
+    expected_duration,
+    timestamp: formatInstant(changed_at),
+  };
+}

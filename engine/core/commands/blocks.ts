@@ -1,0 +1,363 @@
+/**
+ * The life of a block: a producer proposes it, which fixes its electorate and deadline; electors
+ * vote; it closes when its tally or its deadline decides.
+ */
+import { limits } from '../../protocol/limits.js';
+import { blockOf, proposedOf } from '../../protocol/schema/block.js';
+import type { ProposeCommand, VoteCommand } from '../../protocol/schema/command.js';
+import { type Decision, formatInstant } from '../../protocol/schema/primitives.js';
+import type { BlockContext } from '../../protocol/schema/record.js';
+import type { AnswerOf } from '../../protocol/schema/view.js';
+import type { Agent } from '../agents.js';
+import { type BlockEnd, blockContext, type OpenBlock } from '../blocks.js';
+import { type Electorate, findElector } from '../electorates.js';
+import type { QuorumDecision } from '../quorum.js';
+import { countAbsences, judgeBlock, penalize } from '../reputation.js';
+import {
+  acceptedOutcome,
+  type BlockState,
+  type CommandRule,
+  getBlock,
+  METRICS,
+  type Outcome,
+  type Precheck,
+  refusedOutcome,
+  refuseInactive,
+  refuseUnknownBlock,
+  refuseUnknownMeme,
+  refuseVotingClosed,
+  repeatedOutcome,
+  type State,
+} from '../state.js';
+import { computeTps } from '../throughput.js';
+
+interface ProposalPlan {
+  agent: Agent;
+  /** What gives way to it, where all places are taken. */
+  displaced: OpenBlock | null;
+}
+
+export const propose: CommandRule<ProposeCommand, ProposalPlan> = {
+  check(state, command) {
+    const known = getBlock(state, command.block_hash);
+    if (known) return repeatedOutcome(answerProposal(known));
+    const agent = state.agents.byKey(command.public_key)!;
+    if (!agent.producer)
+      return refusedOutcome('NOT_PRODUCER', `agent ${agent.id} is not a producer`);
+    return (
+      refuseInactive(agent) ??
+      crowded(state, agent, command) ??
+      duplicateTransaction(state, command) ??
+      failedSignature(command) ?? { plan: { agent, displaced: displacedBy(state, agent) } }
+    );
+  },
+
+  effect(state, command, { agent, displaced }) {
+    if (displaced) orphan(state, displaced);
+    const electorate = state.electorates.snapshot(state.changes);
+    const context = newBlock(state, command, agent, electorate);
+    const hash = command.block_hash;
+    const block = state.blocks.propose(context, command, electorate);
+    state.deadlines.set(deadlineId(hash), context.deadline);
+    state.changes.put('blocks', hash, { state: 'voting', context });
+    state.changes.put('block_numbers', context.ordinal, { block_hash: hash });
+    state.changes.put('open', ['block', hash], {});
+    announce(block, command, agent, formatInstant(state.now));
+    return acceptedOutcome(answerProposal({ status: 'voting', context: blockContext(block) }));
+  },
+};
+
+function newBlock(
+  state: State,
+  command: ProposeCommand,
+  agent: Agent,
+  electorate: Electorate,
+): BlockContext {
+  return {
+    block_hash: command.block_hash,
+    ...proposedOf(command),
+    height: state.height + 1,
+    ordinal: state.blocks.count,
+    entry: state.entry,
+    producer: agent.id,
+    producer_key: agent.publicKey,
+    transactions: command.transactions.length,
+    electorate: electorate.id,
+    proposed_at: state.now,
+    deadline: state.now + state.genesis.voting_period_ms,
+    closed_at: 0,
+    approve: 0,
+    reject: 0,
+    total: electorate.total,
+    voted: 0,
+    electors: electorate.agents.length,
+    vetoed: false,
+  };
+}
+
+function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, timestamp: string) {
+  const { type, content } = command.meme_content;
+  const data = {
+    ...blockOf(blockContext(block)),
+    producer: { id: agent.id, public_key: agent.publicKey },
+    transactions: command.transactions.map(({ hash, type }) => ({ hash, type })),
+    meme_content: type === undefined ? {} : { type, content: content ?? '' },
+    timestamp,
+  };
+  block.actor.send({ type: 'proposed', data });
+}
+
+/** Whether there is room for one more block on this parent by this producer. */
+function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<never> | null {
+  const { headHash, height } = state;
+  if (command.parent_hash !== headHash) {
+    const message = `the parent is not the head: expected ${headHash} at height ${height}`;
+    const details = { head_hash: headHash, height };
+    return refusedOutcome('STALE_PARENT', message, { pointer: '/parent_hash', details });
+  }
+  const own = state.blocks.open().find((block) => blockContext(block).producer === agent.id);
+  if (own) {
+    const message = `agent ${agent.id} has block ${own.hash} in voting; wait for its end`;
+    return refusedOutcome('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
+  }
+  if (isFull(state) && !displacedBy(state, agent)) {
+    const message = `${limits.openBlocks} blocks are in voting, which is the limit`;
+    return refusedOutcome(
+      'TOO_MANY_OPEN',
+      `${message}, and none is of a producer with a lower reputation`,
+    );
+  }
+  const electors = state.electorates.size();
+  if (electors >= state.genesis.min_validators) return null;
+  const expected = `at least ${state.genesis.min_validators}`;
+  return refusedOutcome('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
+}
+
+const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
+
+/**
+ * Where all places are taken: the block of the producer with the lowest reputation, of several the
+ * newest, if that reputation is lower than the agent's.
+ */
+function displacedBy(state: State, agent: Agent): OpenBlock | null {
+  if (!isFull(state)) return null;
+  const overall = (ordinal: number) => state.standings.get(ordinal, 'overall');
+  const places = state.blocks.open().map((block) => {
+    const { producer, ordinal } = blockContext(block);
+    return { block, ordinal, score: overall(state.agents.byId(producer)!.ordinal) };
+  });
+  const [last] = places.sort((a, b) => a.score - b.score || b.ordinal - a.ordinal);
+  return last && last.score < overall(agent.ordinal) ? last.block : null;
+}
+
+/** Of what was looked up at this head nothing has become final since. */
+function duplicateTransaction(state: State, command: ProposeCommand): Precheck<never> | null {
+  const { transactions } = command;
+  if (state.lookedUp.get(transactions) === state.headHash) return null;
+  const seen = new Map<string, string[]>();
+  for (const [index, { hash, signer }] of transactions.entries()) {
+    const signers = seen.get(hash);
+    const final = state.reader.read('transactions', [hash, signer]);
+    if (signers?.includes(signer) || final) {
+      const where = final ? `final in block ${final.block_hash}` : 'twice in this block';
+      return refusedOutcome('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
+        pointer: `/transactions/${index}`,
+        details: { hash },
+      });
+    }
+    if (signers) signers.push(signer);
+    else seen.set(hash, [signer]);
+  }
+  state.lookedUp.set(transactions, state.headHash);
+  return null;
+}
+
+function failedSignature({ failed_transaction: index }: ProposeCommand): Precheck<never> | null {
+  if (index < 0) return null;
+  const message = `the signature of transaction ${index} does not fit its key and hash`;
+  return refusedOutcome('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
+}
+
+function answerProposal({ status, context }: Omit<BlockState, 'tally'>): AnswerOf['propose'] {
+  return {
+    block_hash: context.block_hash,
+    height: context.height,
+    parent_hash: context.parent_hash,
+    status,
+    voting_deadline: formatInstant(context.deadline),
+    electorate: context.total,
+    timestamp: formatInstant(context.proposed_at),
+  };
+}
+
+type VotePlan =
+  | { agent: Agent; block: OpenBlock; position: number }
+  /** The ordinal of the block that the agent voted on both ways. */
+  | { agent: Agent; conflict: Outcome & { result: 'equivocation' }; blockOrdinal: number };
+
+export const vote: CommandRule<VoteCommand, VotePlan> = {
+  check(state, command) {
+    const now = getBlock(state, command.block_hash);
+    if (!now) return refuseUnknownBlock(command.block_hash);
+    const agent = state.agents.byKey(command.public_key)!;
+    const block = state.blocks.get(command.block_hash);
+    const electorate = block?.ballots.electorate ?? state.electorates.get(now.context.electorate);
+    const position = findElector(electorate, agent.ordinal);
+    const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
+    const key = [now.context.ordinal, agent.ordinal];
+    const first = voted ? state.reader.read('votes', key) : undefined;
+    if (first && first.decision === command.decision) {
+      return repeatedOutcome(answerVote(state, agent, command.decision, now, first.at));
+    }
+    if (!agent.validator)
+      return refusedOutcome('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
+    if (position < 0) {
+      const message = `agent ${agent.id} is not in the electorate of block ${command.block_hash}`;
+      return refusedOutcome('NOT_IN_ELECTORATE', message);
+    }
+    if (first) return conflicting(state, agent, first.decision, now);
+    if (!block || now.status !== 'voting') return refuseVotingClosed(now);
+    const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
+    return problem ?? { plan: { agent, block, position } };
+  },
+
+  effect(state, command, plan) {
+    if ('conflict' in plan) {
+      const key = [plan.blockOrdinal, plan.agent.ordinal];
+      state.changes.put('equivocations', key, { entry: state.entry });
+      penalize(state, plan.agent.ordinal);
+      return plan.conflict;
+    }
+    const { agent, block, position } = plan;
+    const { decision, reason, meme_references } = command;
+    block.ballots.cast(position, decision, meme_references);
+    const validator = { id: agent.id, personality: agent.personality };
+    const timestamp = formatInstant(state.now);
+    const data = { block_hash: block.hash, decision, reason, timestamp, validator };
+    state.outbox.emit({ type: 'block_validation', data });
+    const context = blockContext(block);
+    const record = { at: state.now, decision, entry: state.entry, meme_references };
+    state.changes.put('votes', [context.ordinal, agent.ordinal], record);
+    const ended = state.blocks.decided(block);
+    if (ended) closeBlock(state, block, ended);
+    const now = { status: ended ?? 'voting', context, tally: block.ballots.tally } as const;
+    return acceptedOutcome(answerVote(state, agent, decision, now, state.now));
+  },
+};
+
+/** The first vote counts; the evidence is taken once for each agent and block. */
+function conflicting(
+  state: State,
+  agent: Agent,
+  first: Decision,
+  now: BlockState,
+): Precheck<VotePlan> {
+  const { block_hash, ordinal } = now.context;
+  const message = `agent ${agent.id} has voted ${first} on block ${block_hash}; that vote counts`;
+  const { outcome } = refusedOutcome('ALREADY_VOTED', message, { details: { decision: first } });
+  const known = state.reader.read('equivocations', [ordinal, agent.ordinal]);
+  if (known || outcome.result !== 'refused') return { outcome };
+  const { refusal } = outcome;
+  return { plan: { agent, conflict: { result: 'equivocation', refusal }, blockOrdinal: ordinal } };
+}
+
+function answerVote(
+  state: State,
+  agent: Agent,
+  decision: Decision,
+  { status, context, tally }: BlockState,
+  at: number,
+): AnswerOf['vote'] {
+  const { approve, reject, total } = tally;
+  return {
+    block_hash: context.block_hash,
+    agent_id: agent.id,
+    decision,
+    block_status: status,
+    tally: { approve, reject, electorate: total, needed: state.blocks.needed(tally) },
+    timestamp: formatInstant(at),
+  };
+}
+
+/** Ends a block whose votes, or whose deadline, have decided. */
+export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecision): void {
+  retire(state, block, outcome);
+  if (outcome === 'finalized') {
+    finalize(state, block);
+    for (const sibling of state.blocks.open()) orphan(state, sibling);
+  }
+  emitMetrics(state);
+  if (outcome === 'finalized' || outcome === 'rejected') judgeBlock(state, block, outcome);
+  if (outcome === 'expired') countAbsences(state, block);
+}
+
+/** Another of its height is final, or a proposal takes its place. */
+function orphan(state: State, block: OpenBlock): void {
+  retire(state, block, 'orphaned');
+}
+
+/** The block leaves voting, which its actor says, and memory. */
+function retire(state: State, block: OpenBlock, status: BlockEnd): void {
+  block.actor.send({ type: status, at: state.now, tally: block.ballots.tally });
+  state.blocks.drop(block.hash);
+  state.deadlines.remove(deadlineId(block.hash));
+  state.changes.drop('open', ['block', block.hash]);
+  state.changes.put('blocks', block.hash, { state: status, context: blockContext(block) });
+}
+
+export const deadlineId = (blockHash: string): string => `block_${blockHash}`;
+
+function finalize(state: State, block: OpenBlock): void {
+  const { height, producer } = blockContext(block);
+  const { proposal, hash } = block;
+  state.height = height;
+  state.headHash = hash;
+  state.failed = 0;
+  state.changes.put('heights', height, { block_hash: hash });
+  for (const [index, transaction] of proposal.transactions.entries()) {
+    const key = [transaction.hash, transaction.signer];
+    state.changes.put('transactions', key, { block_hash: hash, height, index });
+  }
+  for (const key of Object.keys(proposal.additions).sort()) {
+    const value = proposal.additions[key];
+    state.changes.put('state', key, { value, block_hash: hash });
+  }
+  for (const key of proposal.deletions) state.changes.drop('state', key);
+  state.agents.send(state.agents.byId(producer)!, { type: 'produced' });
+  state.throughput.add(state.now, proposal.transactions.length);
+  scheduleMetrics(state, state.now);
+}
+
+/** `from` is the first instant that may carry a report. */
+function scheduleMetrics(state: State, from: number): void {
+  state.metricsAt = state.throughput.nextReport(from);
+  if (state.metricsAt === 0) state.deadlines.remove(METRICS);
+  else state.deadlines.set(METRICS, state.metricsAt);
+}
+
+/** The periodic report: the last one says that the rate has become zero. */
+export function reportMetrics(state: State): void {
+  emitMetrics(state);
+  scheduleMetrics(state, state.now);
+}
+
+function emitMetrics(state: State): void {
+  const data = {
+    ...computeMetrics(state, state.now),
+    head_hash: state.headHash,
+    timestamp: formatInstant(state.now),
+  };
+  state.outbox.emit({ type: 'network_metrics', data });
+}
+
+/** The figures of network_metrics and of the network state. */
+export function computeMetrics(state: State, now: number) {
+  const pending = state.blocks.open().reduce((sum, b) => sum + b.proposal.transactions.length, 0);
+  return {
+    block_height: state.height,
+    tps: computeTps(state.throughput.recent, now),
+    active_validators: state.agents.activeValidators,
+    active_producers: state.agents.activeProducers,
+    pending_transactions: pending,
+  };
+}

@@ -1,0 +1,189 @@
+/** Keeps the electorate of the next block: rebuilt only when somebody's standing in it changed. */
+import { limits } from '../protocol/limits.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
+import type { RecordOf } from '../protocol/schema/record.js';
+import { type Agent, type Agents, SCALE, type Standings } from './agents.js';
+import type { Alliances } from './alliances.js';
+import type { Changes, Reader } from './changes.js';
+
+interface Sources {
+  genesis: Genesis;
+  agents: Agents;
+  alliances: Alliances;
+  standings: Standings;
+  reader: Reader;
+}
+
+export class Electorates {
+  readonly #from: Sources;
+  /** Recent snapshots by number, least recently used first. */
+  readonly #recent = new Map<number, Electorate>();
+  #current: Electorate | null = null;
+  #stale = true;
+  #count = 0;
+
+  constructor(sources: Sources) {
+    this.#from = sources;
+  }
+
+  /** How many snapshots there are. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Takes up the last snapshot; the next block finds out whether it still holds. */
+  restore(count: number): void {
+    this.#count = count;
+    if (count > 0) this.#current = this.get(count - 1);
+  }
+
+  /** Somebody joined, left, slept or woke. */
+  electorsChanged(): void {
+    this.#stale = true;
+  }
+
+  reputationChanged(): void {
+    if (this.#from.genesis.weights === 'reputation') this.#stale = true;
+  }
+
+  alliancesChanged(): void {
+    if (this.#from.genesis.weights === 'alliance_bonus') this.#stale = true;
+  }
+
+  /** Whoever would vote on a block proposed now. Ordinals ascend. */
+  electors(): Electors {
+    if (!this.#stale && this.#current) {
+      return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
+    }
+    const eligible = this.#validators((agent) => !agent.context.dormant);
+    return { agents: eligible, weights: this.#weights(eligible) };
+  }
+
+  /** All active validators, with what each would weigh if none were dormant. Ordinals ascend. */
+  active(): Electors {
+    const all = this.#validators(() => true);
+    return { agents: all, weights: this.#weights(all) };
+  }
+
+  /** How many electors a block proposed now would have, without building anything. */
+  size(): number {
+    return this.#from.agents.awakeValidators;
+  }
+
+  /** The snapshot for a new block; a new one is recorded. */
+  snapshot(changes: Changes): Electorate {
+    if (!this.#stale && this.#current) return this.#current;
+    const electors = this.electors();
+    this.#stale = false;
+    if (this.#current && sameElectors(electors, this.#current)) return this.#current;
+    const id = this.#count;
+    this.#count += 1;
+    changes.put('electorates', id, electors);
+    this.#current = electorateOf(id, electors, this.#from.agents);
+    this.#remember(this.#current);
+    return this.#current;
+  }
+
+  get(id: number): Electorate {
+    const known = this.#recent.get(id);
+    if (known) this.#recent.delete(id);
+    const record = known ? undefined : this.#from.reader.read('electorates', id);
+    if (!known && !record) throw new Error(`electorate ${id} is not in the store`);
+    const electorate = known ?? electorateOf(id, record!, this.#from.agents);
+    this.#remember(electorate);
+    return electorate;
+  }
+
+  /** The active ones that fit, by ordinal. */
+  #validators(fits: (agent: Agent) => boolean): number[] {
+    const { agents } = this.#from;
+    const found: number[] = [];
+    for (let ordinal = 0; ordinal < agents.count; ordinal += 1) {
+      const agent = agents.at(ordinal);
+      if (agent.validator && agent.status === 'active' && fits(agent)) found.push(ordinal);
+    }
+    return found;
+  }
+
+  #remember(electorate: Electorate): void {
+    this.#recent.set(electorate.id, electorate);
+    if (this.#recent.size <= limits.electorateCache) return;
+    const oldest = this.#recent.keys().next().value;
+    if (oldest !== undefined) this.#recent.delete(oldest);
+  }
+
+  #weights(eligible: number[]): number[] {
+    const { genesis, standings, alliances, agents } = this.#from;
+    if (genesis.weights === 'equal') return eligible.map(() => 1);
+    if (genesis.weights === 'reputation') {
+      const point = SCALE / 100;
+      return eligible.map((o) => Math.max(1, Math.trunc(standings.get(o, 'overall') / point)));
+    }
+    const electors = new Set(eligible.map((ordinal) => agents.at(ordinal).id));
+    return eligible.map((ordinal) => {
+      const allies = alliances.alliesOf(agents.at(ordinal).id);
+      const voting = [...allies].filter((id) => electors.has(id)).length;
+      return 100 + Math.min(10, 2 * voting);
+    });
+  }
+}
+
+/*
+ * Electorates: who may vote on a block and with what weight. A snapshot is immutable and shared by
+ * all blocks that were proposed while it held; it is stored once and referred to by its number.
+ */
+
+export interface Electorate {
+  readonly id: number;
+  /** Ordinals, ascending. */
+  readonly agents: readonly number[];
+  readonly weights: readonly number[];
+  readonly total: number;
+  readonly largestWeight: number;
+  /** Electors by personality. */
+  readonly groups: ReadonlyMap<string, number>;
+}
+
+interface Electors {
+  agents: number[];
+  weights: number[];
+}
+
+/** A snapshot out of its record. */
+function electorateOf(
+  id: number,
+  { agents, weights }: RecordOf['electorates'],
+  registered: Agents,
+): Electorate {
+  const groups = new Map<string, number>();
+  let total = 0;
+  let largestWeight = 1;
+  for (const [position, ordinal] of agents.entries()) {
+    const { personality } = registered.at(ordinal);
+    groups.set(personality, (groups.get(personality) ?? 0) + 1);
+    const weight = weights[position]!;
+    total += weight;
+    largestWeight = Math.max(largestWeight, weight);
+  }
+  return { id, agents, weights, total, largestWeight, groups };
+}
+
+/** Where an agent stands in the electorate, or -1. */
+export function findElector(electorate: Electorate, ordinal: number): number {
+  let low = 0;
+  let high = electorate.agents.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = electorate.agents[middle]!;
+    if (found === ordinal) return middle;
+    if (found < ordinal) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
+function sameElectors(a: Electors, b: Pick<Electorate, 'agents' | 'weights'>): boolean {
+  const same = (left: readonly number[], right: readonly number[]) =>
+    left.length === right.length && left.every((value, index) => value === right[index]);
+  return same(a.agents, b.agents) && same(a.weights, b.weights);
+}

@@ -1,0 +1,84 @@
+/**
+ * What the network decides by Unicode, by one version of it: a Node with newer tables must not
+ * replay a log otherwise. Nothing else in the engine may ask the platform about characters.
+ */
+import { lowerRuns, tagBorders } from './unicode-tables.js';
+
+/** The version of Unicode by which tags and lower case are decided. */
+export const UNICODE_VERSION = '16.0';
+
+/** For readers of the documents; what is checked is `isTag`, by one version of Unicode. */
+export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
+
+const LONGEST_TAG = 32;
+const plainTag = /^[A-Za-z0-9_-]{1,32}$/;
+const capitals = /[A-Z]+/g;
+const capital = /[A-Z]/;
+
+const numbersIn = (text: string): number[] =>
+  text.split(' ').map((number) => Number.parseInt(number, 36));
+
+/** Decoded when they are first needed: most texts are ASCII. */
+let borders: number[] | undefined;
+let lower: Map<number, number> | undefined;
+
+/** 1 to 32 letters, marks and numbers (General_Category L, M, N) of any script, `_` or `-`. */
+export function isTag(text: string): boolean {
+  if (plainTag.test(text)) return true;
+  const characters = [...text];
+  return (
+    characters.length >= 1 &&
+    characters.length <= LONGEST_TAG &&
+    characters.every((character) => isInTag(character.codePointAt(0)!))
+  );
+}
+
+/** Each code point by its Simple_Lowercase_Mapping: no context, no language, no longer text. */
+export function lowerCase(text: string): string {
+  if (plainTag.test(text)) return lowerAscii(text);
+  lower ??= lowerMap();
+  const points = [...text].map((character) => character.codePointAt(0)!);
+  return String.fromCodePoint(...points.map((point) => lower!.get(point) ?? point));
+}
+
+/** For hex and other words of ASCII; every other character stays as it is. */
+export function lowerAscii(text: string): string {
+  return !capital.test(text) ? text : text.replace(capitals, (found) => found.toLowerCase());
+}
+
+function isInTag(point: number): boolean {
+  if (point === 0x2d || point === 0x5f) return true;
+  borders ??= sums(numbersIn(tagBorders));
+  let low = 0;
+  let high = borders.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (borders[middle]! <= point) low = middle + 1;
+    else high = middle;
+  }
+  // An odd number of borders at or below: the last one begins a range.
+  return low % 2 === 1;
+}
+
+function sums(steps: readonly number[]): number[] {
+  let sum = 0;
+  return steps.map((step) => {
+    sum += step;
+    return sum;
+  });
+}
+
+function lowerMap(): Map<number, number> {
+  const map = new Map<number, number>();
+  const runs = numbersIn(lowerRuns);
+  for (let index = 0; index < runs.length; index += 4) {
+    const [from, count, step, by] = runs.slice(index, index + 4) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    for (let one = 0; one < count; one += 1) map.set(from + one * step, from + one * step + by);
+  }
+  return map;
+}

@@ -1,0 +1,496 @@
+/**
+ * Replay: a fresh engine over genesis and entries alone recomputes everything else, and what was
+ * stored beside the entries is compared with it. The first difference is named.
+ */
+import type { Step } from '../core/engine.js';
+import type { Verifier } from '../crypto/verifier.js';
+import { decodeIndexRow, type IndexItem, IndexWriter, toIndexItem } from '../node/entry-index.js';
+import { decodeEntry, splitStored } from '../protocol/log.js';
+import type { Entry } from '../protocol/schema/entry.js';
+import { type RecordKey, tables } from '../protocol/schema/record.js';
+import { openScratch, type Scratch } from '../store/scratch.js';
+import {
+  compareKeys,
+  keyId,
+  type RangeOptions,
+  type RecordChange,
+  type Store,
+  StoreError,
+  type StoreMeta,
+} from '../store/store.js';
+import { toChunks } from './lines.js';
+import {
+  type CheckedLine,
+  type Divergence,
+  type LogLine,
+  Recompute,
+  type ReplayedStep,
+  type StoredEvents,
+} from './recompute.js';
+
+/**
+ * What a replay found: whether all that was stored follows from the log, and the first place where
+ * it does not.
+ */
+export interface ReplayResult {
+  match: boolean;
+  /** Entries that were replayed, genesis included. */
+  entries: number;
+  digest: string;
+  log_digest: string;
+  /** False when a writer went on meanwhile: then records are of a later time and say nothing. */
+  records_compared: boolean;
+  first_divergence: Divergence | null;
+}
+
+/** What to replay and what to compare it with. */
+export interface ReplayOptions {
+  /** Ascending from entry 0. */
+  lines: Iterable<LogLine> | AsyncIterable<LogLine>;
+  /** The store that the lines are from: its events and records are compared too. */
+  stored?: Store;
+  /** Where its log ended when the lines were taken; default: where it ends now. */
+  end?: StoreMeta;
+  /** Checks every signature again. */
+  verifier?: Verifier;
+  /** Stop after this entry: then only what the entries up to it did is compared. */
+  to?: number;
+  onProgress?: (seq: number) => void;
+  /** Told what each entry did, in order. */
+  onStep?: (done: ReplayedStep) => void;
+}
+
+/**
+ * Recomputes a network from its log alone and compares what follows with what was stored.
+ *
+ * @throws {StoreError} when the log cannot be read.
+ *
+ * @example
+ * ```ts
+ * import { openLmdbStore, replay, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
+ * import { completeScenario, simulate } from 'folkmoot/sim';
+ *
+ * const agents = [{ group: 'town', count: 20, producers: 2 }];
+ * const scenario = completeScenario({ title: 'Small', agents, length: { blocks: 2 } });
+ * const { digest } = await simulate(scenario, { out: 'run' });
+ * const folder = { path: 'run/network', tables, schemaVersion: SCHEMA_VERSION };
+ * const stored = openLmdbStore({ ...folder, readOnly: true });
+ * const lines = storedLines(stored, 0, stored.meta()?.seq ?? 0);
+ * const result = await replay({ lines, stored });
+ * console.log(result.match, result.digest === digest); // true true
+ * await stored.close();
+ * ```
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayResult> {
+  const run = new Replay(options);
+  try {
+    return await replayAll(run, options);
+  } finally {
+    await run.close();
+  }
+}
+
+async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
+  const chunks = toChunks(options.lines, options.to);
+  try {
+    // One chunk is verified while the one before it is applied.
+    for (let ahead: Promise<CheckedLine[]> = Promise.resolve([]); ; ) {
+      const reading = chunks.next();
+      // What cannot be read is told after the differences that come before it.
+      const chunk = await reading.then(
+        ({ value }) => value,
+        () => undefined,
+      );
+      const checked = chunk && run.check(chunk);
+      // Where applying throws, nobody waits for it.
+      checked?.catch(() => undefined);
+      const divergence = run.apply(await ahead);
+      if (divergence) {
+        await checked?.catch(() => undefined);
+        return run.result(divergence);
+      }
+      if (run.entries > 0) options.onProgress?.(run.entries - 1);
+      if (!checked) {
+        await reading;
+        if (options.to !== undefined) return run.result(null);
+        const difference = run.compareEnd();
+        if (!difference) await assertArchive(options.stored);
+        return run.result(difference);
+      }
+      ahead = checked;
+    }
+  } finally {
+    await chunks.return(undefined);
+  }
+}
+
+function comparingIndex(stored: Store) {
+  const index = new IndexComparison(stored);
+  return (entry: Entry, step: Step) => index.take(entry.kind, toIndexItem(entry, step));
+}
+
+/**
+ * Compares all bytes of all segments with what the folder records of them, and that with the log:
+ * reads of entries need neither the whole file nor the whole record.
+ */
+async function assertArchive(stored: Store | undefined): Promise<void> {
+  if (!stored?.archive) return;
+  for await (const damage of stored.archive.damage()) throw new StoreError('ARCHIVE', damage);
+  for (const segment of stored.archive.segments) {
+    const { file, first, last, log_digest_before, digest_before, log_digest, digest } = segment;
+    const ends = [
+      [first - 1, log_digest_before, digest_before],
+      [last, log_digest, digest],
+    ] as const;
+    for (const [seq, ...recorded] of ends) {
+      const entry = stored.entry(seq);
+      const found = entry && splitStored(entry);
+      if (found?.logDigest === recorded[0] && found.digest === recorded[1]) continue;
+      throw new StoreError('ARCHIVE', `${file}: its record has other digests after entry ${seq}`);
+    }
+  }
+}
+
+function* eventsFrom(stored: Store, first: number): StoredEvents {
+  yield* stored.events(first, Number.MAX_SAFE_INTEGER);
+}
+
+class Replay {
+  /** What follows from the entries. */
+  readonly #computed = new Computed();
+  readonly #recompute: Recompute;
+  readonly #stored: Store | undefined;
+  readonly #end: StoreMeta | null;
+  #recordsCompared = false;
+
+  constructor({ stored, end, verifier, onStep }: ReplayOptions) {
+    this.#stored = stored;
+    this.#end = end ?? stored?.meta() ?? null;
+    this.#recompute = new Recompute({
+      records: this.#computed,
+      verifier,
+      storedEvents: stored && ((first) => eventsFrom(stored, first)),
+      compareStep: stored && comparingIndex(stored),
+      onStep,
+    });
+  }
+
+  /** How many have been applied, and match. */
+  get entries(): number {
+    return this.#recompute.entries;
+  }
+
+  close(): Promise<void> {
+    return this.#computed.close();
+  }
+
+  check(lines: readonly LogLine[]): Promise<CheckedLine[]> {
+    return this.#recompute.check(lines);
+  }
+
+  apply(checked: readonly CheckedLine[]): Divergence | null {
+    return this.#recompute.apply(checked);
+  }
+
+  result(divergence: Divergence | null): ReplayResult {
+    return {
+      match: divergence === null,
+      entries: this.#recompute.entries,
+      digest: this.#recompute.digest,
+      log_digest: this.#recompute.logDigest,
+      records_compared: this.#recordsCompared,
+      first_divergence: divergence,
+    };
+  }
+
+  /** Whether everything that was stored has been recomputed, and nothing else was stored. */
+  compareEnd(): Divergence | null {
+    const { engine, genesis, entries, digest, logDigest } = this.#recompute;
+    const seq = Math.max(0, entries - 1);
+    const at = { seq, kind: this.#recompute.last?.entry.kind ?? 'genesis' };
+    if (!engine) {
+      return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
+    }
+    const stored = this.#stored;
+    const meta = this.#end;
+    if (!stored || !meta) return null;
+    const ends = [
+      ['end', `entry ${meta.seq}`, `entry ${seq}`],
+      ['log_digest', logDigest, meta.log_digest],
+      ['digest', digest, meta.digest],
+      ['end', `time ${engine.position.at}`, `time ${meta.at}`],
+      ['end', `event ${engine.position.event_seq}`, `event ${meta.event_seq}`],
+      ['end', `network ${genesis?.network_id}`, `network ${meta.network_id}`],
+    ] as const;
+    for (const [what, expected, found] of ends) {
+      if (expected !== found) return { ...at, what, expected, found };
+    }
+    const grown = () => stored.meta()?.seq !== meta.seq;
+    if (grown()) return null;
+    const divergence = this.#isBeyond(stored, at) ?? compareRecords(this.#computed, stored);
+    // A commit in between moved what was read: then it was another time's state.
+    this.#recordsCompared = !grown();
+    return this.#recordsCompared ? divergence : null;
+  }
+
+  /** What is stored after the end of the log. */
+  #isBeyond(stored: Store, at: { seq: number; kind: string }): Divergence | null {
+    for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
+      const expected = `entry ${at.seq} as the last`;
+      return { ...at, what: 'entry', expected, found: `entry ${seq}` };
+    }
+    for (const { seq } of stored.index({ from: at.seq + 1, limit: 1 })) {
+      const which = `index ${seq}`;
+      return { ...at, what: 'record', which, expected: 'no record', found: `entries to ${seq}` };
+    }
+    const next = this.#recompute.engine!.position.event_seq + 1;
+    for (const { seq, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
+      return { ...at, what: 'event', which: `event ${seq}`, expected: 'no event', found: json };
+    }
+    return null;
+  }
+}
+
+function kindOf(stored: Store, seq: number): string {
+  const entry = stored.entry(seq);
+  return entry === undefined ? 'no entry' : decodeEntry(splitStored(entry).bytes).kind;
+}
+
+const keyText = (key: RecordKey) => JSON.stringify(key);
+
+/** The difference that the earliest entry is answerable for, or null. */
+function compareRecords(computed: Computed, stored: Store): Divergence | null {
+  let first: Divergence | null = null;
+  const differ = (table: string, key: RecordKey, expected: string, found: string) => {
+    const writer = computed.writer(table, key);
+    const seq = writer ?? 0;
+    if (first && first.seq <= seq) return;
+    const kind = writer === undefined ? 'no entry' : kindOf(stored, writer);
+    first = { seq, kind, what: 'record', which: `${table} ${keyText(key)}`, expected, found };
+  };
+  for (const table of tables) {
+    for (const [key, expected, found] of sideBySide(computed.range(table), stored.range(table))) {
+      if (expected !== found) differ(table, key, expected ?? 'no record', found ?? 'no record');
+    }
+  }
+  return first;
+}
+
+type Row = { key: RecordKey; json: string };
+
+/** Two runs in the order of their keys, as one: each key with what either has of it. */
+function* sideBySide(
+  computed: Iterable<Row>,
+  stored: Iterable<Row>,
+): Generator<[key: RecordKey, computed: string | undefined, stored: string | undefined]> {
+  const [left, right] = [computed[Symbol.iterator](), stored[Symbol.iterator]()];
+  let [one, other] = [next(left), next(right)];
+  while (one || other) {
+    const order = !one ? 1 : !other ? -1 : compareKeys(one.key, other.key);
+    const row = (order <= 0 ? one : other)!;
+    yield [row.key, order <= 0 ? one!.json : undefined, order >= 0 ? other!.json : undefined];
+    if (order <= 0) one = next(left);
+    if (order >= 0) other = next(right);
+  }
+}
+
+const next = (rows: Iterator<Row>): Row | undefined => rows.next().value;
+
+/*
+ * Compares the stored index from entries to events with what follows from the log. The index is
+ * outside of every digest, so nothing else finds a changed byte in it. An older program wrote none:
+ * entries without a row are no difference, and rows after such a gap begin their totals anew.
+ */
+
+type IndexRow = { seq: number; bytes: Uint8Array };
+
+/** Where rows begin whose totals count from there. */
+const anew = (end: { seq: number; event_seq: number }) => new IndexWriter({ index: () => [] }, end);
+
+class IndexComparison {
+  readonly #store: Pick<Store, 'index'>;
+  /** The row that tells of the next entry, with its first entry; null where there is none. */
+  #row: (IndexRow & { first: number }) | null = null;
+  /** Entries of that row so far. */
+  #taken: IndexItem[] = [];
+  /** Makes what the next row must be; null at the beginning and after a gap. */
+  #writer: IndexWriter | null = null;
+  /** Of the entries before the row. */
+  #eventSeq = 0;
+
+  constructor(store: Pick<Store, 'index'>) {
+    this.#store = store;
+  }
+
+  /** Takes what came of each entry, in order. */
+  take(kind: string, one: IndexItem): Divergence | null {
+    this.#row ??= this.#rowFrom(one.seq);
+    const { seq } = one;
+    if (this.#row && this.#row.first < seq - this.#taken.length) {
+      const expected = `a row that begins after entry ${seq - this.#taken.length - 1}`;
+      return this.#different(kind, expected, textOf(this.#row));
+    }
+    if (!this.#row || this.#row.first > seq) {
+      this.#writer = null;
+      this.#row = null;
+      this.#eventSeq += one.entry.events;
+      return null;
+    }
+    this.#taken.push(one);
+    return seq === this.#row.seq ? this.#compare(kind) : null;
+  }
+
+  #rowFrom(seq: number): (IndexRow & { first: number }) | null {
+    for (const row of this.#store.index({ from: seq, limit: 1 })) {
+      return { ...row, first: firstOf(row) };
+    }
+    return null;
+  }
+
+  #compare(kind: string): Divergence | null {
+    const row = this.#row!;
+    const found = Buffer.from(row.bytes);
+    const start = { seq: row.first - 1, event_seq: this.#eventSeq };
+    const wanted = [this.#writer, anew(start)].flatMap((writer) =>
+      writer ? { writer, bytes: writer.row(this.#taken) } : [],
+    );
+    const same = wanted.find(({ bytes }) => found.equals(bytes));
+    if (!same) {
+      const expected = textOf({ seq: row.seq, bytes: wanted[0]!.bytes });
+      return this.#different(kind, expected, textOf(row));
+    }
+    this.#writer = same.writer;
+    for (const { entry } of this.#taken) this.#eventSeq += entry.events;
+    this.#row = null;
+    this.#taken = [];
+    return null;
+  }
+
+  #different(kind: string, expected: string, found: string): Divergence {
+    const { seq } = this.#row!;
+    return { seq, kind, what: 'record', which: `index ${seq}`, expected, found };
+  }
+}
+
+/** The first entry of a row; its last one where it cannot be decoded. */
+function firstOf({ seq, bytes }: IndexRow): number {
+  try {
+    return decodeIndexRow(seq, bytes).first;
+  } catch (error) {
+    if (error instanceof StoreError) return seq;
+    throw error;
+  }
+}
+
+function textOf({ seq, bytes }: IndexRow): string {
+  try {
+    return JSON.stringify(decodeIndexRow(seq, bytes));
+  } catch (error) {
+    if (error instanceof StoreError) return JSON.stringify({ damaged: error.message });
+    throw error;
+  }
+}
+
+/*
+ * The records that follow from a log, each with the entry that wrote it last. They are in memory
+ * while they are few; then in a scratch store on disk, so that memory does not grow with the log.
+ */
+
+/** Records in memory before they are moved: some 20 MB. */
+const mostInMemory = 25_000;
+
+/** A record, or '' where it was deleted, and the entry that did so. */
+interface Written {
+  key: RecordKey;
+  json: string;
+  seq: number;
+}
+
+class Computed {
+  readonly #most: number;
+  /** By table and key, as the map takes it: most keys of what is often rewritten are numbers. */
+  readonly #recent = new Map<string, Map<string | number, Written>>(
+    tables.map((table) => [table, new Map()]),
+  );
+  #held = 0;
+  #scratch: Scratch | null = null;
+
+  constructor(most = mostInMemory) {
+    this.#most = most;
+  }
+
+  get(table: string, key: RecordKey): string | undefined {
+    const recent = this.#rows(table).get(idOf(key));
+    if (recent !== undefined) return recent.json || undefined;
+    const stored = this.#scratch?.get(table, key);
+    // Nothing stands where a record was deleted.
+    return stored === undefined ? undefined : computedTextOf(stored) || undefined;
+  }
+
+  /** The entry that wrote or deleted a record last, if there was one. */
+  writer(table: string, key: RecordKey): number | undefined {
+    const recent = this.#rows(table).get(idOf(key));
+    if (recent !== undefined) return recent.seq;
+    const stored = this.#scratch?.get(table, key);
+    return stored === undefined ? undefined : Number.parseInt(stored, 10);
+  }
+
+  /** What entry `seq` changed. */
+  write(seq: number, changes: readonly RecordChange[]): void {
+    for (const { table, key, json } of changes) {
+      const rows = this.#rows(table);
+      const id = idOf(key);
+      const row = rows.get(id);
+      if (row === undefined) {
+        rows.set(id, { key, json: json ?? '', seq });
+        this.#held += 1;
+      } else {
+        row.json = json ?? '';
+        row.seq = seq;
+      }
+    }
+    if (this.#held > this.#most) this.#move();
+  }
+
+  /** The records of a table, in key order. */
+  *range(table: string, options: RangeOptions = {}): Iterable<{ key: RecordKey; json: string }> {
+    if (options.from !== undefined || options.to !== undefined) {
+      throw new Error('computed records are read one by one, or a table as a whole');
+    }
+    if (this.#scratch === null) {
+      const rows = [...this.#rows(table).values()].filter(({ json }) => json !== '');
+      yield* rows.sort((a, b) => compareKeys(a.key, b.key));
+      return;
+    }
+    this.#move();
+    for (const { key, json } of this.#scratch.range(table)) {
+      const text = computedTextOf(json);
+      if (text !== '') yield { key, json: text };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#scratch?.close();
+  }
+
+  #rows(table: string): Map<string | number, Written> {
+    return this.#recent.get(table)!;
+  }
+
+  #move(): void {
+    this.#scratch ??= openScratch(tables);
+    this.#scratch.write(this.#moved());
+    for (const rows of this.#recent.values()) rows.clear();
+    this.#held = 0;
+  }
+
+  /** As they lie on disk: the writer stands before the text. */
+  *#moved(): Iterable<RecordChange> {
+    for (const [table, rows] of this.#recent) {
+      for (const { key, json, seq } of rows.values()) yield { table, key, json: `${seq} ${json}` };
+    }
+  }
+}
+
+const idOf = (key: RecordKey) => (typeof key === 'number' ? key : keyId(key));
+const computedTextOf = (stored: string): string => stored.slice(stored.indexOf(' ') + 1);

@@ -1,0 +1,665 @@
+/**
+ * The archived past of a folder: which segments there are, and reads of single entries and events
+ * in them. What is unpacked is kept within bounds, so that old entries read at random cost no more
+ * than a block each.
+ */
+
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { limits } from '../protocol/limits.js';
+import { type Database, type Environment, readMeta } from './environment.js';
+import {
+  copiedName,
+  dataFileName,
+  freeBytes,
+  putInPlace,
+  receivedName,
+  syncFile,
+} from './folder.js';
+import { checkDataFile } from './lmdb-pages.js';
+import { crashPoint } from './process-end.js';
+import {
+  ArchiveError,
+  archiveFolder,
+  assertRecord,
+  type Block,
+  type Item,
+  outerProblem,
+  parseSegment,
+  rangeOfName,
+  readBlock,
+  readIndex,
+  type SegmentIndex,
+  SegmentWriter,
+  segmentPath,
+  unfinishedName,
+} from './segment.js';
+import { type Segment, type Store, type StoreArchive, StoreError } from './store.js';
+
+type Kind = 'entries' | 'events';
+
+interface Unpacked {
+  first: number;
+  items: Buffer[];
+  bytes: number;
+}
+
+class Archive {
+  readonly #environment: Environment;
+  #segments: Segment[] = [];
+  /** Both in order of use, the oldest first. */
+  readonly #indexes = new Map<string, SegmentIndex>();
+  readonly #blocks = new Map<string, Unpacked>();
+  #keptBytes = 0;
+  /** What blocks held that were unpacked since the folder was opened. */
+  unpackedBytes = 0;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.refresh();
+  }
+
+  /** Ascending, without gaps between them. */
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  /** The last entry and the last event that are in segments; 0 before the first. */
+  get end(): { entry: number; event: number } {
+    const last = this.#segments.at(-1);
+    return { entry: last?.last ?? 0, event: last?.last_event ?? 0 };
+  }
+
+  /** Takes the segments from the folder again: another process may have made some. */
+  refresh(): void {
+    const { archive, folder } = this.#environment;
+    this.#segments = [];
+    for (const { value } of archive.getRange({})) {
+      this.#segments.push(parseSegment(folder, value));
+    }
+  }
+
+  /** A segment that has just been recorded. */
+  add(segment: Segment): void {
+    this.#segments.push(segment);
+  }
+
+  /** An entry as it was stored. @throws {ArchiveError} when its segment cannot be read. */
+  entry(seq: number): Buffer | undefined {
+    const segment = this.find('entries', seq);
+    return segment && this.item('entries', segment, seq);
+  }
+
+  /** An event's canonical text. @throws {ArchiveError} */
+  event(seq: number): string | undefined {
+    const segment = this.find('events', seq);
+    return segment && this.item('events', segment, seq).toString();
+  }
+
+  /** The segment that holds this entry or event. */
+  find(kind: Kind, seq: number): Segment | undefined {
+    const found = lastAtMost(this.#segments, seq, (segment) => rangeOf(kind, segment)[0]);
+    return found !== undefined && seq <= rangeOf(kind, found)[1] ? found : undefined;
+  }
+
+  /** The segments that hold any of these. */
+  holding(kind: Kind, from: number, to: number): Segment[] {
+    return this.#segments.filter((segment) => {
+      const [first, last] = rangeOf(kind, segment);
+      return first <= to && from <= last;
+    });
+  }
+
+  /** What a segment holds under this number. @throws {ArchiveError} */
+  item(kind: Kind, segment: Segment, seq: number): Buffer {
+    const blocks = this.#index(segment)[kind];
+    const { first, items } = this.#unpack(segment, blockOf(blocks, seq));
+    return items[seq - first]!;
+  }
+
+  /** What a look at the names and lengths of all files finds, a line each. */
+  problems(): string[] {
+    const { folder } = this.#environment;
+    return this.#segments.flatMap((segment) => outerProblem(folder, segment)?.message ?? []);
+  }
+
+  #index(segment: Segment): SegmentIndex {
+    const known = this.#indexes.get(segment.file);
+    if (known !== undefined) return touch(this.#indexes, segment.file, known);
+    const read = readIndex(this.#environment.folder, segment);
+    this.#indexes.set(segment.file, read);
+    if (this.#indexes.size > limits.archiveIndexes) dropOldest(this.#indexes);
+    return read;
+  }
+
+  #unpack(segment: Segment, block: Block): Unpacked {
+    const id = `${segment.file} ${block.offset}`;
+    const known = this.#blocks.get(id);
+    if (known !== undefined) return touch(this.#blocks, id, known);
+    const items = readBlock(this.#environment.folder, segment, block);
+    const unpacked = { first: block.first, items, bytes: block.raw_bytes };
+    this.unpackedBytes += unpacked.bytes;
+    this.#blocks.set(id, unpacked);
+    this.#keptBytes += unpacked.bytes;
+    while (this.#keptBytes > limits.archiveCacheBytes && this.#blocks.size > 1) {
+      this.#keptBytes -= dropOldest(this.#blocks)!.bytes;
+    }
+    return unpacked;
+  }
+}
+
+/** Blocks stand in the order of what they hold; the index was checked, so one holds it. */
+const blockOf = (blocks: readonly Block[], seq: number) =>
+  lastAtMost(blocks, seq, ({ first }) => first)!;
+
+/** The first and the last number, inclusive. */
+const rangeOf = (kind: Kind, segment: Segment): readonly [number, number] =>
+  kind === 'entries' ? [segment.first, segment.last] : [segment.first_event, segment.last_event];
+
+/** The last of ascending items that does not begin after `seq`. */
+function lastAtMost<Item>(
+  items: readonly Item[],
+  seq: number,
+  firstOf: (item: Item) => number,
+): Item | undefined {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (firstOf(items[middle]!) <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return items[low - 1];
+}
+
+/** Makes it the one used last. */
+function touch<Value>(map: Map<string, Value>, id: string, value: Value): Value {
+  map.delete(id);
+  map.set(id, value);
+  return value;
+}
+
+function dropOldest<Value>(map: Map<string, Value>): Value | undefined {
+  const [oldest] = map;
+  if (oldest !== undefined) map.delete(oldest[0]);
+  return oldest?.[1];
+}
+
+/*
+ * Gives room back to the disk: LMDB keeps the pages that deletes free for what it writes next, so
+ * its file shrinks only by being written anew. Needs the folder for itself.
+ */
+
+/** The folder of a copy that is being made; a new opening removes what was left of one. */
+const compactedName = 'compacted.tmp';
+
+/** Writes a copy without free pages; it takes the place of the data once `environment` closes. */
+async function prepareCompaction(environment: Environment): Promise<void> {
+  const { folder } = environment;
+  const copyFolder = join(folder, compactedName);
+  rmSync(copyFolder, { recursive: true, force: true });
+  mkdirSync(copyFolder, { mode: 0o700 });
+  await environment.copyTo(copyFolder);
+  const copy = join(copyFolder, dataFileName);
+  checkDataFile(copy);
+  chmodSync(copy, statSync(join(folder, dataFileName)).mode);
+  syncFile(copy);
+  crashPoint('compact.copied');
+  environment.beforeRelease = () => {
+    putInPlace(folder, copy);
+    crashPoint('compact.swapped');
+    rmSync(join(copyFolder, 'lock.mdb'), { force: true });
+    rmdirSync(copyFolder);
+  };
+}
+
+/*
+ * What a process that was killed while it archived, or copied its data, left behind. Only what is
+ * certainly in LMDB too is removed: files that are not ours, or may be the only copy of something,
+ * stay.
+ */
+
+/** @throws {StoreError} `UNREADABLE` */
+function removeLeftovers(environment: Environment, archive: Archive): void {
+  try {
+    remove(environment, archive);
+  } catch (cause) {
+    const text = `what an unfinished archive left cannot be removed (${String(cause)})`;
+    // Without its cause: the folder is the one that was meant, whatever is wrong inside it.
+    throw new StoreError('UNREADABLE', `${environment.folder}: ${text}`);
+  }
+}
+
+function remove(environment: Environment, archive: Archive): void {
+  const { folder, log } = environment;
+  for (const name of [compactedName, copiedName, receivedName]) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
+  const path = archiveFolder(folder);
+  if (!existsSync(path)) return;
+  rmSync(join(path, unfinishedName), { force: true });
+  const recorded = new Set(archive.segments.map(({ file }) => file));
+  for (const name of readdirSync(path)) {
+    const range = recorded.has(name) ? null : rangeOfName(name);
+    // Named and not recorded: nothing of it was deleted from the log yet.
+    if (range && log.get(range.first) !== undefined && log.get(range.last) !== undefined) {
+      rmSync(join(path, name));
+    }
+  }
+}
+
+/*
+ * Moves the past out of LMDB: writes a segment, makes it durable, records it, and only then deletes
+ * what it holds, a bit at a time. Killed anywhere, the folder has every entry at least once: a
+ * segment counts from the moment it is recorded, and rows left behind it are the same bytes.
+ */
+
+/**
+ * Moves entries below `before`, as many as a segment takes, with the events that are older than
+ * the first entry that stays. Null when there is nothing to move.
+ * @throws {StoreError} `CORRUPT` when what should be moved is not whole: it then stays where it is.
+ */
+async function moveSegment(
+  environment: Environment,
+  archive: Archive,
+  before: number,
+): Promise<Segment | null> {
+  const { folder } = environment;
+  const meta = readMeta(environment);
+  const first = archive.end.entry + 1;
+  // The last entry stays: it says when the events end that may go.
+  if (meta === null || first >= Math.min(before, meta.seq)) return null;
+  const digests = archive.segments.at(-1) ?? storedDigests(storedRow(environment, 0));
+  const run = new EntryRun(environment, first, Math.min(before, meta.seq), digests);
+  const segment = await named(folder, async () => {
+    await mkdir(archiveFolder(folder), { recursive: true, mode: 0o700 });
+    await syncFolder(folder);
+    const written = await writeSegment(environment, archive, run, meta.network_id);
+    crashPoint('archive.written');
+    await giveName(folder, written);
+    return written;
+  });
+  const record = Buffer.from(JSON.stringify(segment));
+  await inTransaction(environment, () => {
+    environment.archive.putSync(segment.first, record, { append: false });
+  });
+  archive.add(segment);
+  crashPoint('archive.recorded');
+  return segment;
+}
+
+/** What the disk refuses, by its name: until a segment is recorded nothing has changed. */
+async function named<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (cause instanceof StoreError || code === undefined) throw cause;
+    const text = `${archiveFolder(folder)}: cannot be written (${code}); nothing was moved`;
+    const noRoom = code === 'ENOSPC' || code === 'EDQUOT';
+    throw new StoreError(noRoom ? 'FULL' : 'UNREADABLE', text, { cause });
+  }
+}
+
+/** The whole file, durable under the name of something unfinished. */
+async function writeSegment(
+  environment: Environment,
+  archive: Archive,
+  run: EntryRun,
+  network_id: string,
+): Promise<Segment> {
+  const writer = await SegmentWriter.begin(environment.folder);
+  try {
+    const { first, digests: before } = run;
+    const entries = await writer.pack(run);
+    const cutAt = storedAt(storedRow(environment, run.last + 1));
+    const first_event = archive.end.event + 1;
+    const events = await writer.pack(eventsBefore(environment, first_event, cutAt));
+    const newest = events.at(-1);
+    return await writer.finish({
+      format: 1,
+      network_id,
+      first,
+      last: run.last,
+      first_event,
+      last_event: newest ? newest.first + newest.count - 1 : first_event - 1,
+      log_digest_before: before.log_digest,
+      digest_before: before.digest,
+      ...run.digests,
+      entries,
+      events,
+    });
+  } finally {
+    await writer.close();
+  }
+}
+
+/** Reads the file back and gives it its name. */
+async function giveName(folder: string, segment: Segment): Promise<void> {
+  const unfinished = join(archiveFolder(folder), unfinishedName);
+  await assertFile(folder, segment, unfinished);
+  await rename(unfinished, segmentPath(folder, segment));
+  await syncFolder(archiveFolder(folder));
+  crashPoint('archive.named');
+}
+
+/**
+ * Deletes some of what segments hold from LMDB; false when nothing is left to delete. What an
+ * earlier process left is deleted only after its segment was read as a whole.
+ * @throws {ArchiveError} when that segment is not whole: its rows then stay.
+ */
+async function trimStep(
+  environment: Environment,
+  archive: Archive,
+  whole: Set<string>,
+): Promise<boolean> {
+  const { folder, log, history } = environment;
+  const rows = [
+    { database: log, kind: 'entries', ...heldUntil(log, archive.end.entry) },
+    { database: history, kind: 'events', ...heldUntil(history, archive.end.event) },
+  ] as const;
+  const held = rows.filter(({ first, last }) => first <= last);
+  for (const { kind, first, last } of held) {
+    for (const segment of archive.holding(kind, first, last)) {
+      if (!whole.has(segment.file)) await assertFile(folder, segment);
+      whole.add(segment.file);
+    }
+  }
+  if (held.length === 0) return false;
+  await inTransaction(environment, () => {
+    for (const { database, first, last } of held) {
+      for (let seq = first; seq <= last; seq += 1) database.removeSync(seq);
+    }
+  });
+  crashPoint('archive.trimmed');
+  return true;
+}
+
+interface Rows {
+  getRange(options: object): Iterable<{ key: unknown }>;
+}
+
+/** The lowest rows up to `end`, as many as one transaction deletes. Genesis always stays. */
+function heldUntil(database: Rows, end: number): { first: number; last: number } {
+  for (const { key } of database.getRange({ start: 1, end, inclusiveEnd: true, limit: 1 })) {
+    const first = key as number;
+    return { first, last: Math.min(end, first + limits.archiveTrimRows - 1) };
+  }
+  return { first: 1, last: 0 };
+}
+
+/** Reads a whole segment and compares its digest. @throws {ArchiveError} */
+async function assertFile(
+  folder: string,
+  segment: Segment,
+  path = segmentPath(folder, segment),
+): Promise<void> {
+  const hash = createHash('sha256');
+  try {
+    for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    const what = code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`;
+    throw new ArchiveError(path, segment, what, { cause });
+  }
+  const found = hash.digest('hex');
+  if (found !== segment.sha256) {
+    throw new ArchiveError(path, segment, `is damaged: its sha256 is ${found}`);
+  }
+}
+
+function storedRow({ folder, log }: Environment, seq: number): Uint8Array {
+  const row = log.get(seq);
+  if (row === undefined) throw new StoreError('CORRUPT', `${folder}: the log has no entry ${seq}`);
+  return row;
+}
+
+async function inTransaction(environment: Environment, write: () => void): Promise<void> {
+  try {
+    await environment.transaction(write);
+  } catch (cause) {
+    const text = 'it is not known what was written; the process must end';
+    throw new StoreError('FAILED', `${environment.folder}: a commit failed: ${text}`, { cause });
+  }
+}
+
+/** Makes names in a folder durable. Windows does not open folders; its renames are durable. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/*
+ * The rows that a segment is made of, read a bit at a time so that no reader of LMDB stays open
+ * over turns. Entries are compared with the log's digest chain on their way: what is damaged is
+ * named and stays where it is.
+ */
+
+const digestBytes = 32;
+/** A stored entry is its log digest, its digest, then its frame of parts. */
+const frameAt = 2 * digestBytes;
+const lengthBytes = 8;
+
+interface ChainDigests {
+  log_digest: string;
+  digest: string;
+}
+
+function storedDigests(stored: Uint8Array): ChainDigests {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  return {
+    log_digest: bytes.toString('hex', 0, digestBytes),
+    digest: bytes.toString('hex', digestBytes, frameAt),
+  };
+}
+
+/** The time of a stored entry: the second part of its frame. */
+function storedAt(stored: Uint8Array): number {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const seqLength = Number(bytes.readBigUInt64BE(frameAt));
+  const atHead = frameAt + lengthBytes + seqLength;
+  const atLength = Number(bytes.readBigUInt64BE(atHead));
+  return Number(bytes.toString('latin1', atHead + lengthBytes, atHead + lengthBytes + atLength));
+}
+
+/** Entries from `first`, below `before`, until a segment is full; each continues the chain. */
+class EntryRun implements Iterator<Item> {
+  readonly #folder: string;
+  readonly #rows: Iterator<{ seq: number; value: Uint8Array }>;
+  readonly first: number;
+  #bytes = 0;
+  /** The last entry that was given, and the digests after it. */
+  last: number;
+  digests: ChainDigests;
+
+  constructor(environment: Environment, first: number, before: number, digests: ChainDigests) {
+    this.#folder = environment.folder;
+    this.#rows = rowsFrom(environment.log, first, before - 1, ({ length }) => length);
+    this.first = first;
+    this.last = first - 1;
+    this.digests = digests;
+  }
+
+  next(): IteratorResult<Item> {
+    const full =
+      this.#bytes >= limits.archiveSegmentBytes ||
+      this.last - this.first + 1 >= limits.archiveSegmentEntries;
+    const row = full ? { done: true as const, value: undefined } : this.#rows.next();
+    if (row.done) return { done: true, value: undefined };
+    const { seq, value: bytes } = row.value;
+    const expected = createHash('sha256')
+      .update(this.digests.log_digest, 'hex')
+      .update(bytes.subarray(frameAt))
+      .digest('hex');
+    const found = storedDigests(bytes);
+    if (seq !== this.last + 1 || found.log_digest !== expected) {
+      const text = `entry ${this.last + 1} does not continue the log; folkmoot replay says more`;
+      throw new StoreError('CORRUPT', `${this.#folder}: ${text}`);
+    }
+    this.last = seq;
+    this.digests = found;
+    this.#bytes += bytes.length;
+    return { done: false, value: { seq, bytes } };
+  }
+}
+
+/** Events from `first` that are older than `cutAt`, in milliseconds. */
+function* eventsBefore(
+  { history }: Environment,
+  first: number,
+  cutAt: number,
+): Generator<Item, void> {
+  const last = Number.MAX_SAFE_INTEGER;
+  for (const { seq, value } of rowsFrom(history, first, last, ({ length }) => length)) {
+    const { data } = JSON.parse(value) as { data?: { timestamp?: string } };
+    // Events stand in the order of time. One that says none stays, and all after it.
+    if (!(Date.parse(data?.timestamp ?? '') < cutAt)) return;
+    yield { seq, bytes: Buffer.from(value) };
+  }
+}
+
+/** Rows in order, taken from LMDB a block's worth at a time. */
+function* rowsFrom<Value>(
+  database: Database<Value>,
+  first: number,
+  last: number,
+  size: (value: Value) => number,
+): Generator<{ seq: number; value: Value }, void> {
+  let next = first;
+  for (;;) {
+    const taken: { seq: number; value: Value }[] = [];
+    let bytes = 0;
+    for (const { key, value } of database.getRange({
+      start: next,
+      end: last,
+      inclusiveEnd: true,
+    })) {
+      taken.push({ seq: key as number, value });
+      bytes += size(value);
+      if (bytes >= limits.archiveBlockBytes) break;
+    }
+    yield* taken;
+    const newest = taken.at(-1);
+    if (newest === undefined || newest.seq >= last) return;
+    next = newest.seq + 1;
+  }
+}
+
+/*
+ * A store on disk whose past may lie in segments: reads of entries and events go over both, with
+ * no seam. LMDB comes first: what it still holds needs no segment.
+ */
+
+export function withArchive(store: Store, environment: Environment, readOnly: boolean): Store {
+  const archive = new Archive(environment);
+  if (!readOnly) removeLeftovers(environment, archive);
+  const base = {
+    entry: store.entry,
+    entries: store.entries,
+    event: store.event,
+    events: store.events,
+  };
+  /** A segment that holds it. A reader may learn only now of one that a writer made meanwhile. */
+  const find = (kind: Kind, seq: number) => {
+    const segment = archive.find(kind, seq);
+    if (segment !== undefined || !readOnly) return segment;
+    environment.refresh();
+    archive.refresh();
+    return archive.find(kind, seq);
+  };
+  const item = (kind: Kind, seq: number) => {
+    const segment = find(kind, seq);
+    return segment && archive.item(kind, segment, seq);
+  };
+
+  /** Rows of LMDB as far as they go without a gap, then of a segment, and so on. */
+  function* both<Row extends { seq: number }>(
+    kind: Kind,
+    rows: (from: number, to: number) => Iterable<Row>,
+    rowOf: (seq: number, bytes: Buffer) => Row,
+    from: number,
+    to: number,
+  ): Generator<Row, void> {
+    let next = from;
+    for (;;) {
+      for (const row of rows(next, to)) {
+        if (row.seq !== next) break;
+        next += 1;
+        yield row;
+      }
+      const segment = next > to ? undefined : find(kind, next);
+      if (segment === undefined) break;
+      const last = Math.min(to, rangeOf(kind, segment)[1]);
+      for (; next <= last; next += 1) yield rowOf(next, archive.item(kind, segment, next));
+    }
+    // In neither: what LMDB holds beyond is given as it is, and whoever reads sees the gap.
+    if (next <= to) yield* rows(next, to);
+  }
+
+  const past: Pick<Store, 'entry' | 'entries' | 'event' | 'events' | 'archive'> = {
+    entry: (seq) => base.entry(seq) ?? item('entries', seq),
+    entries: (from, to) => both('entries', base.entries, entryRow, Math.max(0, from), to),
+    event: (seq) => base.event(seq) ?? item('events', seq)?.toString(),
+    events: (from, to) => both('events', base.events, eventRow, Math.max(1, from), to),
+    archive: archiveOf(store, environment, archive),
+  };
+  return Object.assign(store, past);
+}
+
+const entryRow = (seq: number, bytes: Buffer) => ({ seq, bytes });
+const eventRow = (seq: number, bytes: Buffer) => ({ seq, json: bytes.toString() });
+
+function archiveOf(store: Store, environment: Environment, archive: Archive): StoreArchive {
+  /** Segments that this process read as a whole, or wrote. */
+  const whole = new Set<string>();
+  return {
+    get segments() {
+      return archive.segments;
+    },
+    get end() {
+      return archive.end;
+    },
+    get unpackedBytes() {
+      return archive.unpackedBytes;
+    },
+    problems: () => archive.problems(),
+    async *damage() {
+      for (const segment of archive.segments) {
+        try {
+          await assertFile(environment.folder, segment);
+          assertRecord(environment.folder, segment);
+        } catch (error) {
+          if (!(error instanceof StoreError)) throw error;
+          yield error.message;
+        }
+      }
+    },
+    async move(before) {
+      const segment = await moveSegment(environment, archive, before);
+      if (segment !== null) whole.add(segment.file);
+      return segment;
+    },
+    trim: () => trimStep(environment, archive, whole),
+    async compactAndClose() {
+      await prepareCompaction(environment);
+      await store.close();
+    },
+    freeBytes: () => freeBytes(environment.folder),
+  };
+}

@@ -1,0 +1,489 @@
+/**
+ * Looks at an LMDB data file as plain bytes and compares its header with the file's length, before
+ * LMDB maps it: a page missing from a mapped file is SIGBUS, which nothing can catch. Then at the
+ * branches of its trees, which is quick and finds much of what would end the process otherwise.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { StoreError } from './store.js';
+
+/** How far a look goes: from the second on, no commit may run meanwhile. */
+export type ScanDepth = 'header' | 'branches' | 'pages';
+
+/**
+ * Checks that a data file is LMDB's and holds every page that its header speaks of.
+ * @throws {StoreError} `CORRUPT`, naming the folder.
+ */
+export function checkDataFile(file: string, look: ScanDepth = 'branches'): void {
+  const fd = openSync(file, 'r');
+  try {
+    const header = readHeader(fd, file);
+    const fileBytes = fstatSync(fd).size;
+    const expectedBytes = (Number(header.lastPage) + 1) * header.pageBytes;
+    // LMDB never writes free pages at the end, so a short file is only wrong if it lacks used ones.
+    if (fileBytes < expectedBytes) {
+      assertReachable(file, fd, header, () => {
+        const text = `it has ${fileBytes} bytes and needs ${expectedBytes}`;
+        return corrupt(file, `data was cut off: ${text}`);
+      });
+    }
+    if (look === 'branches') checkBranches(file, fd, header);
+    if (look === 'pages') checkPages(file, fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Looks at every page: each is in use or free, all keys are in order. Takes as long as reading the
+ * file does. No commit may run meanwhile. Gives the number of pages.
+ * @throws {StoreError} `CORRUPT`, naming the page.
+ */
+export function checkWholeFile(file: string): number {
+  const fd = openSync(file, 'r');
+  try {
+    return checkPages(file, fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/*
+ * Looks at an LMDB data file as plain bytes, before LMDB maps it: LMDB has no checksums, and a
+ * wrong byte in what holds its trees together can end the process that follows it.
+ */
+
+const byNumber = (a: Buffer, b: Buffer) => {
+  if (a.length !== 8 || b.length !== 8) return -1;
+  const [left, right] = [a.readBigUInt64LE(0), b.readBigUInt64LE(0)];
+  return left < right ? -1 : left > right ? 1 : 0;
+};
+
+/**
+ * All pages: each is in one tree, or free; all keys and counts. Gives their number.
+ * @throws {StoreError} `CORRUPT`
+ */
+function checkPages(name: string, fd: number): number {
+  const header = readHeader(fd, name);
+  const file = pagesOf(name, fd, header);
+  walkAll(file, header, ({ key, value, isTree }) => {
+    if (key.length !== 8 || isTree) file.fail('the list of free pages has a key that is none');
+    takeFree(file, value);
+  });
+  const lost = file.unclaimed();
+  if (lost !== null) file.fail(`page ${lost} is neither in use nor free`);
+  return file.pages;
+}
+
+/** Every page that is in use, and all entries of the list of free pages. */
+function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) => void): void {
+  for (const tree of walkMain(file, header)) walkTree(file, tree);
+  walkTree(file, header.trees.free, {
+    compare: byNumber,
+    ...(visitFree ? { visit: visitFree } : {}),
+  });
+}
+
+/** Throws what `fail` makes when a page in use lies beyond the end, or a tree makes no sense. */
+function assertReachable(name: string, fd: number, header: DataHeader, fail: () => Error): void {
+  try {
+    walkAll(pagesOf(name, fd, header), header);
+  } catch (cause) {
+    // A page that is no page sends the reading outside its bounds.
+    throw cause instanceof RangeError || cause instanceof StoreError ? fail() : cause;
+  }
+}
+
+/** What takes milliseconds: the branches of all trees, which lead to everything else. */
+function checkBranches(name: string, fd: number, header: DataHeader): void {
+  const file = pagesOf(name, fd, header);
+  const trees = walkMain(file, header);
+  for (const tree of [...trees, header.trees.free]) {
+    const compare = tree === header.trees.free ? byNumber : byBytes;
+    walkTree(file, tree, { compare, branchesOnly: true });
+  }
+}
+
+function pagesOf(name: string, fd: number, { pageBytes, lastPage }: DataHeader): PageFile {
+  return new PageFile(name, fd, pageBytes, Number(lastPage) + 1);
+}
+
+/** The tree of names: it is small, and all of it is read. */
+function walkMain(file: PageFile, header: DataHeader): Description[] {
+  const trees: Description[] = [];
+  walkTree(file, header.trees.main, {
+    visit: ({ key, value, isTree }) => {
+      if (!isTree) file.fail('a name stands for no tree');
+      trees.push(describe(key.toString().replaceAll('\0', ''), value));
+    },
+  });
+  return trees;
+}
+
+/** Numbers of pages, in descending order; below zero the length of the run that follows. */
+function takeFree(file: PageFile, list: Buffer): void {
+  const number = (at: number) => Number(list.readBigInt64LE(8 * at));
+  const count = list.length < 8 ? -1 : number(0);
+  if (count < 0 || 8 * (count + 1) > list.length) file.fail('a list of free pages is cut off');
+  let run = 1;
+  for (let at = 1; at <= count; at += 1) {
+    const value = number(at);
+    if (value > 0) file.claim(value, run, 'the list of free pages');
+    run = value < 0 ? -value : 1;
+  }
+}
+
+const noPage = 0xffff_ffff_ffff_ffffn;
+
+/** What a tree is said to be. */
+interface Description {
+  name: string;
+  depth: number;
+  branches: number;
+  leaves: number;
+  overflows: number;
+  entries: number;
+  /** Null when it is empty. */
+  root: number | null;
+}
+
+function describe(name: string, bytes: Buffer): Description {
+  const count = (at: number) => Number(bytes.readBigUInt64LE(at));
+  return {
+    name,
+    depth: bytes.readUInt16LE(6),
+    branches: count(8),
+    leaves: count(16),
+    overflows: count(24),
+    entries: count(32),
+    root: bytes.readBigUInt64LE(40) === noPage ? null : count(40),
+  };
+}
+
+/*
+ * The two meta pages of an LMDB data file, read as plain bytes. A commit writes the one that its
+ * number's last bit names, so that the two are neighbours; the later one holds.
+ *
+ * Source of the layout: `MDB_page_header`, `MDB_meta` and `MDB_db` in lmdb 3.5.6,
+ * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), compared with
+ * the bytes of files it wrote.
+ */
+
+/** Byte offsets inside a meta page; the page header takes the first 24 bytes. */
+const at = {
+  number: 0,
+  pageFlags: 18,
+  magic: 24,
+  version: 28,
+  pageBytes: 48,
+  freeFlags: 52,
+  free: 48,
+  mainFlags: 100,
+  main: 96,
+  lastPage: 144,
+  transaction: 152,
+  end: 160,
+} as const;
+
+const metaPageFlag = 0x08;
+/** Keys of the tree of free pages are numbers; 0x1000: lmdb did not wait for the disk. */
+const freeTreeFlags = [0x08, 0x1008];
+const magic = 0xbeefc0de;
+const dataVersion = 2;
+/** More than a process can map. */
+const mostBytes = 2n ** 46n;
+
+/** What the later of the two meta pages says. */
+interface DataHeader {
+  pageBytes: number;
+  lastPage: bigint;
+  transaction: bigint;
+  trees: { free: Description; main: Description };
+}
+
+/** @throws {StoreError} `CORRUPT` when it cannot be one that LMDB wrote. */
+function readHeader(fd: number, file: string): DataHeader {
+  const first = readMeta(fd, 0, 0, file);
+  const second = readMeta(fd, 1, first.pageBytes, file);
+  if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'its two headers disagree');
+  const [even, odd] = [first.transaction, second.transaction];
+  const areNeighbours = even % 2n === 0n && (odd === even + 1n || odd + 1n === even);
+  // New, or a copy without free pages: LMDB gives those an odd number, and an empty first page.
+  const isFirst = even === 0n && first.trees.main.root === null && (odd === 0n || odd % 2n === 1n);
+  if (!isFirst && !areNeighbours) {
+    throw corrupt(file, `its headers are of transactions ${even} and ${odd}`);
+  }
+  const header = odd > even ? second : first;
+  if ((header.lastPage + 1n) * BigInt(header.pageBytes) > mostBytes) {
+    throw corrupt(file, `its header speaks of ${header.lastPage} pages`);
+  }
+  return header;
+}
+
+function readMeta(fd: number, number: number, offset: number, file: string): DataHeader {
+  const bytes = Buffer.alloc(at.end);
+  if (readSync(fd, bytes, 0, at.end, offset) !== at.end) {
+    throw corrupt(file, 'the file ends inside its header');
+  }
+  const isMeta = bytes.readUInt16LE(at.pageFlags) === metaPageFlag;
+  if (!isMeta || bytes.readUInt32LE(at.magic) !== magic) {
+    throw corrupt(file, 'it is not an LMDB data file');
+  }
+  if (bytes.readUInt32LE(at.version) !== dataVersion) {
+    throw corrupt(file, `it is not an LMDB data file of version ${dataVersion}`);
+  }
+  const pageBytes = bytes.readUInt32LE(at.pageBytes);
+  const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
+  if (pageBytes < 512 || pageBytes > 65_536 || !isPowerOfTwo) {
+    throw corrupt(file, `its header gives a page size of ${pageBytes} bytes`);
+  }
+  const flags = [bytes.readUInt16LE(at.freeFlags), bytes.readUInt16LE(at.mainFlags)];
+  if (!freeTreeFlags.includes(flags[0]!) || flags[1] !== 0) {
+    throw corrupt(file, `its header has the flags ${flags}`);
+  }
+  if (Number(bytes.readBigUInt64LE(at.number)) !== number) {
+    throw corrupt(file, 'its headers have other numbers');
+  }
+  return {
+    pageBytes,
+    lastPage: bytes.readBigUInt64LE(at.lastPage),
+    transaction: bytes.readBigUInt64LE(at.transaction),
+    trees: {
+      free: describe('the tree of free pages', bytes.subarray(at.free)),
+      main: describe('the tree of names', bytes.subarray(at.main)),
+    },
+  };
+}
+
+function corrupt(file: string, what: string): StoreError {
+  return new StoreError('CORRUPT', `${file}: ${what}; restore the folder from a copy`);
+}
+
+/*
+ * The pages of an LMDB data file, read as plain bytes and counted: who looks at a page claims it,
+ * and a page can be claimed once. See "Source of the layout" above.
+ */
+
+const headerBytes = 24;
+/** Flags of a page: what it holds. */
+const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04 } as const;
+
+interface Page {
+  number: number;
+  kind: number;
+  /** Its nodes, in the order of their keys; each begins with its header of 8 bytes. */
+  nodes: Buffer[];
+}
+
+class PageFile {
+  readonly #fd: number;
+  readonly #name: string;
+  readonly pageBytes: number;
+  /** Pages that the header speaks of, and those of them that lie in the file. */
+  readonly pages: number;
+  readonly #claimed: Uint8Array;
+
+  constructor(name: string, fd: number, pageBytes: number, pages: number) {
+    this.#name = name;
+    this.#fd = fd;
+    this.pageBytes = pageBytes;
+    this.pages = pages;
+    this.#claimed = new Uint8Array(Math.min(pages, Math.ceil(fstatSync(fd).size / pageBytes)));
+    this.#claimed.fill(1, 0, 2);
+  }
+
+  fail(what: string): never {
+    const advice = 'restore the folder from a copy';
+    throw new StoreError('CORRUPT', `${this.#name}: damaged: ${what}; ${advice}`);
+  }
+
+  /** Takes pages for whoever uses them. */
+  claim(first: number, count: number, who: string): void {
+    const end = first + count;
+    if (first < 2 || end > this.pages) this.fail(`${who} has page ${first}, which is none`);
+    for (let number = first; number < end; number += 1) {
+      // Free pages may lie behind the end of the file; those in use are read, or their end is.
+      if (this.#claimed[number] === 1) this.fail(`${who} has page ${number}, another has it too`);
+      if (number < this.#claimed.length) this.#claimed[number] = 1;
+    }
+  }
+
+  /** A page in the file that nobody claimed, or null. */
+  unclaimed(): number | null {
+    const number = this.#claimed.indexOf(0);
+    return number < 0 ? null : number;
+  }
+
+  read(number: number, who: string): Page {
+    const bytes = this.#bytes(number, 1, who);
+    if (Number(bytes.readBigUInt64LE(0)) !== number) this.fail(`page ${number} has another number`);
+    const kind = bytes.readUInt16LE(18);
+    if (kind !== kinds.branch && kind !== kinds.leaf) this.fail(`page ${number} is of no kind`);
+    return { number, kind, nodes: this.#nodes(number, bytes) };
+  }
+
+  /** The bytes of a value that lies on pages of its own. */
+  readLarge(number: number, length: number, who: string): Buffer {
+    const pages = Math.ceil((headerBytes + length) / this.pageBytes);
+    this.claim(number, pages, who);
+    const bytes = this.#bytes(number, pages, who);
+    const expected = [
+      Number(bytes.readBigUInt64LE(0)),
+      bytes.readUInt16LE(18),
+      bytes.readUInt32LE(20),
+    ];
+    if (expected[0] !== number || expected[1] !== kinds.overflow || expected[2] !== pages) {
+      this.fail(`page ${number} does not begin a value of ${pages} pages`);
+    }
+    return bytes.subarray(headerBytes, headerBytes + length);
+  }
+
+  #bytes(number: number, pages: number, who: string): Buffer {
+    const bytes = Buffer.alloc(pages * this.pageBytes);
+    const read = readSync(this.#fd, bytes, 0, bytes.length, number * this.pageBytes);
+    if (read !== bytes.length) this.fail(`data was cut off: ${who} needs page ${number}`);
+    return bytes;
+  }
+
+  #nodes(number: number, page: Buffer): Buffer[] {
+    // Pointers, and where they end and nodes begin, count from the end of the page's header.
+    const body = page.subarray(headerBytes);
+    const [end, begin] = [page.readUInt16LE(20), page.readUInt16LE(22)];
+    if (end % 2 !== 0 || end > begin || begin > body.length) {
+      this.fail(`page ${number} has no order in itself`);
+    }
+    const nodes: Buffer[] = [];
+    for (let at = 0; at < end; at += 2) {
+      const offset = body.readUInt16LE(at);
+      if (offset < begin || offset + 8 > body.length) this.fail(`page ${number} has a stray node`);
+      nodes.push(body.subarray(offset));
+    }
+    return nodes;
+  }
+}
+
+const nodeHeaderBytes = 8;
+/** Flags of a leaf's node: its value lies on pages of its own, or describes a named tree. */
+const largeValue = 0x01;
+const namedTree = 0x02;
+/** Bytes of `MDB_ovpage` and of `MDB_db`. */
+const largeBytes = 24;
+const descriptionBytes = 48;
+
+interface Entry {
+  key: Buffer;
+  value: Buffer;
+  isTree: boolean;
+}
+
+type Compare = (a: Buffer, b: Buffer) => number;
+
+/** Of names and records; those of the tree of free pages are numbers. */
+const byBytes: Compare = (a, b) => Buffer.compare(a, b);
+
+interface TreeWalk {
+  file: PageFile;
+  expected: Description;
+  compare: Compare;
+  /** Leaves are taken for what the branches say they are. */
+  branchesOnly: boolean;
+  found: { branches: number; leaves: number; overflows: number; entries: number };
+  visit: (entry: Entry) => void;
+}
+
+interface TreeOptions {
+  compare?: Compare;
+  branchesOnly?: boolean;
+  visit?: (entry: Entry) => void;
+}
+
+/** @throws {StoreError} `CORRUPT`, naming the page. */
+function walkTree(file: PageFile, expected: Description, options: TreeOptions = {}): void {
+  const { compare = byBytes, branchesOnly = false, visit = () => undefined } = options;
+  const found = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
+  const walk = { file, expected, compare, branchesOnly, found, visit };
+  if (expected.root !== null) descend(walk, expected.root, 1, null, null);
+  else if (expected.depth !== 0) file.fail(`${expected.name} has a depth and no page`);
+  if (branchesOnly) return;
+  for (const what of ['branches', 'leaves', 'overflows', 'entries'] as const) {
+    if (found[what] === expected[what]) continue;
+    file.fail(`${expected.name} has ${found[what]} ${what}, ${expected[what]} are noted`);
+  }
+}
+
+/** Keys of a page lie from `low` to below `high`. */
+function descend(
+  walk: TreeWalk,
+  number: number,
+  level: number,
+  low: Buffer | null,
+  high: Buffer | null,
+): void {
+  const { file, expected, found } = walk;
+  file.claim(number, 1, expected.name);
+  const isLeaf = level === expected.depth;
+  if (isLeaf && walk.branchesOnly) return;
+  if (level > expected.depth) file.fail(`${expected.name} is deeper than noted`);
+  const page = file.read(number, expected.name);
+  if ((page.kind === kinds.leaf) !== isLeaf) file.fail(`page ${number} is at a wrong depth`);
+  if (page.nodes.length < (isLeaf ? 1 : 2)) file.fail(`page ${number} has too few nodes`);
+  const keys = keysOf(walk, page, low, high);
+  if (isLeaf) {
+    found.leaves += 1;
+    found.entries += keys.length;
+    for (const [at, node] of page.nodes.entries()) takeValue(walk, page, node, keys[at]!);
+    return;
+  }
+  found.branches += 1;
+  for (const [at, node] of page.nodes.entries()) {
+    const child = node.readUIntLE(0, 6);
+    descend(walk, child, level + 1, at === 0 ? low : keys[at]!, keys[at + 1] ?? high);
+  }
+}
+
+function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | null): Buffer[] {
+  const { file, compare } = walk;
+  const keys = page.nodes.map((node) => {
+    const length = node.readUInt16LE(6);
+    if (nodeHeaderBytes + length > node.length) file.fail(`page ${page.number} has a cut key`);
+    return node.subarray(nodeHeaderBytes, nodeHeaderBytes + length);
+  });
+  // The first key of a branch stands for all that are lower: it is not looked at.
+  const first = page.kind === kinds.branch ? 1 : 0;
+  for (let at = first; at < keys.length; at += 1) {
+    const key = keys[at]!;
+    const before = at > first ? keys[at - 1]! : null;
+    const isAfter =
+      before === null ? low === null || compare(key, low) >= 0 : compare(key, before) > 0;
+    if (!isAfter || (high !== null && compare(key, high) >= 0)) {
+      file.fail(`page ${page.number} has a key out of order`);
+    }
+  }
+  return keys;
+}
+
+function takeValue(
+  { file, expected, found, visit }: TreeWalk,
+  page: Page,
+  node: Buffer,
+  key: Buffer,
+): void {
+  const flags = node.readUInt16LE(4);
+  const length = node.readUInt32LE(0);
+  const begin = nodeHeaderBytes + key.length;
+  const isLarge = flags === largeValue;
+  const isTree = flags === namedTree;
+  const here = isLarge ? largeBytes : length;
+  if ((flags !== 0 && !isLarge && !isTree) || begin + here > node.length) {
+    file.fail(`page ${page.number} has a value of no kind`);
+  }
+  const stored = node.subarray(begin, begin + here);
+  if (isTree && length !== descriptionBytes) file.fail(`page ${page.number} describes no tree`);
+  if (!isLarge) return visit({ key, value: stored, isTree });
+  const value = file.readLarge(Number(stored.readBigUInt64LE(0)), length, expected.name);
+  const pages = Math.ceil((24 + length) / file.pageBytes);
+  if (Number(stored.readBigUInt64LE(16)) !== pages) {
+    file.fail(`page ${page.number} has a value of another length`);
+  }
+  found.overflows += pages;
+  visit({ key, value, isTree });
+}

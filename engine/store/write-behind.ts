@@ -1,0 +1,358 @@
+/**
+ * A store that shows a batch at once and writes it a little later, many in one commit: for a
+ * network whose requests stand elsewhere already. What this process does not live to write comes
+ * from there again. Reads go over both, with no seam.
+ */
+
+import type { RecordKey } from '../protocol/schema/record.js';
+import { commitWhenRoom } from './environment.js';
+import {
+  assertBatch,
+  type Batch,
+  compareKeys,
+  keyId,
+  type RangeOptions,
+  type RecordChange,
+  type Store,
+  type StoreMeta,
+} from './store.js';
+
+/** How long after a batch is shown it is written at the latest, unless the disk is slower. */
+const BEHIND_MS = 100;
+/** So many bytes of entries and files are written at once; with the most, a commit waits. */
+const ENOUGH_BYTES = 1024 * 1024;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Writes behind over a store, which it owns from now on. When that store fails, so does every later
+ * commit and every later question for room; closing writes what is left.
+ */
+export const createWriteBehind = (store: Store): Store => new WriteBehind(store);
+
+class WriteBehind implements Store {
+  readonly #store: Store;
+  #stored: StoreMeta | null;
+  #next = new Layer();
+  /** What is being written, or could not be. */
+  #writing: Layer | null = null;
+  #failure: Error | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#stored = store.meta();
+  }
+
+  get kind(): Store['kind'] {
+    return this.#store.kind;
+  }
+
+  get commits(): number {
+    return this.#store.commits;
+  }
+
+  get archive(): Store['archive'] {
+    return this.#store.archive;
+  }
+
+  meta(): StoreMeta | null {
+    const last = this.#last;
+    return last && { ...last };
+  }
+
+  stored(): StoreMeta | null {
+    return this.#stored;
+  }
+
+  get(table: string, key: RecordKey): string | undefined {
+    const change = this.#next.change(table, key) ?? this.#writing?.change(table, key);
+    return change ? (change.json ?? undefined) : this.#store.get(table, key);
+  }
+
+  range(table: string, options: RangeOptions = {}): Iterable<Found> {
+    const changes = this.#layers.map((layer) => layer.changed(table, options));
+    if (changes.every(({ length }) => length === 0)) return this.#store.range(table, options);
+    const { limit: _, ...all } = options;
+    return recordsOver(this.#store.range(table, all), newest(changes, options), options);
+  }
+
+  entry(seq: number): Uint8Array | undefined {
+    return rowOf(this.#layers, 'entries', seq)?.bytes ?? this.#store.entry(seq);
+  }
+
+  entries(from: number, to: number): Iterable<{ seq: number; bytes: Uint8Array }> {
+    const laid = this.#layers.map(({ entries }) => entries);
+    return rowsOver((first, last) => this.#store.entries(first, last), laid, from, to);
+  }
+
+  event(seq: number): string | undefined {
+    return rowOf(this.#layers, 'events', seq)?.json ?? this.#store.event(seq);
+  }
+
+  events(from: number, to: number): Iterable<{ seq: number; json: string }> {
+    const laid = this.#layers.map(({ events }) => events);
+    return rowsOver((first, last) => this.#store.events(first, last), laid, from, to);
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#next.blob(hash) ?? this.#writing?.blob(hash) ?? this.#store.blob(hash);
+  }
+
+  index(options: RangeOptions = {}): Iterable<IndexRow> {
+    const { from = 0, to = Number.POSITIVE_INFINITY, reverse, limit } = options;
+    const rows = this.#layers.flatMap((layer) => layer.index);
+    if (rows.length === 0) return this.#store.index(options);
+    const laid = rows.filter(({ seq }) => seq >= (from as number) && seq < (to as number));
+    const last = Math.min(to as number, rows[0]!.seq);
+    const below = () =>
+      (from as number) < last ? this.#store.index({ ...options, to: last }) : [];
+    const above = () => (reverse ? laid.reverse() : laid);
+    return reverse ? chained(above, below, limit) : chained(below, above, limit);
+  }
+
+  async commit(batch: Batch): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    assertBatch(batch, this.#last);
+    this.#next.take(batch);
+    if (this.#waiting >= MOST_BYTES) return this.#writeAll();
+    if (this.#next.bytes >= ENOUGH_BYTES) void this.#writeNow();
+    else this.#plan();
+  }
+
+  hasRoom(more = 0): boolean {
+    if (this.#failure) throw this.#failure;
+    return this.#store.hasRoom(this.#waiting + more);
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#writeAll();
+    } finally {
+      await this.#store.close();
+    }
+  }
+
+  /** What is not written, oldest first. */
+  get #layers(): Layer[] {
+    return this.#writing ? [this.#writing, this.#next] : [this.#next];
+  }
+
+  get #waiting(): number {
+    return this.#next.bytes + (this.#writing?.bytes ?? 0);
+  }
+
+  get #last(): StoreMeta | null {
+    return this.#next.meta ?? this.#writing?.meta ?? this.#stored;
+  }
+
+  async #write(): Promise<void> {
+    const layer = this.#next;
+    this.#next = new Layer();
+    this.#writing = layer;
+    try {
+      await commitWhenRoom(this.#store, layer.batch());
+    } catch (error) {
+      this.#failure = error as Error;
+      return;
+    }
+    this.#stored = layer.meta;
+    this.#writing = null;
+  }
+
+  /** Writes what there is, or waits for what is being written; resolves also when that failed. */
+  #writeNow(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#running ??= this.#write().finally(() => {
+      this.#running = null;
+      this.#plan();
+    });
+    return this.#running;
+  }
+
+  #plan(): void {
+    if (this.#timer || this.#running || this.#failure || !this.#next.meta) return;
+    const ms = this.#next.bytes < ENOUGH_BYTES ? BEHIND_MS : 0;
+    this.#timer = setTimeout(() => void this.#writeNow(), ms);
+  }
+
+  /** Writes until nothing is left. */
+  async #writeAll(): Promise<void> {
+    while (!this.#failure && (this.#running || this.#next.meta)) await this.#writeNow();
+    if (this.#failure) throw this.#failure;
+  }
+}
+
+/** The row of that number, which follow one another without a gap. */
+function rowOf<Kind extends 'entries' | 'events'>(
+  layers: readonly Layer[],
+  kind: Kind,
+  seq: number,
+): Layer[Kind][number] | undefined {
+  for (const layer of layers) {
+    const first = layer[kind][0]?.seq;
+    if (first !== undefined && seq >= first) {
+      const row = layer[kind][seq - first];
+      if (row) return row;
+    }
+  }
+  return undefined;
+}
+
+type Change = RecordChange;
+
+/** A row of the index from entries to events. */
+type IndexRow = { seq: number; bytes: Uint8Array };
+
+class Layer {
+  readonly entries: Batch['entries'] = [];
+  readonly events: Batch['events'] = [];
+  readonly index: IndexRow[] = [];
+  readonly #blobs = new Map<string, Uint8Array>();
+  /** By table and key, each as it was changed last. */
+  readonly #changes = new Map<string, Map<string, Change>>();
+  /** What the last batch ends in; null before the first. */
+  meta: StoreMeta | null = null;
+  /** Of entries and files. */
+  bytes = 0;
+
+  take({ entries, events, changes, blobs, index = [], meta }: Batch): void {
+    for (const entry of entries) {
+      this.entries.push(entry);
+      this.bytes += entry.bytes.length;
+    }
+    for (const event of events) this.events.push(event);
+    for (const row of index) this.index.push(row);
+    for (const change of changes) this.#changesOf(change.table).set(keyId(change.key), change);
+    for (const { hash, bytes } of blobs) {
+      this.#blobs.set(hash, bytes);
+      this.bytes += bytes.length;
+    }
+    this.meta = { ...meta };
+  }
+
+  /** One batch of all that it took. */
+  batch(): Batch {
+    const { entries, events, index } = this;
+    const changes = [...this.#changes.values()].flatMap((ofTable) => [...ofTable.values()]);
+    const blobs = [...this.#blobs].map(([hash, bytes]) => ({ hash, bytes }));
+    return { entries, events, changes, blobs, index, meta: this.meta! };
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#blobs.get(hash);
+  }
+
+  /** The last change of a record; undefined where there was none. */
+  change(table: string, key: RecordKey): Change | undefined {
+    return this.#changes.get(table)?.get(keyId(key));
+  }
+
+  /** The last change of each record of a range, in any order. */
+  changed(table: string, { from, to }: RangeOptions): Change[] {
+    const all = [...(this.#changes.get(table)?.values() ?? [])];
+    return all.filter(
+      ({ key }) =>
+        (from === undefined || compareKeys(key, from) >= 0) &&
+        (to === undefined || compareKeys(key, to) < 0),
+    );
+  }
+
+  #changesOf(table: string): Map<string, Change> {
+    const known = this.#changes.get(table);
+    if (known) return known;
+    const made = new Map<string, Change>();
+    this.#changes.set(table, made);
+    return made;
+  }
+}
+
+type Found = { key: RecordKey; json: string };
+
+/** Records of a range, changes laid over those of the store; both in the range's order. */
+function* recordsOver(
+  stored: Iterable<Found>,
+  changes: readonly Change[],
+  { reverse = false, limit = Number.POSITIVE_INFINITY }: RangeOptions,
+): Generator<Found, void> {
+  let given = 0;
+  for (const found of merged(stored, changes, reverse)) {
+    if (given === limit) return;
+    given += 1;
+    yield found;
+  }
+}
+
+function* merged(
+  stored: Iterable<Found>,
+  changes: readonly Change[],
+  reverse: boolean,
+): Generator<Found, void> {
+  let next = 0;
+  for (const found of stored) {
+    let replaced = false;
+    for (; next < changes.length; next += 1) {
+      const change = changes[next]!;
+      const order = compareKeys(change.key, found.key);
+      if (reverse ? order < 0 : order > 0) break;
+      if (order === 0) replaced = true;
+      yield* shown(change);
+    }
+    if (!replaced) yield found;
+  }
+  for (; next < changes.length; next += 1) yield* shown(changes[next]!);
+}
+
+function* shown({ key, json }: Change): Generator<Found, void> {
+  if (json !== null) yield { key, json };
+}
+
+/** The newest change of each record, in the order of a range; `lists` from oldest to newest. */
+function newest(lists: readonly Change[][], { reverse = false }: RangeOptions): Change[] {
+  const last = new Map<string, Change>();
+  for (const list of lists) for (const change of list) last.set(keyId(change.key), change);
+  const sorted = [...last.values()].sort((a, b) => compareKeys(a.key, b.key));
+  return reverse ? sorted.reverse() : sorted;
+}
+
+/**
+ * Numbered rows of a store, and after them those in memory.
+ * @param stored gives those from one number to another, both inclusive.
+ */
+function rowsOver<Row extends { seq: number }>(
+  stored: (from: number, to: number) => Iterable<Row>,
+  laid: readonly (readonly Row[])[],
+  from: number,
+  to: number,
+): Iterable<Row> {
+  const first = laid.find((rows) => rows.length > 0)?.[0]?.seq;
+  if (first === undefined || to < first) return stored(from, to);
+  // As of now: what is written before they are read is no longer in memory then.
+  const rows = laid.flatMap((some) => within(some, from, to));
+  const below = () => (from < first ? stored(from, first - 1) : []);
+  return chained(below, () => rows);
+}
+
+/** Rows without a gap, from one number to another, both inclusive. */
+function within<Row extends { seq: number }>(rows: readonly Row[], from: number, to: number) {
+  const first = rows[0]?.seq ?? 0;
+  return rows.slice(Math.max(0, from - first), Math.max(0, to - first + 1));
+}
+
+/** One after the other, up to a limit. */
+function* chained<Row>(
+  first: () => Iterable<Row>,
+  then: () => Iterable<Row>,
+  limit = Number.POSITIVE_INFINITY,
+): Generator<Row, void> {
+  let left = limit;
+  for (const part of [first, then]) {
+    if (left === 0) return;
+    for (const row of part()) {
+      yield row;
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
+}

@@ -1,0 +1,434 @@
+/**
+ * The actions of scripted agents: judging blocks, voting, memes and remarks, producing a block in
+ * their turn, and social life, which is breaks and alliances.
+ */
+import {
+  composeAllianceLeave,
+  composeAlliancePropose,
+  composeAllianceRespond,
+  composeDiscuss,
+  composeMeme,
+  composeProposal,
+  composeStatus,
+  composeTransaction,
+  composeVote,
+} from '../../engine/protocol/compose.js';
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import { blockHash } from '../../engine/protocol/signing.js';
+import { mix, type Stream } from '../rng.js';
+import {
+  approves,
+  NO_OPINION,
+  type Opinions,
+  type Personality,
+} from '../scenario/schema/personalities.js';
+import {
+  type Basis,
+  type BlockTalk,
+  blockTag,
+  type ReceivedMeme,
+  type ScriptedAgent,
+  soundness,
+  stanceTag,
+  type World,
+} from './port.js';
+
+const THINK_MS = 200;
+/** Memes that a vote refers to at most. */
+const REFERENCES = 2;
+
+export const opposite = (decision: Decision): Decision =>
+  decision === 'approve' ? 'reject' : 'approve';
+
+/** Calls the agent for its vote when it has thought for a while. */
+export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
+  const after = THINK_MS + agent.rng('pace', block).int(Math.max(1, agent.personality.think_ms));
+  callToVote(agent, world, block, after);
+}
+
+export function callToVote(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  afterMs: number,
+  round = 0,
+): void {
+  const event = { type: 'vote', block: block.hash, round } as const;
+  world.schedule(agent.ordinal, world.now + afterMs, event);
+}
+
+/** What an agent thinks of a block, by its personality, with the memes that it received. */
+export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk) {
+  const memes = world.receivedMemes(agent.ordinal, block.hash);
+  const opinions: Opinions = {
+    technical: block.soundness,
+    social: world.support(agent.ordinal, block.hash) ?? NO_OPINION,
+    meme: memeOpinion(block.hasMeme, memes),
+    random: agent.rng('whim', block).int(101),
+  };
+  const { personality } = agent;
+  const { hasMeme } = block;
+  const basis = { by: 'judgement', personality, opinions, memes, hasMeme } as const;
+  const decision = verdict(personality, opinions);
+  const moved = opinions.meme !== NO_OPINION;
+  const withoutMemes = moved ? verdict(personality, { ...opinions, meme: NO_OPINION }) : decision;
+  return { decision, withoutMemes, memes, basis };
+}
+
+const verdict = (personality: Personality, opinions: Opinions): Decision =>
+  approves(personality, opinions) ? 'approve' : 'reject';
+
+interface Ballot {
+  decision: Decision;
+  /** What it would have been without memes; null when the strategy cannot say. */
+  withoutMemes?: Decision | null;
+  /** What it rested on; left out, nobody knows. */
+  basis?: Basis;
+  /** Memes that it received, and may refer to; a strategy that minds none leaves them out. */
+  memes?: readonly ReceivedMeme[];
+  reason?: string;
+  /** Tells apart several votes of an agent on one block. */
+  round?: number;
+}
+
+/** Casts a vote, which refers to memes of its own mind, and may argue for it aloud. */
+export function castVote(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  ballot: Ballot,
+): void {
+  const { decision, memes = [], withoutMemes = null, basis } = ballot;
+  const meme_references = referred(memes, decision);
+  const reason = ballot.reason ?? remark(decision, block.soundness);
+  const fields = { block_hash: block.hash, decision, reason, meme_references };
+  const received = ballot.memes ?? world.receivedMemes(agent.ordinal, block.hash);
+  const note = {
+    agent: agent.ordinal,
+    block: block.hash,
+    decision,
+    withoutMemes,
+    basis,
+    receivedMemes: received.length === 0 ? none : received.map(({ id }) => id),
+    memeReferences: meme_references,
+  };
+  agent.votes += 1;
+  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields), { note });
+  const { rate } = world.scenario.social.discussion;
+  const rng = agent.rng('talk', block, ballot.round);
+  if (!happens(rng, agent.personality.remarks, rate)) return;
+  postRemark(agent, world, block, decision, reason, meme_references);
+}
+
+const none: readonly string[] = [];
+
+/** Memes of its own mind, the first that it received. */
+function referred(memes: readonly ReceivedMeme[], decision: Decision): string[] {
+  const moved: string[] = [];
+  for (const { id, stance } of memes) {
+    if (stance === decision && moved.length < REFERENCES) moved.push(id);
+  }
+  return moved;
+}
+
+export function postRemark(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  decision: Decision,
+  message: string,
+  meme_references: readonly string[] = [],
+): void {
+  const sentiment = decision === 'approve' ? 'positive' : 'negative';
+  const said = { block_hash: block.hash, message, sentiment, meme_references } as const;
+  const request = composeDiscuss(agent.by, world.stamp(agent.ordinal), said);
+  world.send(agent.ordinal, request, { block: block.hash });
+}
+
+export function postMeme(
+  agent: ScriptedAgent,
+  world: World,
+  block: BlockTalk,
+  stance: Decision,
+  text: string,
+): void {
+  const file = Buffer.from(text);
+  const tags = [stanceTag[stance], blockTag(block.hash)];
+  const caption = `${agent.name} on block ${block.hash.slice(0, 8)}`;
+  const stamp = world.stamp(agent.ordinal);
+  const request = composeMeme(agent.by, stamp, { caption, tags, file });
+  world.send(agent.ordinal, request, { block: block.hash });
+}
+
+/** A first impression: mostly what the content deserves. */
+export function leaning(soundness: number, rng: Stream): Decision {
+  return soundness + rng.int(60) >= 80 ? 'approve' : 'reject';
+}
+
+/** The share of memes in favour; the block's own meme is one of them. */
+export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
+  const own = hasMeme ? 1 : 0;
+  if (memes.length === 0) return hasMeme ? 100 : NO_OPINION;
+  const approving = memes.filter(({ stance }) => stance === 'approve').length + own;
+  return Math.floor((100 * approving) / (memes.length + own));
+}
+
+interface Making {
+  /** The share of its transactions that add up; else the personality's care. */
+  care?: number;
+  /** Whose transactions stay out. */
+  leaveOut?: string;
+  /** Also while others' blocks are in voting. */
+  insists?: boolean;
+  /** How many transactions; else drawn by the scenario. */
+  transactions?: number;
+}
+
+/** Proposes a block on the head that the agent knows of, unless one is in voting there already. */
+export function produce(agent: ScriptedAgent, world: World, making: Making = {}): void {
+  const head = world.head(agent.ordinal);
+  const insists = making.insists ?? world.scenario.producers.insist;
+  if (insists ? head.own : head.contested) return;
+  const number = agent.proposals;
+  const rng = agent.rng('blocks', { place: agent.ordinal, number });
+  const { transactions: range, memes } = world.scenario.producers;
+  const count = making.transactions ?? range.least + rng.int(range.most - range.least + 1);
+  const signed = Array.from({ length: count }, (_, index) =>
+    transaction(agent, world, making, index, rng),
+  );
+  const transactions = signed.map(({ made }) => made);
+  const hasMeme = rng.chance(memes);
+  const meme = { type: 'text', content: memeText(head.hash, 'approve', rng), tags: ['pro'] };
+  const last = transactions.at(-1);
+  const additions = last ? { [`ledger/${agent.ordinal}`]: last.hash } : {};
+  const timestamp = world.stamp(agent.ordinal);
+  const fields = {
+    parent_hash: head.hash,
+    transactions,
+    state_diff: { additions, deletions: {} },
+    ...(hasMeme ? { meme_content: meme } : {}),
+  };
+  const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);
+  const senders = signed.map(({ sender }) => sender);
+  world.noteContent({
+    block,
+    number,
+    soundness: soundness(transactions),
+    hasMeme,
+    transactions: transactions.map(({ data }) => data),
+    senders,
+  });
+  agent.proposals += 1;
+  world.send(agent.ordinal, composeProposal(agent.by, timestamp, fields));
+}
+
+function transaction(
+  agent: ScriptedAgent,
+  world: World,
+  { care, leaveOut }: Making,
+  index: number,
+  rng: Stream,
+) {
+  const sender = senderOf(agent, world, leaveOut, rng);
+  const sound = rng.chance(care ?? agent.personality.care);
+  // Unique for the sender: who produces, when, and which of the block's.
+  const nonce = (world.now - world.startMs) * 1000 + index;
+  const data = transactionData(agent.ordinal, nonce, sound, rng);
+  const own = sender === agent.ordinal;
+  const by = own ? agent.by : world.signatoryOf(sender);
+  return { sender, made: composeTransaction(by, world.networkId, data, !own) };
+}
+
+/** Neighbours are asked until one is found that is not left out; else it is the producer's own. */
+function senderOf(
+  agent: ScriptedAgent,
+  world: World,
+  leaveOut: string | undefined,
+  rng: Stream,
+): number {
+  const neighbours = world.neighbours(agent.ordinal);
+  if (world.scenario.producers.senders === 'own' || neighbours.length === 0) return agent.ordinal;
+  for (let tries = 0; tries < neighbours.length; tries += 1) {
+    const sender = rng.pick(neighbours);
+    if (world.groupOf(sender) !== leaveOut) return sender;
+  }
+  return agent.ordinal;
+}
+
+/** Production begins when agents had time to join. */
+const FIRST_BLOCK_MS = 5_000;
+/** An open producer looks again after this many intervals even when it received nothing. */
+const RETRY_INTERVALS = 10;
+/** Names the draw of a slot's producer. */
+const SLOT = 0x5107;
+
+/** Calls the producer for its next turn; whatever call was pending is void. */
+export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
+  agent.turn += 1;
+  world.schedule(agent.ordinal, at, { type: 'produce', turn: agent.turn });
+}
+
+export function firstTurnAt(agent: ScriptedAgent, world: World): number {
+  const first = world.startMs + Math.max(FIRST_BLOCK_MS, agent.joinsMs);
+  if (world.scenario.producers.schedule === 'open')
+    return first + openWaitMs(world, agent.rng('turns'));
+  return slotAt(agent, world, first);
+}
+
+export function nextTurnAt(agent: ScriptedAgent, world: World): number {
+  const { schedule, block_interval_ms } = world.scenario.producers;
+  if (schedule !== 'open') return slotAt(agent, world, world.now + 1);
+  const wait = RETRY_INTERVALS * block_interval_ms;
+  return world.now + wait + agent.rng('turns').int(wait);
+}
+
+/** Open schedule: how long a producer waits after a block, longer where there are more of them. */
+export function openWaitMs(world: World, rng: Stream): number {
+  const { block_interval_ms } = world.scenario.producers;
+  return 1 + rng.int(world.producers.length * block_interval_ms);
+}
+
+/** The start of the agent's next slot from an instant on. */
+function slotAt(agent: ScriptedAgent, world: World, from: number): number {
+  const { block_interval_ms: interval } = world.scenario.producers;
+  const origin = world.startMs + FIRST_BLOCK_MS;
+  const place = world.producers.indexOf(agent.ordinal);
+  let slot = Math.max(0, Math.ceil((from - origin) / interval));
+  while (producerOf(slot, world) !== place) slot += 1;
+  return origin + slot * interval;
+}
+
+function producerOf(slot: number, world: World): number {
+  const { schedule } = world.scenario.producers;
+  const { length } = world.producers;
+  return schedule === 'random' ? mix(world.seedNumber, SLOT, slot) % length : slot % length;
+}
+
+/** The share of occasions on which an agent goes away, or leaves an alliance. */
+const BREAKS = 0.01;
+const LEAVES = 0.15;
+
+/** Whether something happens on an occasion: its share of them times a rate of the scenario. */
+export function happens(rng: Stream, share: number, rate: number): boolean {
+  return rng.chance(Math.min(1, share * rate));
+}
+
+/** Each occasion has a stream of its own: what happens on it shifts no later one. */
+export function socialize(agent: ScriptedAgent, world: World): void {
+  const rng = agent.rng('life', { place: agent.ordinal, number: agent.occasions });
+  const { breaks } = world.scenario.social;
+  const tired = happens(rng, BREAKS, breaks.rate);
+  if (agent.onBreak) activate(agent, world);
+  else if (tired) deactivate(agent, world);
+  else ally(agent, world, rng);
+}
+
+function ally(agent: ScriptedAgent, world: World, rng: Stream): void {
+  const { most, rate } = world.scenario.social.alliances;
+  if (rate === 0) return;
+  const own = world.alliancesOf(agent.ordinal);
+  if (own.length > 0 && rng.chance(LEAVES)) {
+    leaveAlliance(agent, world, rng.pick(own));
+  } else if (own.length < most && happens(rng, agent.personality.invites, rate)) {
+    invite(agent, world, drawnNeighbours(agent, world, rng));
+  }
+}
+
+export function deactivate(agent: ScriptedAgent, world: World): void {
+  if (agent.onBreak) return;
+  agent.onBreak = true;
+  const status = agent.rng('breaks').chance(0.5) ? 'inactive' : 'maintenance';
+  sendStatus(agent, world, { status, reason: 'a break', expected_duration: 'PT1M' });
+}
+
+export function activate(agent: ScriptedAgent, world: World): void {
+  if (!agent.onBreak) return;
+  agent.onBreak = false;
+  sendStatus(agent, world, { status: 'active', reason: 'back again' });
+}
+
+/** Tells the network its status. */
+export function sendStatus(
+  agent: ScriptedAgent,
+  world: World,
+  fields: Parameters<typeof composeStatus>[3],
+): void {
+  const id = world.agentId(agent.ordinal);
+  world.send(agent.ordinal, composeStatus(agent.by, world.stamp(agent.ordinal), id, fields));
+}
+
+/** Some neighbours, by chance. */
+function drawnNeighbours(agent: ScriptedAgent, world: World, rng: Stream): number[] {
+  const neighbours = world.neighbours(agent.ordinal);
+  const { invited } = world.scenario.social.alliances;
+  const count = Math.min(neighbours.length, 1 + rng.int(invited));
+  return Array.from({ length: count }, () => rng.pick(neighbours));
+}
+
+/** Founds an alliance with others; does nothing without any. */
+export function invite(agent: ScriptedAgent, world: World, others: readonly number[]): void {
+  const wanted = new Set(others.filter((other) => other !== agent.ordinal));
+  if (wanted.size === 0) return;
+  const { duration_ms } = world.scenario.social.alliances;
+  const fields = {
+    target_ids: [...wanted].map((other) => world.agentId(other)),
+    purpose: 'to vote as one',
+    duration: `PT${Math.round(duration_ms / 1000)}S`,
+  };
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAlliancePropose(agent.by, stamp, fields));
+}
+
+export function leaveAlliance(agent: ScriptedAgent, world: World, alliance: string): void {
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAllianceLeave(agent.by, stamp, alliance));
+}
+
+export function answerInvitation(
+  agent: ScriptedAgent,
+  world: World,
+  alliance: string,
+  accepted: boolean,
+): void {
+  const stamp = world.stamp(agent.ordinal);
+  world.send(agent.ordinal, composeAllianceRespond(agent.by, stamp, alliance, accepted));
+}
+
+const goods = ['grain', 'wool', 'timber', 'salt', 'iron', 'honey', 'cloth', 'ale'];
+const praise = ['the way', 'a feast', 'worth the walk', 'what we came for', 'gold'];
+const blame = ['a swamp', 'spoiled milk', 'not on our land', 'a bad omen', 'mud'];
+
+/** The data of one transaction. A careless producer writes one that does not add up. */
+function transactionData(by: number, number: number, sound: boolean, stream: Stream): string {
+  const amount = 1 + stream.int(1_000);
+  const type = stream.pick(['transfer', 'trade', 'pledge']);
+  return JSON.stringify({
+    type,
+    good: stream.pick(goods),
+    amount: sound ? amount : -amount,
+    from: by,
+    nonce: number,
+  });
+}
+
+export function memeText(blockHash: string, stance: Decision, stream: Stream): string {
+  const words = stream.pick(stance === 'approve' ? praise : blame);
+  return `block ${blockHash.slice(0, 8)} is ${words}`;
+}
+
+/** By percent: each is said by many, who share one text. */
+const remarks: Record<Decision, readonly string[]> = {
+  approve: percents((soundness) => `${soundness} of 100 adds up; I am for it`),
+  reject: percents((soundness) =>
+    soundness === 100
+      ? 'all of it adds up, yet I am against it'
+      : `only ${soundness} of 100 adds up; I am against it`,
+  ),
+};
+
+/** @param soundness whole percent. */
+const remark = (stance: Decision, soundness: number): string => remarks[stance][soundness]!;
+
+function percents(text: (percent: number) => string): string[] {
+  return Array.from({ length: 101 }, (_, percent) => text(percent));
+}

@@ -1,0 +1,430 @@
+/**
+ * The cassette: the questions that deciders were asked in a run, and their answers. It is a file of
+ * JSON lines, a header, a record for each question, and an end, each with a checksum over all
+ * before it. It is checked line by line, appended to while a run goes on, and looked up by what an
+ * agent saw. Only places in the file are kept in memory.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { canonical } from '../../../engine/protocol/canonical.js';
+import { validator } from '../../../engine/protocol/schema/validator.js';
+import { sha256Hex } from '../../../engine/protocol/signing.js';
+import { StoreError } from '../../../engine/store/store.js';
+import { writeWhole } from '../../../report/folder.js';
+import { occasions } from '../../scenario/schema/strategies.js';
+import { CASSETTE_FILE, type FailureReason, failureReasons } from './adapter.js';
+import { Answer, formatName } from './question.js';
+
+const LONGEST_LINE_BYTES = 64 * 1_048_576;
+const CHUNK_BYTES = 1_048_576;
+const toDisk = promisify(fdatasync);
+
+/** What a record is looked up by. */
+export type Key = Pick<Recorded, 'agent' | 'kind' | 'number' | 'decider' | 'saw'>;
+
+interface Place {
+  offset: number;
+  bytes: number;
+}
+
+/** Calls for a question, and the tokens of those without a usable answer. */
+export type CallCost = Pick<Recorded, 'calls' | 'unusable'>;
+
+const keyOf = (key: Key): string => `${formatName(key)} ${key.decider} ${key.saw}`;
+
+export class Cassette {
+  readonly path: string;
+  readonly header: Header;
+  /** It was ended, so nothing of it is missing. */
+  ended = false;
+  /** Bytes of a last line that was not written to its end, as when its process was killed. */
+  torn = 0;
+  #file: number | null;
+  #sum: string;
+  /** To the end of the last record. */
+  #size: number;
+  readonly #places = new Map<string, Place>();
+  /** The last record of each question, whatever was seen. */
+  readonly #latest = new Map<string, Place>();
+  /** Calls for questions that have no record yet. */
+  readonly #open = new Map<string, CallCost>();
+  /** A write to the disk that is under way, and what comes after it. */
+  #syncing: Promise<void> | null = null;
+  #behind = false;
+
+  /** @internal */
+  constructor(path: string, file: number, header: Header, sum: string, size: number) {
+    this.path = path;
+    this.header = header;
+    this.#file = file;
+    this.#sum = sum;
+    this.#size = size;
+  }
+
+  get records(): number {
+    return this.#places.size;
+  }
+
+  /** Calls for questions that have no record: their process ended during or between them. */
+  get openCalls(): number {
+    return [...this.#open.values()].reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** A new one. @throws {StoreError} `UNREADABLE` */
+  static create(path: string, header: Header): Cassette {
+    const { line, sum } = formatLine('', header);
+    writeWhole(dirname(path), basename(path), line);
+    return new Cassette(path, opened(path, 'r+'), header, sum, Buffer.byteLength(line));
+  }
+
+  /**
+   * Reads all of it.
+   * @param named a cassette, or the folder of a run that has one.
+   * @param append to go on with it: what was half written, and its end, are dropped.
+   * @throws {StoreError} `MISSING`, `UNREADABLE`, or `CORRUPT` naming the record.
+   */
+  static open(named: string, append = false): Cassette {
+    const path = fileOf(named);
+    const file = opened(path, append ? 'r+' : 'r');
+    try {
+      const cassette = readAll(path, file);
+      if (append) cassette.#goOn();
+      return cassette;
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+  }
+
+  has(key: Key): boolean {
+    return this.#places.has(keyOf(key));
+  }
+
+  find(key: Key): Recorded | null {
+    const place = this.#places.get(keyOf(key));
+    return place ? this.#read(place) : null;
+  }
+
+  /** A record of the same question, when something else was seen or another was asked. */
+  near(key: Key): Recorded | null {
+    const place = this.#latest.get(formatName(key));
+    return place ? this.#read(place) : null;
+  }
+
+  /** Notes where a record is. False when there is one of the same already. */
+  note(record: Recorded, bytes: number, sum: string): boolean {
+    const key = keyOf(record);
+    if (this.#places.has(key)) return false;
+    const place = { offset: this.#size, bytes };
+    this.#places.set(key, place);
+    this.#latest.set(formatName(record), place);
+    this.#open.delete(key);
+    this.#passed(bytes, sum);
+    return true;
+  }
+
+  /** Counts a line about a call. False when its question has a record already. */
+  noteCall({ call, unusable }: CallNote, bytes: number, sum: string): boolean {
+    const key = keyOf(call);
+    if (this.#places.has(key)) return false;
+    const before = this.#open.get(key) ?? { calls: 0 };
+    if (unusable) this.#open.set(key, { ...before, unusable: added(before.unusable, unusable) });
+    else this.#open.set(key, { ...before, calls: before.calls + 1 });
+    this.#passed(bytes, sum);
+    return true;
+  }
+
+  /** Calls for a question that has no record yet. */
+  costOf(key: Key): CallCost {
+    return this.#open.get(keyOf(key)) ?? { calls: 0 };
+  }
+
+  /** Resolves when a line about a call is on disk. */
+  async appendCall(note: CallNote): Promise<void> {
+    const { bytes, sum } = this.#write(note);
+    this.noteCall(note, bytes, sum);
+    await this.durable();
+  }
+
+  /** Writes a record; `durable` resolves when it is on disk. */
+  append(record: Recorded): void {
+    const { bytes, sum } = this.#write(record);
+    this.note(record, bytes, sum);
+    this.durable().catch(() => {});
+  }
+
+  #passed(bytes: number, sum: string): void {
+    this.#size += bytes;
+    this.#sum = sum;
+  }
+
+  #write(value: Recorded | CallNote): { bytes: number; sum: string } {
+    const { line, sum } = formatLine(this.#sum, value);
+    const bytes = Buffer.from(line);
+    try {
+      for (let done = 0; done < bytes.length; ) {
+        done += writeSync(this.#file!, bytes, done, bytes.length - done, this.#size + done);
+      }
+    } catch (cause) {
+      const why = `${this.path} cannot be written: ${(cause as Error).message}`;
+      throw new StoreError('UNREADABLE', why, { cause });
+    }
+    this.#behind = true;
+    return { bytes: bytes.length, sum };
+  }
+
+  /** One write to the disk at a time, for all that was appended before it began. */
+  durable(): Promise<void> {
+    this.#syncing ??= this.#sync().finally(() => {
+      this.#syncing = null;
+    });
+    return this.#syncing;
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  async #sync(): Promise<void> {
+    while (this.#behind && this.#file !== null) {
+      this.#behind = false;
+      try {
+        await toDisk(this.#file);
+      } catch (cause) {
+        const why = `${this.path} cannot be written: ${(cause as Error).message}`;
+        throw new StoreError('UNREADABLE', why, { cause });
+      }
+    }
+  }
+
+  #goOn(): void {
+    ftruncateSync(this.#file!, this.#size);
+    this.ended = false;
+    this.torn = 0;
+  }
+
+  #read({ offset, bytes }: Place): Recorded {
+    const buffer = Buffer.alloc(bytes);
+    readSync(this.#file!, buffer, 0, bytes, offset);
+    const { sum: _, ...record } = JSON.parse(buffer.toString()) as Recorded & { sum: string };
+    return record;
+  }
+}
+
+function fileOf(named: string): string {
+  const isFolder = existsSync(named) && statSync(named).isDirectory();
+  const path = isFolder ? join(named, CASSETTE_FILE) : named;
+  if (existsSync(path)) return path;
+  const expected = `expected a cassette, or the folder of a run that has ${CASSETTE_FILE}`;
+  throw new StoreError('MISSING', `${path} is not there; ${expected}`);
+}
+
+function opened(path: string, flags: string): number {
+  try {
+    return openSync(path, flags, 0o600);
+  } catch (cause) {
+    const why = `${path} cannot be used: ${(cause as Error).message}`;
+    throw new StoreError('UNREADABLE', why, { cause });
+  }
+}
+
+function readAll(path: string, file: number): Cassette {
+  let cassette: Cassette | null = null;
+  let [sum, number] = ['', 0];
+  const damaged = (what: string) => new StoreError('CORRUPT', `${path}: ${what}`);
+  for (const { bytes, whole } of linesOf(path, file)) {
+    if (cassette?.ended) throw damaged('something follows its end');
+    if (!whole) {
+      if (!cassette) throw damaged(`it is no cassette of the format ${FORMAT}`);
+      cassette.torn = bytes.length;
+      break;
+    }
+    const read = readLine(sum, bytes.toString());
+    if (!cassette) {
+      if (!read || !('header' in read.value)) {
+        throw damaged(`its first line is no whole header of the format ${FORMAT}`);
+      }
+      cassette = new Cassette(path, file, read.value.header, read.sum, bytes.length + 1);
+    } else if (!read) {
+      throw damaged(`record ${number} is not as it was written: its checksum does not fit`);
+    } else if ('record' in read.value) {
+      const { record } = read.value;
+      if (!cassette.note(record, bytes.length + 1, read.sum)) {
+        throw damaged(`record ${number} is of ${formatName(record)} again, as one before it`);
+      }
+    } else if ('note' in read.value) {
+      if (!cassette.noteCall(read.value.note, bytes.length + 1, read.sum)) {
+        throw damaged(`line ${number + 1} is about a call for a question that has an answer`);
+      }
+    } else if ('end' in read.value && isEndOf(cassette, read.value.end)) cassette.ended = true;
+    else throw damaged(`line ${number + 1} ends or begins a cassette, and should do neither`);
+    sum = read!.sum;
+    number += 1;
+  }
+  if (!cassette) throw damaged('it is empty');
+  return cassette;
+}
+
+/** A cassette ends with the number of its records, and has no calls without one. */
+const isEndOf = ({ records, openCalls }: Cassette, end: number): boolean =>
+  end === records && openCalls === 0;
+
+function added(a: Recorded['unusable'] = {}, b: NonNullable<Recorded['unusable']>) {
+  const { input_tokens: read = 0, output_tokens: wrote = 0 } = a;
+  return {
+    input_tokens: read + (b.input_tokens ?? 0),
+    output_tokens: wrote + (b.output_tokens ?? 0),
+  };
+}
+
+interface RawLine {
+  bytes: Buffer;
+  /** It has its line end. */
+  whole: boolean;
+}
+
+function* linesOf(path: string, fd: number): Generator<RawLine> {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  for (let offset = 0; ; ) {
+    const bytes = readSync(fd, chunk, 0, chunk.length, offset);
+    if (bytes === 0) break;
+    offset += bytes;
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0 && at < bytes; at = chunk.indexOf(10, from)) {
+      yield { bytes: Buffer.concat([...rest, chunk.subarray(from, at)]), whole: true };
+      rest = [];
+      restBytes = 0;
+      from = at + 1;
+    }
+    // The chunk is written over by what is read next.
+    rest.push(Buffer.from(chunk.subarray(from, bytes)));
+    restBytes += bytes - from;
+    if (restBytes > LONGEST_LINE_BYTES) {
+      throw new StoreError('CORRUPT', `${path}: a line is longer than ${LONGEST_LINE_BYTES} bytes`);
+    }
+  }
+  if (restBytes > 0) yield { bytes: Buffer.concat(rest), whole: false };
+}
+
+/** Version 2 added lines of calls and the member `unusable`. */
+export const FORMAT = 'folkmoot-cassette-2';
+const EARLIER_FORMAT = 'folkmoot-cassette-1';
+
+const strictly = { additionalProperties: false } as const;
+const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const Count = Type.Integer({ minimum: 0 });
+
+const Header = Type.Object(
+  {
+    format: Type.Enum([FORMAT, EARLIER_FORMAT]),
+    /** SHA-256 of the scenario as canonical JSON, without its seed and ways of asking. */
+    scenario: Digest,
+    seed: Type.String(),
+  },
+  strictly,
+);
+export type Header = Static<typeof Header>;
+
+/** Members that identify a question: a record is found by them. */
+const key = {
+  agent: Count,
+  kind: Type.Enum(occasions),
+  number: Count,
+  /** SHA-256 of the decider: strategy and prompts. */
+  decider: Digest,
+  /** SHA-256 of `view` as canonical JSON. */
+  saw: Digest,
+};
+
+/** Tokens of calls that gave no usable answer. */
+const Unusable = Type.Optional(Type.Object(Answer.properties.usage.properties, strictly));
+
+const Recorded = Type.Object(
+  {
+    ...key,
+    view: Type.Unknown(),
+    /** All calls for the question, those of earlier processes too. */
+    calls: Type.Integer({ minimum: 1 }),
+    unusable: Unusable,
+    answer: Type.Optional(Type.Object(Answer.properties, strictly)),
+    failure: Type.Optional(
+      Type.Object(
+        {
+          reason: Type.Enum(Object.keys(failureReasons) as FailureReason[]),
+          detail: Type.String(),
+        },
+        strictly,
+      ),
+    ),
+  },
+  strictly,
+);
+export type Recorded = Static<typeof Recorded>;
+
+/**
+ * A line about a call, in the cassette of a run that has not ended: it is written before the call,
+ * and written again, with `unusable`, when the call used tokens without a usable answer.
+ */
+const CallNote = Type.Object({ call: Type.Object(key, strictly), unusable: Unusable }, strictly);
+type CallNote = Static<typeof CallNote>;
+
+const End = Type.Object({ end: Count }, strictly);
+
+/** The content of a line. */
+type Line = { header: Header } | { record: Recorded } | { note: CallNote } | { end: number };
+
+const checks = {
+  header: validator('cassette_header', Header),
+  record: validator('cassette_record', Recorded),
+  note: validator('cassette_note', CallNote),
+  end: validator('cassette_end', End),
+};
+
+/** The checksum of a line: of its text without it, after that of the line before. */
+const sumOf = (before: string, body: string): string => sha256Hex(before + body).slice(0, 32);
+
+/** A line with its checksum, and that by itself, which the next one goes on from. */
+export function formatLine(before: string, value: Header | Recorded | CallNote | { end: number }) {
+  const body = canonical(value);
+  const sum = sumOf(before, body);
+  return { line: `${body.slice(0, -1)},"sum":"${sum}"}\n`, sum };
+}
+
+/** What a line holds; or null where it is not as it was written. */
+function readLine(before: string, text: string): { value: Line; sum: string } | null {
+  const [, open, sum] = /^(\{.*),"sum":"([0-9a-f]{32})"\}$/s.exec(text) ?? [];
+  if (open === undefined || sum !== sumOf(before, `${open}}`)) return null;
+  const value = lineIn(`${open}}`);
+  return value && { value, sum: sum! };
+}
+
+function lineIn(body: string): Line | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  if (!checks.header(value)) return { header: value as Header };
+  if (!checks.end(value)) return { end: (value as { end: number }).end };
+  if (!checks.note(value)) return { note: value as CallNote };
+  if (checks.record(value)) return null;
+  const record = value as Recorded;
+  const whole = sha256Hex(canonical(record.view)) === record.saw;
+  const one = (record.answer === undefined) !== (record.failure === undefined);
+  return whole && one ? { record } : null;
+}

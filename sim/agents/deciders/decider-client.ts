@@ -1,0 +1,199 @@
+/** Asks one decider: so many questions at once, each again after a failure, within a budget. */
+import { canonical } from '../../../engine/protocol/canonical.js';
+import type { External } from '../../scenario/schema/strategies.js';
+import type { Doing } from '../script/commands.js';
+import {
+  AskingEnded,
+  type Budget,
+  type DeciderAdapter,
+  type DeciderResponse,
+  type FailureReason,
+  NoAnswer,
+} from './adapter.js';
+import {
+  type Answer,
+  parseAnswer,
+  parseUsage,
+  plainLine,
+  type Question,
+  type Usage,
+} from './question.js';
+
+/** The outcome of a question. */
+export interface DecisionResult {
+  answer?: Answer;
+  failure?: { reason: FailureReason; detail: string };
+}
+
+export interface ToAsk {
+  question: Question;
+  doing: Doing;
+  /** Resolves when the call is on disk, so that a killed process still counts it. */
+  begins(): Promise<void>;
+  /** Called with the tokens of a call whose answer cannot be used. */
+  wasted(usage: Usage): void;
+  /** Called once, with the outcome. */
+  decided(decided: DecisionResult): void;
+}
+
+/** After so many questions in a row without an answer, none is asked twice until one comes. */
+const DOWN_AFTER = 3;
+const LONGEST_BACKOFF_MS = 60_000;
+/** What is shorter is no secret, and may stand in any text. */
+const SHORTEST_SECRET = 8;
+
+export interface DeciderClientOptions {
+  group: string;
+  strategy: External;
+  door: DeciderAdapter;
+  /** What must not be written down. */
+  secrets: readonly string[];
+  budget: Budget;
+  /** Ends all calls. */
+  signal: AbortSignal;
+  onNote(note: string): void;
+}
+
+export class DeciderClient {
+  readonly #options: DeciderClientOptions;
+  readonly #secrets: readonly string[];
+  #failed = 0;
+  #answered = 0;
+
+  constructor(options: DeciderClientOptions) {
+    this.#options = options;
+    this.#secrets = options.secrets.filter(({ length }) => length >= SHORTEST_SECRET);
+  }
+
+  close(): Promise<void> {
+    return this.#options.door.close();
+  }
+
+  /**
+   * Asks all of them; those that the budget does not reach are left, and `decided` is not called.
+   * @throws {AskingEnded} when the run was ended. @throws {ScenarioError} when none can be asked.
+   */
+  async askAll(all: readonly ToAsk[]): Promise<void> {
+    const { lanes, atOnce } = this.#options.door;
+    const dealt = Array.from({ length: lanes }, (): ToAsk[] => []);
+    for (const one of all) dealt[one.question.agent % lanes]!.push(one);
+    const workers = dealt.flatMap((waiting, lane) =>
+      Array.from({ length: Math.min(atOnce, waiting.length) }, () => this.#work(waiting, lane)),
+    );
+    // All of them end before one is heard of: what is under way may still be kept.
+    for (const end of await Promise.allSettled(workers)) {
+      if (end.status === 'rejected') throw end.reason;
+    }
+  }
+
+  async #work(waiting: ToAsk[], lane: number): Promise<void> {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const decided = await this.#decide(next, lane);
+      if (decided === null) return;
+      next.decided(decided);
+    }
+  }
+
+  /** Null when the budget is spent before. */
+  async #decide(asked: ToAsk, lane: number): Promise<DecisionResult | null> {
+    const { question, doing } = asked;
+    const { budget, strategy } = this.#options;
+    for (let calls = 1; ; calls += 1) {
+      if (budget.spent) return null;
+      budget.take();
+      await asked.begins();
+      try {
+        const answer = this.#read(await this.#call(question, lane), doing);
+        this.#failed = 0;
+        this.#answered += 1;
+        return { answer };
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        if (error.usage) asked.wasted(error.usage);
+        if (calls > strategy.retries || this.#failed >= DOWN_AFTER) {
+          return { failure: this.#failure(error) };
+        }
+        await this.#wait(Math.max(error.afterMs, backoff(strategy.backoff_ms, calls)));
+      }
+    }
+  }
+
+  #failure({ reason, message }: NoAnswer): NonNullable<DecisionResult['failure']> {
+    const detail = this.#withoutSecrets(message);
+    this.#failed += 1;
+    if (this.#failed === DOWN_AFTER) {
+      const { group } = this.#options;
+      const since = this.#answered === 0 ? 'has not answered yet' : 'does not answer any more';
+      const what = `the decider of group ${group} ${since} (${reason}: ${detail})`;
+      this.#options.onNote(`${what}; its agents do nothing instead`);
+    }
+    return { reason, detail };
+  }
+
+  /** One call, within its time. */
+  async #call(question: Question, lane: number): Promise<DeciderResponse> {
+    const { door: adapter, strategy, signal } = this.#options;
+    const end = new AbortController();
+    const stop = () => end.abort();
+    const timer = setTimeout(stop, strategy.timeout_ms);
+    signal.addEventListener('abort', stop);
+    try {
+      if (signal.aborted) throw new AskingEnded('the run was ended');
+      return await adapter.ask(question, lane, end.signal);
+    } catch (error) {
+      if (signal.aborted) throw new AskingEnded('the run was ended');
+      if (!end.signal.aborted) throw error;
+      throw new NoAnswer('timeout', `it did not answer within ${strategy.timeout_ms} ms`);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** The protocol's own token counts replace those that the answer's text claims. */
+  #read({ value, usage = claimedUsage(value) }: DeciderResponse, doing: Doing): Answer {
+    let answer: Answer;
+    try {
+      answer = { ...parseAnswer(value, doing), ...(usage ? { usage } : {}) };
+    } catch (error) {
+      throw new NoAnswer('wrong', plainLine(error), { usage });
+    }
+    const text = canonical(answer);
+    if (this.#withoutSecrets(text) === text) return answer;
+    throw new NoAnswer('wrong', 'its answer holds a key that it was given', { usage });
+  }
+
+  #withoutSecrets(text: string): string {
+    return this.#secrets.reduce((left, secret) => left.replaceAll(secret, '[key]'), text);
+  }
+
+  #wait(ms: number): Promise<void> {
+    const { signal } = this.#options;
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        clearTimeout(timer);
+        reject(new AskingEnded('the run was ended'));
+      };
+      const timer = setTimeout(() => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      }, ms);
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+    });
+  }
+}
+
+/** Token counts in an answer, which may otherwise be unusable. */
+function claimedUsage(value: unknown): Usage | undefined {
+  const { usage } = (value ?? {}) as { usage?: unknown };
+  const { input_tokens, output_tokens } = (usage ?? {}) as Record<string, unknown>;
+  return parseUsage(input_tokens, output_tokens);
+}
+
+/** Twice as long each time. */
+function backoff(first: number, calls: number): number {
+  let ms = first;
+  for (let call = 1; call < calls; call += 1) ms *= 2;
+  return Math.min(ms, LONGEST_BACKOFF_MS);
+}

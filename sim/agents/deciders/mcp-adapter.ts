@@ -1,0 +1,380 @@
+/**
+ * A decider that is a tool of an MCP server: some sessions, each begun when it is first asked, with
+ * a program or a server at a URL. The official SDK is an optional peer, loaded when it is needed.
+ */
+
+import { ReadableStream } from 'node:stream/web';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { Agent as HttpAgent, type RequestInit as HttpInit, fetch as httpFetch } from 'undici';
+import { parseJson } from '../../../engine/protocol/json.js';
+import { ScenarioError } from '../../scenario/problem.js';
+import { type DeciderAdapter, NoAnswer, toPayload } from './adapter.js';
+import { getErrorText, waitMs } from './http-adapter.js';
+import { LARGEST_ANSWER_BYTES, plainLine } from './question.js';
+
+interface McpOptions {
+  sdk: Sdk;
+  place: Place;
+  tool: string;
+  sessions: number;
+}
+
+export function createMcpAdapter({ sdk, place, tool, sessions }: McpOptions): DeciderAdapter {
+  const open: (McpSession | undefined)[] = [];
+  const closing = new Set<Promise<void>>();
+  let answered = false;
+  const close = (session: McpSession): void => {
+    const closed = session.close().catch(() => {});
+    closing.add(closed);
+    closed.then(() => closing.delete(closed));
+  };
+  const leave = (lane: number): void => {
+    const session = open[lane];
+    if (!session?.over) return;
+    open[lane] = undefined;
+    close(session);
+  };
+  const at = (lane: number): McpSession => {
+    leave(lane);
+    open[lane] ??= new McpSession(sdk, place, tool);
+    return open[lane];
+  };
+  return {
+    lanes: sessions,
+    atOnce: 1,
+    async ask(question, lane, signal) {
+      const session = at(lane);
+      try {
+        const result = await session.ask(toPayload(question), signal);
+        answered = true;
+        return { value: valueIn(result) };
+      } catch (error) {
+        // What has answered once was no mistake of the scenario.
+        const passes = answered && error instanceof ScenarioError;
+        throw passes ? new NoAnswer('refused', error.message) : error;
+      } finally {
+        leave(lane);
+      }
+    },
+    async close() {
+      for (const session of open) if (session) close(session);
+      await Promise.all(closing);
+    },
+  };
+}
+
+/** Pages of tools that are looked through. */
+const MOST_PAGES = 100;
+/** The longest that a timer takes: how long a call may take is the caller's to say. */
+const LONGEST_MS = 2_147_483_647;
+
+class McpSession {
+  /** It can be asked no more. */
+  over = false;
+  readonly #sdk: Sdk;
+  readonly #place: Place;
+  readonly #tool: string;
+  readonly #client: Client;
+  readonly #way: Way;
+  #begun = false;
+  #fail: (error: Error) => void = () => {};
+
+  constructor(sdk: Sdk, place: Place, tool: string) {
+    this.#sdk = sdk;
+    this.#place = place;
+    this.#tool = tool;
+    // The version is that of the questions.
+    this.#client = new sdk.Client({ name: 'folkmoot', version: '1' });
+    this.#way = wayTo(sdk, place, (why) => this.#broken(why));
+    // A client that cannot begin closes first, and says why afterwards.
+    this.#client.onclose = () => void setImmediate(() => this.#broken(this.#way.ends));
+    this.#client.onerror = (error) => this.#heard(error);
+  }
+
+  /** @throws {NoAnswer} @throws {ScenarioError} when it has no such program or tool. */
+  async ask(question: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+    const failed = new Promise<never>((_, reject) => {
+      this.#fail = reject;
+    });
+    try {
+      return await Promise.race([this.#call(question, signal), failed]);
+    } catch (error) {
+      // What a tool refuses leaves its server as it was.
+      if (!this.#begun || !this.#isRefusal(error) || signal.aborted) this.over = true;
+      throw this.#told(error);
+    } finally {
+      this.#fail = () => {};
+    }
+  }
+
+  async close(): Promise<void> {
+    this.over = true;
+    await this.#way.close();
+    await this.#client.close();
+  }
+
+  async #call(question: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+    const options = { signal, timeout: LONGEST_MS };
+    if (!this.#begun) {
+      await this.#client.connect(this.#way.transport, options);
+      await this.#expectTool(options);
+      this.#begun = true;
+    }
+    const call = { name: this.#tool, arguments: question };
+    return (await this.#client.callTool(call, undefined, options)) as CallToolResult;
+  }
+
+  /** The client's own list would compile the server's schemas, and run their patterns. */
+  async #expectTool(options: { signal: AbortSignal; timeout: number }): Promise<void> {
+    const { ListToolsResultSchema } = this.#sdk;
+    const names: string[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const request = { method: 'tools/list' as const, params };
+      const listed = await this.#client.request(request, ListToolsResultSchema, options);
+      names.push(...listed.tools.map(({ name }) => name));
+      cursor = listed.nextCursor;
+      if (names.includes(this.#tool)) return;
+      if (cursor === undefined) break;
+    }
+    const there = names.length > 0 ? `expected one of ${names.join(', ')}` : 'it has none';
+    throw new ScenarioError(plainLine(`its MCP server has no tool ${this.#tool}; ${there}`));
+  }
+
+  #broken(why: NoAnswer): void {
+    this.over = true;
+    this.#fail(why);
+  }
+
+  /** What the SDK can make nothing of: it is of the one question that waits. */
+  #heard(error: Error): void {
+    if (/exceeded maximum size/.test(error.message)) {
+      this.#broken(new NoAnswer('too_long', `it said more than ${LARGEST_MESSAGE_BYTES} bytes`));
+    } else if (isNoMessage(error)) {
+      this.#broken(noMessage(error));
+    }
+  }
+
+  #told(error: unknown): Error {
+    if (error instanceof NoAnswer || error instanceof ScenarioError) return error;
+    if (isNoMessage(error)) return noMessage(error);
+    const { McpError, ErrorCode } = this.#sdk;
+    if (error instanceof McpError) {
+      const closed = error.code === ErrorCode.ConnectionClosed;
+      return closed ? this.#way.ends : new NoAnswer('refused', plainLine(error));
+    }
+    const { syscall = '' } = error as NodeJS.ErrnoException;
+    if ('command' in this.#place && syscall.startsWith('spawn')) {
+      const [file] = this.#place.command;
+      const why = `decider ${file} cannot be started: ${plainLine(error)}`;
+      return new ScenarioError(why, { cause: error });
+    }
+    return new NoAnswer('refused', plainLine(error));
+  }
+
+  #isRefusal(error: unknown): boolean {
+    const { McpError, ErrorCode } = this.#sdk;
+    return error instanceof McpError && error.code !== ErrorCode.ConnectionClosed;
+  }
+}
+
+/** Not JSON, not of the protocol's shape, or nested too deeply to be looked at. */
+const isNoMessage = (error: unknown): error is Error =>
+  error instanceof SyntaxError ||
+  error instanceof RangeError ||
+  (error instanceof Error && error.name.endsWith('ZodError'));
+
+const noMessage = (error: Error) =>
+  new NoAnswer('no_json', plainLine(`it said what is no message of MCP: ${error.message}`));
+
+/** Where a server is. */
+export type Place =
+  | { command: readonly string[]; folder: string; env: Readonly<Record<string, string>> }
+  | { url: string; key: string | undefined };
+
+type Body = ConstructorParameters<typeof Response>[0];
+
+interface Way {
+  transport: Transport;
+  /** What it is called when it ends. */
+  ends: NoAnswer;
+  /** Once the session on it is closed. */
+  close(): Promise<void>;
+}
+
+/** A message has the largest answer as text, with its escapes, and once more as a structure. */
+const LARGEST_MESSAGE_BYTES = 4 * LARGEST_ANSWER_BYTES;
+/** How long a server may take to end a session. */
+const GRACE_MS = 2_000;
+
+/** @param onBroken told when what a server says cannot be read to its end. */
+function wayTo(sdk: Sdk, place: Place, onBroken: (why: NoAnswer) => void): Way {
+  return 'url' in place ? httpWay(sdk, place, onBroken) : programWay(sdk, place);
+}
+
+function programWay(
+  { StdioClientTransport }: Sdk,
+  { command: [file, ...args], folder: cwd, env }: Extract<Place, { folder: string }>,
+): Way {
+  const maxBufferSize = LARGEST_MESSAGE_BYTES;
+  // Its own messages go where ours go.
+  const program = { command: file!, args, cwd, env: { ...env }, stderr: 'inherit' as const };
+  return {
+    transport: new StdioClientTransport({ ...program, maxBufferSize }) as Transport,
+    ends: new NoAnswer('ended', 'its process ended, or closed its output'),
+    close: async () => {},
+  };
+}
+
+function httpWay(
+  { StreamableHTTPClientTransport }: Sdk,
+  { url, key }: Extract<Place, { url: string }>,
+  onBroken: (why: NoAnswer) => void,
+): Way {
+  // How long a call may take is the caller's to say.
+  const dispatcher = new HttpAgent({ headersTimeout: 0, bodyTimeout: 0 });
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers },
+    fetch: boundedFetch(dispatcher, onBroken),
+  });
+  return {
+    transport: transport as Transport,
+    ends: new NoAnswer('unreachable', 'the session was closed'),
+    async close() {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, GRACE_MS);
+      });
+      await Promise.race([transport.terminateSession().catch(() => {}), late]);
+      clearTimeout(timer);
+      await transport.close();
+      await dispatcher.destroy();
+    },
+  };
+}
+
+/**
+ * What is refused, too long or broken off is told as such. Nothing is taken but answers to what was
+ * sent: a stream of the server's own is not opened, and one that broke off is not gone on with.
+ */
+function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) {
+  return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    if (init.method === 'GET') return new Response(null, { status: 405 });
+    const headers = [...new Headers(init.headers)];
+    const sent = { ...init, headers, redirect: 'manual', dispatcher } as HttpInit;
+    const broken = (why: NoAnswer): never => {
+      onBroken(why);
+      throw why;
+    };
+    const answer = await httpFetch(url, sent).catch((error: Error) => {
+      if (init.signal?.aborted) throw error;
+      return broken(new NoAnswer('unreachable', plainLine(getErrorText(error.cause ?? error))));
+    });
+    const { status, body } = answer;
+    if (init.method === 'POST' && !answer.ok) {
+      await body?.cancel();
+      const after = waitMs(answer.headers.get('retry-after') ?? undefined);
+      return broken(
+        new NoAnswer('refused', `it answered with status ${status}`, { afterMs: after }),
+      );
+    }
+    const read = body && ReadableStream.from(bounded(body, broken));
+    return new Response(read as Body | null, { status, headers: [...answer.headers] });
+  };
+}
+
+async function* bounded(body: AsyncIterable<Uint8Array>, broken: (why: NoAnswer) => never) {
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > LARGEST_MESSAGE_BYTES) {
+        throw new NoAnswer('too_long', `it said more than ${LARGEST_MESSAGE_BYTES} bytes`);
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    const why = new NoAnswer('unreachable', plainLine(getErrorText(error)));
+    broken(error instanceof NoAnswer ? error : why);
+  }
+}
+
+/** @throws {NoAnswer} */
+function valueIn({ isError, structuredContent, content }: CallToolResult): unknown {
+  const texts = content.flatMap((one) => (one.type === 'text' ? [one.text] : []));
+  if (isError) throw new NoAnswer('refused', plainLine(`its tool failed: ${texts.join(' ')}`));
+  const given = structuredContent && bare(structuredContent);
+  if (given !== undefined && typeof given !== 'string') return checked(written(given));
+  if (given === undefined && texts.length === 0) {
+    throw new NoAnswer('wrong', 'its result has neither structured content nor a text');
+  }
+  return checked(given ?? texts.join('\n'));
+}
+
+/** The SDK for Python puts what is no object into one, as its member `result`. */
+function bare(structured: Record<string, unknown>): unknown {
+  const wrapped = Object.keys(structured).length === 1 && 'result' in structured;
+  return wrapped ? structured.result : structured;
+}
+
+/** By the one reader of JSON, whatever the SDK has read before. */
+function checked(text: string): unknown {
+  const bytes = Buffer.from(text);
+  if (bytes.length > LARGEST_ANSWER_BYTES) {
+    throw new NoAnswer('too_long', `it said more than ${LARGEST_ANSWER_BYTES} bytes`);
+  }
+  const parsed = parseJson(bytes);
+  if ('value' in parsed) return parsed.value;
+  throw new NoAnswer('no_json', plainLine(parsed.message));
+}
+
+function written(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw new NoAnswer('no_json', plainLine(error));
+  }
+}
+
+export const SDK_IS_MISSING =
+  '@modelcontextprotocol/sdk is not installed beside folkmoot ' +
+  '(npm install @modelcontextprotocol/sdk@1.32.2)';
+
+export const isMissing = (error: unknown): boolean =>
+  (error as { code?: string }).code === 'ERR_MODULE_NOT_FOUND';
+
+/** What a session needs of it. */
+type Sdk = Awaited<ReturnType<typeof sdkParts>>;
+
+async function sdkParts() {
+  const [{ Client }, { StdioClientTransport }, { StreamableHTTPClientTransport }, types] =
+    await Promise.all([
+      import('@modelcontextprotocol/sdk/client/index.js'),
+      import('@modelcontextprotocol/sdk/client/stdio.js'),
+      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      import('@modelcontextprotocol/sdk/types.js'),
+    ]);
+  const { ErrorCode, ListToolsResultSchema, McpError } = types;
+  return {
+    Client,
+    StdioClientTransport,
+    StreamableHTTPClientTransport,
+    ErrorCode,
+    ListToolsResultSchema,
+    McpError,
+  };
+}
+
+/** @throws {ScenarioError} when it is not installed. */
+export async function loadSdk(group: string): Promise<Sdk> {
+  try {
+    return await sdkParts();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new ScenarioError(`the decider of group ${group} is asked by MCP: ${SDK_IS_MISSING}`);
+  }
+}

@@ -1,0 +1,160 @@
+/** What a folder's store says of one block: its rule, who could vote with what weight, who did. */
+import { parseGenesis } from '../../engine/admit/genesis.js';
+import { decodeEntry, splitStored } from '../../engine/protocol/log.js';
+import type { EventData } from '../../engine/protocol/schema/event.js';
+import type { Genesis } from '../../engine/protocol/schema/genesis.js';
+import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
+import type { RecordKey, RecordOf, Table } from '../../engine/protocol/schema/record.js';
+import { keysUnder, type Store, StoreError } from '../../engine/store/store.js';
+import { blockTag } from '../agents/port.js';
+
+interface Elector {
+  agent_id: string;
+  name: string;
+  personality: string;
+  weight: number;
+}
+
+/** A vote that counted. */
+export interface CountedVote {
+  /** Position of the elector. */
+  elector: number;
+  decision: Decision;
+  /** The entry that holds it. */
+  entry: number;
+  meme_references: readonly string[];
+}
+
+/** An alliance that was active when the block was proposed. */
+interface ActiveAlliance {
+  alliance_id: string;
+  purpose: string;
+  /** Agent ids. */
+  members: readonly string[];
+  /** When it became active, milliseconds since 1970. */
+  since: number;
+}
+
+/** A meme about the block that was posted before it closed. */
+export interface MemeAbout {
+  meme_id: string;
+  /** Agent id, and name. */
+  creator: string;
+  author: string;
+  /** Milliseconds since 1970. */
+  posted_at: number;
+}
+
+export interface Evidence {
+  /** When the log begins: milliseconds since 1970. */
+  startedAt: number;
+  genesis: Genesis;
+  block: RecordOf['blocks']['context'];
+  status: BlockStatus;
+  /** Ascending by ordinal. */
+  electors: readonly Elector[];
+  /** As they were counted. */
+  votes: readonly CountedVote[];
+  /** Ascending by id. */
+  alliances: readonly ActiveAlliance[];
+  /** As they were posted. */
+  memes: readonly MemeAbout[];
+}
+
+/**
+ * @param named a hash or the beginning of one, at least 8 digits; or a height, of the final block.
+ * @throws {StoreError} `MISSING` where no block, or more than one, has that name.
+ */
+export function collectEvidence(store: Store, folder: string, named: string): Evidence {
+  const hash = hashOf(store, folder, named);
+  const { state: status, context: block } = stored(store, 'blocks', hash);
+  const { agents, weights } = stored(store, 'electorates', block.electorate);
+  const electors = agents.map((ordinal, at): Elector => {
+    const { agent_id } = stored(store, 'agent_numbers', ordinal);
+    const { name, personality } = stored(store, 'agents', agent_id);
+    return { agent_id, name, personality, weight: weights[at]! };
+  });
+  const positions = new Map(agents.map((ordinal, at) => [ordinal, at]));
+  const votes = [...store.range('votes', keysUnder(block.ordinal))].map(({ key, json }) => {
+    const { decision, entry, meme_references } = JSON.parse(json) as RecordOf['votes'];
+    const elector = positions.get((key as readonly number[])[1]!)!;
+    return { elector, decision, entry, meme_references };
+  });
+  votes.sort((a, b) => a.entry - b.entry);
+  const alliances = alliancesAt(store, block.block_hash);
+  const memes = memesAbout(store, block);
+  return { ...beginning(store, folder), block, status, electors, votes, alliances, memes };
+}
+
+function beginning(store: Store, folder: string): Pick<Evidence, 'genesis' | 'startedAt'> {
+  const first = store.entry(0);
+  if (!first) throw new StoreError('CORRUPT', `${folder}: the log has no entry 0 (genesis)`);
+  const entry = decodeEntry(splitStored(first).bytes);
+  return { genesis: parseGenesis(entry), startedAt: entry.at };
+}
+
+function memesAbout(store: Store, block: Evidence['block']): MemeAbout[] {
+  const tag = blockTag(block.block_hash);
+  const closed = block.closed_at || Number.POSITIVE_INFINITY;
+  const found: MemeAbout[] = [];
+  for (const { json } of store.range('memes')) {
+    if (!json.includes(tag)) continue;
+    const { meme_id, creator, posted_at, tags } = JSON.parse(json) as RecordOf['memes'];
+    if (!tags.includes(tag) || posted_at < block.proposed_at || posted_at > closed) continue;
+    const { name } = stored(store, 'agents', creator);
+    found.push({ meme_id, creator, author: name, posted_at });
+  }
+  return found.sort((a, b) => a.posted_at - b.posted_at || (a.meme_id < b.meme_id ? -1 : 1));
+}
+
+const LEAST_DIGITS = 8;
+const HASH_DIGITS = 64;
+
+function hashOf(store: Store, folder: string, named: string): string {
+  const text = named.toLowerCase();
+  if (/^\d{1,7}$/.test(text)) return finalAt(store, folder, Number(text));
+  if (!/^[0-9a-f]+$/.test(text) || text.length < LEAST_DIGITS || text.length > HASH_DIGITS) {
+    const expected = `a block's hash, at least ${LEAST_DIGITS} of its digits, or a height`;
+    throw new StoreError('MISSING', `block ${named}: expected ${expected}`);
+  }
+  // What follows the last hash that begins so: "g" sorts after every hexadecimal digit.
+  const found = [...store.range('blocks', { from: text, to: `${text}g`, limit: 2 })];
+  if (found.length === 1) return found[0]!.key as string;
+  const problem = found.length === 0 ? 'there is no such block' : 'more than one begins so';
+  const advice = 'folkmoot events DIR --type block_proposal lists them';
+  throw new StoreError('MISSING', `${folder}: block ${named}: ${problem}; ${advice}`);
+}
+
+function finalAt(store: Store, folder: string, height: number): string {
+  const json = store.get('heights', height);
+  if (json !== undefined) return (JSON.parse(json) as RecordOf['heights']).block_hash;
+  throw new StoreError('MISSING', `${folder}: no block is final at height ${height}`);
+}
+
+function stored<T extends Table>(store: Store, table: T, key: RecordKey): RecordOf[T] {
+  const json = store.get(table, key);
+  if (json !== undefined) return JSON.parse(json) as RecordOf[T];
+  throw new StoreError('CORRUPT', `${table} has no ${JSON.stringify(key)}; see folkmoot check`);
+}
+
+/** By the events up to its proposal: records hold what has become of alliances since. */
+function alliancesAt(store: Store, hash: string): ActiveAlliance[] {
+  const active = new Map<string, ActiveAlliance>();
+  const end = store.meta()?.event_seq ?? 0;
+  for (const { json } of store.events(1, end)) {
+    // Canonical JSON ends with the member `type`: most events need not be read.
+    if (json.endsWith('"type":"block_proposal"}')) {
+      if (json.includes(`"block_hash":"${hash}"`)) break;
+    } else if (json.endsWith('"type":"alliance_update"}')) {
+      const { data } = JSON.parse(json) as { data: EventData['alliance_update'] };
+      const { alliance_id, purpose, members } = data;
+      const joined = members.filter(({ role }) => role !== 'invited').map(({ id }) => id);
+      if (data.status !== 'active') active.delete(alliance_id);
+      else {
+        const since = active.get(alliance_id)?.since ?? Date.parse(data.timestamp);
+        active.set(alliance_id, { alliance_id, purpose, members: joined, since });
+      }
+    }
+  }
+  return [...active.values()].sort((a, b) => (a.alliance_id < b.alliance_id ? -1 : 1));
+}

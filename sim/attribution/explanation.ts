@@ -1,0 +1,315 @@
+/**
+ * Explains the outcome of a block by its votes: the power of each elector, swing votes, and the
+ * same votes counted again without an agent, a meme or an alliance.
+ */
+
+import { decide } from '../../engine/core/quorum.js';
+import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
+import type { Store } from '../../engine/store/store.js';
+import { type CountedVote, collectEvidence, type Evidence } from './evidence.js';
+import { computePower, decisionGame, type Game, turnoutGame } from './power.js';
+
+/** Indices of a game, by elector; null where one was refused. */
+export interface PowerTable {
+  /** Weight that wins, out of `total`. */
+  quota: number;
+  total: number;
+  electors: {
+    agent_id: string;
+    /** Coalitions of the others that it turns from losing to winning, as a decimal number. */
+    swings: string | null;
+    decisive: number | null;
+    banzhaf: number | null;
+    shapley_shubik: number | null;
+  }[];
+  refused: string[];
+}
+
+export interface Explanation {
+  block: {
+    block_hash: string;
+    height: number;
+    status: string;
+    policy: string;
+    weights: string;
+    /** Weights. */
+    approve: number;
+    reject: number;
+    total: number;
+  };
+  electors: {
+    agent_id: string;
+    name: string;
+    personality: string;
+    weight: number;
+    vote: Decision | null;
+  }[];
+  /** Of the votes as they were cast: the block's status. */
+  outcome: Recounted;
+  power: { decision: PowerTable; turnout: PowerTable | null };
+  swings: Swing[];
+  /** The same votes counted again: nobody was asked what it would have done. */
+  mechanical: LeftOut[];
+}
+
+/** @throws {StoreError} as `collectEvidence`. */
+export function explain(store: Store, folder: string, named: string): Explanation {
+  const evidence = collectEvidence(store, folder, named);
+  const { genesis, block, status, electors, votes } = evidence;
+  const cast = new Map(votes.map(({ elector, decision }) => [elector, decision]));
+  const tally = { approve: 0, reject: 0 };
+  for (const { elector, decision } of votes) tally[decision] += electors[elector]!.weight;
+  const weights = electors.map(({ weight }) => weight);
+  const personalities = electors.map(({ personality }) => personality);
+  const turnout = turnoutGame(genesis, weights);
+  return {
+    block: {
+      block_hash: block.block_hash,
+      height: block.height,
+      status,
+      policy: genesis.policy,
+      weights: genesis.weights,
+      ...tally,
+      total: block.total,
+    },
+    electors: electors.map((elector, at) => ({ ...elector, vote: cast.get(at) ?? null })),
+    outcome: recount(evidence),
+    power: {
+      decision: tableOf(evidence, decisionGame(genesis, weights, personalities)),
+      turnout: turnout && tableOf(evidence, turnout),
+    },
+    swings: swingsOf(evidence),
+    mechanical: leftOut(evidence),
+  };
+}
+
+function tableOf({ electors, block }: Evidence, game: Game): PowerTable {
+  const { swings, decisive, banzhaf, shapley_shubik, refused } = computePower(game);
+  return {
+    quota: game.quota,
+    total: block.total,
+    electors: electors.map(({ agent_id }, at) => ({
+      agent_id,
+      swings: swings ? `${swings[at]}` : null,
+      decisive: decisive ? decisive[at]! : null,
+      banzhaf: banzhaf ? banzhaf[at]! : null,
+      shapley_shubik: shapley_shubik ? shapley_shubik[at]! : null,
+    })),
+    refused,
+  };
+}
+
+/*
+ * A recount changes the votes, the electors or the weights of a block. No agent is asked again: one
+ * that would have voted otherwise still votes as it did.
+ */
+
+/**
+ * What would have become of the block. `open`: the votes that were cast do not decide; what others
+ * would have voted, who came too late for the count, is not in the log.
+ */
+export type Recounted = BlockStatus | 'open';
+
+interface Changed {
+  /** By position. */
+  weights?: readonly number[];
+  /** Positions that are no electors. */
+  left?: ReadonlySet<number>;
+  /** In the order in which they are counted. */
+  votes?: readonly { elector: number; decision: Decision }[];
+}
+
+type Tally = Parameters<typeof decide>[1];
+
+/** Electors of one personality that can veto together. */
+const SMALLEST_VETO = 3;
+
+function recount(evidence: Evidence, changed: Changed = {}): Recounted {
+  const { genesis, electors } = evidence;
+  const weights = changed.weights ?? electors.map(({ weight }) => weight);
+  const left = changed.left ?? new Set();
+  const groups = new Groups();
+  const tally: Tally = { approve: 0, reject: 0, total: 0, voted: 0, electors: 0, vetoed: false };
+  for (const [position, { personality }] of electors.entries()) {
+    if (left.has(position)) continue;
+    tally.total += weights[position]!;
+    tally.electors += 1;
+    groups.add(personality);
+  }
+  for (const { elector, decision } of changed.votes ?? evidence.votes) {
+    if (left.has(elector)) continue;
+    tally[decision] += weights[elector]!;
+    tally.voted += 1;
+    const unanimous = groups.vote(electors[elector]!.personality, decision);
+    tally.vetoed ||= genesis.policy === 'veto' && unanimous;
+    const decided = decide(genesis, tally, false);
+    if (decided) return decided;
+  }
+  const { block, status } = evidence;
+  if (status === 'voting' || status === 'orphaned') return status;
+  // Whoever has not voted by the end might have, had the block stayed open.
+  const silent = new Set(electors.keys());
+  for (const { elector } of [...evidence.votes, ...(changed.votes ?? [])]) silent.delete(elector);
+  for (const elector of left) silent.delete(elector);
+  const ended = block.closed_at >= block.deadline || silent.size === 0;
+  return ended ? decide(genesis, tally, true)! : 'open';
+}
+
+/** Who rejects as one. */
+class Groups {
+  readonly #sizes = new Map<string, number>();
+  readonly #rejections = new Map<string, number>();
+
+  add(personality: string): void {
+    this.#sizes.set(personality, (this.#sizes.get(personality) ?? 0) + 1);
+  }
+
+  /** Whether by this vote a group has rejected as one. */
+  vote(personality: string, decision: Decision): boolean {
+    if (decision === 'approve') return false;
+    const rejections = (this.#rejections.get(personality) ?? 0) + 1;
+    this.#rejections.set(personality, rejections);
+    const size = this.#sizes.get(personality)!;
+    return size >= SMALLEST_VETO && rejections === size;
+  }
+}
+
+/** What would have become of the block, had one elector voted otherwise and all others as cast. */
+export interface Swing {
+  agent_id: string;
+  name: string;
+  weight: number;
+  /** Null where it did not vote. */
+  vote: Decision | null;
+  /** With this vote of it; null for none. */
+  other: Decision | null;
+  outcome: Recounted;
+}
+
+/** One elector, another vote: only those by which the outcome changes. */
+function swingsOf(evidence: Evidence): Swing[] {
+  const actual = recount(evidence);
+  const cast = new Map(evidence.votes.map((vote) => [vote.elector, vote]));
+  return evidence.electors.flatMap(({ agent_id, name, weight }, elector) => {
+    const vote = cast.get(elector)?.decision ?? null;
+    const others = ([null, 'approve', 'reject'] as const).filter((other) => other !== vote);
+    return others.flatMap((other) => {
+      const outcome = recount(evidence, { votes: instead(evidence.votes, elector, other) });
+      return outcome === actual ? [] : [{ agent_id, name, weight, vote, other, outcome }];
+    });
+  });
+}
+
+/** In its place; of who did not vote, after all others. */
+function instead(votes: readonly CountedVote[], elector: number, other: Decision | null) {
+  const voted = votes.some((vote) => vote.elector === elector);
+  if (other === null) return votes.filter((vote) => vote.elector !== elector);
+  if (!voted) return [...votes, { elector, decision: other }];
+  return votes.map((vote) => (vote.elector === elector ? { elector, decision: other } : vote));
+}
+
+/*
+ * Mechanical counterfactuals count the same votes without an agent, the votes that refer to a meme,
+ * or an alliance. For a live log, whose guests cannot be asked again, there is nothing else.
+ */
+
+export interface LeftOut {
+  /**
+   * `elector`: an agent is no elector; `references`: votes that refer to a meme are not counted;
+   * `members`: nor the votes of an alliance's members; `bonus`: they weigh what they would without
+   * it; `weights`: all votes weigh the same.
+   */
+  kind: 'elector' | 'references' | 'members' | 'bonus' | 'weights';
+  /** Id of the agent, meme or alliance; '' for weights. */
+  id: string;
+  name: string;
+  /** Votes that are not counted, or weigh otherwise. */
+  votes: number;
+  outcome: Recounted;
+  /** Whether that is another outcome. */
+  changes: boolean;
+}
+
+/** Each thing that can be left out, what would change the outcome first. */
+function leftOut(evidence: Evidence): LeftOut[] {
+  const actual = recount(evidence);
+  const row = (
+    kind: LeftOut['kind'],
+    [id, name]: readonly [string, string],
+    votes: number,
+    changed: Changed,
+  ): LeftOut => {
+    const outcome = recount(evidence, changed);
+    return { kind, id, name, votes, outcome, changes: outcome !== actual };
+  };
+  const rows = [
+    ...evidence.electors.map(({ agent_id, name }, elector) => {
+      const votes = evidence.votes.filter((vote) => vote.elector === elector).length;
+      return row('elector', [agent_id, name], votes, { left: new Set([elector]) });
+    }),
+    ...[...references(evidence)].map(([meme, voters]) =>
+      row('references', [meme, ''], voters.size, withheld(evidence, voters)),
+    ),
+    ...evidence.alliances.map(({ alliance_id, purpose, members }) => {
+      const voters = votersAmong(evidence, members);
+      return row('members', [alliance_id, purpose], voters.size, withheld(evidence, voters));
+    }),
+    ...bonuses(evidence).map(({ id, name, weights }) =>
+      row('bonus', [id, name], reweighed(evidence, weights), { weights }),
+    ),
+  ];
+  if (evidence.genesis.weights !== 'equal') {
+    const weights = evidence.electors.map(() => 1);
+    rows.push(row('weights', ['', 'all votes weigh the same'], evidence.votes.length, { weights }));
+  }
+  return rows.sort((a, b) => Number(b.changes) - Number(a.changes) || b.votes - a.votes);
+}
+
+/** Positions of the voters that refer to each meme. */
+function references({ votes }: Evidence): Map<string, Set<number>> {
+  const found = new Map<string, Set<number>>();
+  for (const { elector, meme_references } of votes) {
+    for (const meme of meme_references) {
+      const voters = found.get(meme) ?? new Set();
+      found.set(meme, voters.add(elector));
+    }
+  }
+  return found;
+}
+
+const withheld = ({ votes }: Evidence, voters: ReadonlySet<number>): Changed => ({
+  votes: votes.filter(({ elector }) => !voters.has(elector)),
+});
+
+function votersAmong({ electors, votes }: Evidence, members: readonly string[]): Set<number> {
+  const ids = new Set(members);
+  const voters = votes.filter(({ elector }) => ids.has(electors[elector]!.agent_id));
+  return new Set(voters.map(({ elector }) => elector));
+}
+
+/** Without each alliance that adds to somebody's weight. */
+function bonuses(evidence: Evidence): { id: string; name: string; weights: number[] }[] {
+  const { genesis, alliances } = evidence;
+  if (genesis.weights !== 'alliance_bonus') return [];
+  return alliances.map(({ alliance_id, purpose }) => ({
+    id: alliance_id,
+    name: purpose,
+    weights: alliedWeights(evidence, alliance_id),
+  }));
+}
+
+/** 100, and 2 for each ally that votes too, up to 10: docs/protocol.md, weights. */
+function alliedWeights({ electors, alliances }: Evidence, without: string): number[] {
+  const voting = new Set(electors.map(({ agent_id }) => agent_id));
+  const left = alliances.filter(({ alliance_id }) => alliance_id !== without);
+  return electors.map(({ agent_id }) => {
+    const own = left.filter(({ members }) => members.includes(agent_id));
+    const allies = new Set(own.flatMap(({ members }) => members).filter((id) => voting.has(id)));
+    allies.delete(agent_id);
+    return 100 + Math.min(10, 2 * allies.size);
+  });
+}
+
+function reweighed({ electors, votes }: Evidence, weights: readonly number[]): number {
+  return votes.filter(({ elector }) => electors[elector]!.weight !== weights[elector]).length;
+}

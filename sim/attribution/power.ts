@@ -1,0 +1,371 @@
+/**
+ * The power of electors: the Banzhaf and Shapley-Shubik indices of a voting game, exactly, by its
+ * generating function (Brams and Affuso 1976; Bilbao and others 2000). A game whose computation
+ * would take too long is refused, never rounded.
+ */
+import type { QuorumRule } from '../../engine/core/quorum.js';
+
+/** Additions that one index may take: some ten seconds of one core; and numbers it may hold. */
+const powerLimits = { steps: 4_000_000_000, cells: 33_554_432 } as const;
+
+interface Power {
+  /** Coalitions of the others that this voter turns from losing to winning. */
+  swings: readonly bigint[] | null;
+  /** Of all coalitions of the others: the chance to be decisive when all votes are even chances. */
+  decisive: readonly number[] | null;
+  /** Share of all swings: the normalized Banzhaf index. */
+  banzhaf: readonly number[] | null;
+  /** Share of all orders in which this voter is the one that makes it win. */
+  shapley_shubik: readonly number[] | null;
+  /** Why an index is not there; empty where both are. */
+  refused: string[];
+}
+
+/** By position. Voters of one weight, with the same standing in vetoes, have the same power. */
+export function computePower(given: Game): Power {
+  const game = reduced(given);
+  const refused: string[] = [];
+  const swings = swingsBySize(game, false, 'banzhaf', refused);
+  const bySize = evenShares(game) ?? swingsBySize(game, true, 'shapley_shubik', refused);
+  const counts = swings?.map(([all]) => all!) ?? null;
+  const voters = game.weights.length;
+  const sum = counts?.reduce((all, one) => all + one, 0n) ?? 0n;
+  const coalitions = 1n << BigInt(Math.max(0, voters - 1));
+  return {
+    swings: counts,
+    decisive: counts?.map((one) => ratio(one, coalitions)) ?? null,
+    banzhaf: counts?.map((one) => (sum === 0n ? 0 : ratio(one, sum))) ?? null,
+    shapley_shubik: Array.isArray(bySize) ? shapleyOf(bySize) : (bySize?.shares ?? null),
+    refused,
+  };
+}
+
+/** Where all are alike, each has the same share: no counting is needed. */
+function evenShares({ weights, quota, veto }: Game): { shares: number[] } | null {
+  const alike = weights.every((weight) => weight === weights[0]);
+  if (!alike || veto.length > 0) return null;
+  const decides = quota >= 1 && quota <= sumOf(weights);
+  return { shares: weights.map(() => (decides ? 1 / weights.length : 0)) };
+}
+
+/** Voters that are alike. */
+interface Class {
+  weight: number;
+  /** Which veto group, or -1. */
+  group: number;
+}
+
+/** Of each voter: swings of coalitions of each size, or of all sizes together. */
+function swingsBySize(game: Game, sized: boolean, index: string, refused: string[]) {
+  const { weights, quota, veto } = game;
+  const groupOf = new Map(veto.flatMap((group, at) => group.map((voter) => [voter, at] as const)));
+  const classes = new Map<string, Class>();
+  const names = weights.map((weight, voter) => {
+    const group = groupOf.get(voter) ?? -1;
+    const name = `${weight} ${group}`;
+    if (!classes.has(name)) classes.set(name, { weight, group });
+    return name;
+  });
+  const width = Math.max(1, quota);
+  const sizes = sized ? weights.length : 1;
+  const moduli = moduliFor(weights.length + 1);
+  // Halving the groups takes all of them in once for each time that they can be halved.
+  const rounds = 1 + veto.length.toString(2).length;
+  const passes = weights.length * rounds + classes.size;
+  // Of coalitions as large as all voters there are few: half of the rows are empty meanwhile.
+  const steps = Math.ceil((sizes * width * passes * moduli.length) / (sized ? 2 : 1));
+  if (sizes * width > powerLimits.cells || steps > powerLimits.steps) {
+    refused.push(
+      `${index}: ${weights.length} electors with a weight of ${sumOf(weights)} in all, after ` +
+        `division by what their weights have in common, would take ${steps} additions and ` +
+        `${sizes * width} numbers; at most ${powerLimits.steps} and ${powerLimits.cells}`,
+    );
+    return null;
+  }
+  const found = [...classes.values()];
+  const remainders = moduli.map((modulus) => classSwings(game, found, sizes, width, modulus));
+  const read = remainderReader(moduli);
+  const swings = new Map(
+    [...classes.keys()].map((name, at) => [
+      name,
+      Array.from({ length: sizes }, (_, size) => read(remainders.map((one) => one[at]![size]!))),
+    ]),
+  );
+  return names.map((name) => swings.get(name)!);
+}
+
+/** Modulo one number: by class, then by size. */
+function classSwings(
+  { weights, quota, veto }: Game,
+  classes: readonly Class[],
+  sizes: number,
+  width: number,
+  modulus: number,
+): number[][] {
+  const vetoing = new Set(veto.flat());
+  const free = weights.filter((_, voter) => !vetoing.has(voter));
+  const groups = veto.map((members) => members.map((voter) => weights[voter]!));
+  const swings = classes.map(() => [] as number[]);
+  const take = (group: number, all: Coalitions, lifted: readonly number[] | null) => {
+    for (const [at, one] of classes.entries()) {
+      if (one.group !== group) continue;
+      const found = all.without(one.weight).between(quota - one.weight, quota);
+      swings[at] = lifted ? found.map((sum, size) => (sum + lifted[size]!) % modulus) : found;
+    }
+  };
+  const start = new Coalitions(sizes, width, modulus);
+  for (const weight of free) start.join(weight);
+  const every = start.copy();
+  for (const group of groups) every.joinSome(group);
+  take(-1, every, null);
+  eachWithout(start, [...groups.entries()], (group, others) => {
+    // Alone of its group, a member lifts the veto of coalitions that are heavy enough already.
+    const heavy = heavyEnough(others, free.length, groups.toSpliced(group, 1), sizes, modulus);
+    for (const weight of groups[group]!) others.join(weight);
+    take(group, others, heavy);
+  });
+  return swings;
+}
+
+type Numbered = [group: number, weights: readonly number[]];
+
+/** Calls for each group with the coalitions of all others, each of these with a member in it. */
+function eachWithout(
+  before: Coalitions,
+  groups: readonly Numbered[],
+  call: (group: number, others: Coalitions) => void,
+): void {
+  if (groups.length === 0) return;
+  if (groups.length === 1) return call(groups[0]![0], before);
+  const half = groups.length >> 1;
+  const parts = [groups.slice(0, half), groups.slice(half)] as const;
+  for (const [inside, outside] of [parts, parts.toReversed()] as const) {
+    const others = before.copy();
+    for (const [, weights] of outside!) others.joinSome(weights);
+    eachWithout(others, inside!, call);
+  }
+}
+
+/** Of each size: all coalitions less those that are counted, which weigh less than the quota. */
+function heavyEnough(
+  counted: Coalitions,
+  free: number,
+  groups: readonly (readonly number[])[],
+  sizes: number,
+  modulus: number,
+): number[] {
+  // As if nobody weighed anything.
+  const all = new Coalitions(sizes, 1, modulus);
+  for (let one = 0; one < free; one += 1) all.join(0);
+  for (const group of groups) all.joinSome(group.map(() => 0));
+  const light = counted.between(0, Number.POSITIVE_INFINITY);
+  return all.between(0, 1).map((sum, size) => (sum - light[size]! + modulus) % modulus);
+}
+
+/** A swing of a coalition of k of n voters stands for k! (n - 1 - k)! of the n! orders. */
+function shapleyOf(swings: readonly (readonly bigint[])[]): number[] {
+  const voters = swings.length;
+  const factorials = [1n];
+  for (let one = 1; one <= voters; one += 1) factorials.push(factorials.at(-1)! * BigInt(one));
+  const orders = factorials[voters]!;
+  const known = new Map<readonly bigint[], number>();
+  return swings.map((bySize) => {
+    const before = known.get(bySize);
+    if (before !== undefined) return before;
+    const sum = bySize.reduce(
+      (all, count, size) => all + count * factorials[size]! * factorials[voters - 1 - size]!,
+      0n,
+    );
+    known.set(bySize, ratio(sum, orders));
+    return ratio(sum, orders);
+  });
+}
+
+const DIGITS = 1_000_000_000_000_000_000n;
+
+/** A fraction of one, to 18 digits after the point. */
+const ratio = (part: bigint, whole: bigint): number => Number((part * DIGITS) / whole) / 1e18;
+
+/*
+ * The game of a rule: which coalitions of approving electors finalize a block when all others
+ * reject it. Its indices tell the power that the weights give, however the electors decide.
+ */
+
+/** Weights are whole numbers, of 2^53 - 1 in all at most. */
+export interface Game {
+  weights: readonly number[];
+  /** A coalition wins with this weight. */
+  quota: number;
+  /** Positions; a coalition wins only with a member of each of these groups. */
+  veto: readonly (readonly number[])[];
+}
+
+/** Electors of one personality that can veto together: docs/protocol.md, policies. */
+const SMALLEST_VETO = 3;
+
+const sumOf = (weights: readonly number[]): number =>
+  weights.reduce((sum, weight) => sum + weight, 0);
+
+/** Who finalizes, when all electors vote. */
+export function decisionGame(
+  { policy }: QuorumRule,
+  weights: readonly number[],
+  personalities: readonly string[],
+): Game {
+  const total = sumOf(weights);
+  if (policy === 'majority') return { weights, quota: Math.floor(total / 2) + 1, veto: [] };
+  const quota = Math.floor((2 * total) / 3) + 1;
+  return { weights, quota, veto: policy === 'veto' ? vetoGroups(personalities) : [] };
+}
+
+/** Who makes the turnout that `majority` asks for; null where there is none to make. */
+export function turnoutGame(
+  { policy, participation_bps }: QuorumRule,
+  weights: readonly number[],
+): Game | null {
+  if (policy !== 'majority' || participation_bps === 0) return null;
+  const quota = Math.ceil((participation_bps * sumOf(weights)) / 10_000);
+  return { weights, quota, veto: [] };
+}
+
+function vetoGroups(personalities: readonly string[]): number[][] {
+  const groups = new Map<string, number[]>();
+  for (const [position, personality] of personalities.entries()) {
+    const group = groups.get(personality);
+    if (group) group.push(position);
+    else groups.set(personality, [position]);
+  }
+  return [...groups.values()].filter(({ length }) => length >= SMALLEST_VETO);
+}
+
+/**
+ * The same game with smaller numbers: divided by what all weights have in common; and where a
+ * coalition that blocks is lighter than one that wins, by blocking, for whoever swings the one
+ * swings the other.
+ */
+function reduced({ weights, quota, veto }: Game): Game {
+  const common = weights.reduce(divisor, 0) || 1;
+  const small = weights.map((weight) => weight / common);
+  const needed = Math.ceil(quota / common);
+  const blocking = sumOf(small) - needed + 1;
+  const dual = veto.length === 0 && blocking > 0 && blocking < needed;
+  return { weights: small, quota: dual ? blocking : needed, veto };
+}
+
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/**
+ * Counts coalitions by weight, and by size where asked: the coefficients of a generating function.
+ * They outgrow 2^53 soon, so each of these counts modulo a number below 2^52, in plain doubles
+ * without any rounding; `remainderReader` puts several together.
+ */
+class Coalitions {
+  /** `rows[size][weight]`; one row only where sizes are not told apart. */
+  readonly #rows: Float64Array[];
+  readonly #modulus: number;
+  /** Larger ones there are none. */
+  #largest = 0;
+
+  /** Of nobody: the empty one. Those that weigh `width` or more are not counted. */
+  constructor(sizes: number, width: number, modulus: number) {
+    this.#rows = Array.from({ length: sizes }, () => new Float64Array(width));
+    this.#rows[0]![0] = 1;
+    this.#modulus = modulus;
+  }
+
+  copy(): Coalitions {
+    const copy = new Coalitions(this.#rows.length, this.#rows[0]!.length, this.#modulus);
+    for (const [size, row] of this.#rows.entries()) copy.#rows[size]!.set(row);
+    copy.#largest = this.#largest;
+    return copy;
+  }
+
+  /** Times 1 + x^weight: a voter who may be in or not. */
+  join(weight: number): void {
+    const rows = this.#rows;
+    this.#largest = Math.min(rows.length - 1, this.#largest + 1);
+    if (rows.length === 1) return this.#add(rows[0]!, rows[0]!, weight);
+    for (let size = this.#largest; size >= 1; size -= 1) {
+      this.#add(rows[size]!, rows[size - 1]!, weight);
+    }
+  }
+
+  /** Times the voters of a group, of which one at least is in. */
+  joinSome(weights: readonly number[]): void {
+    const none = this.copy();
+    for (const weight of weights) this.join(weight);
+    for (const [size, row] of this.#rows.entries()) this.#subtract(row, none.#rows[size]!, 0);
+  }
+
+  /** Divided by 1 + x^weight: what there was before that voter joined. Exact, as all of it is. */
+  without(weight: number): Coalitions {
+    const left = this.copy();
+    const rows = left.#rows;
+    if (rows.length === 1) left.#subtract(rows[0]!, rows[0]!, weight);
+    for (let size = 1; size <= left.#largest; size += 1) {
+      left.#subtract(rows[size]!, rows[size - 1]!, weight);
+    }
+    return left;
+  }
+
+  /** How many of each size weigh from `from` up to, but not including, `to`. */
+  between(from: number, to: number): number[] {
+    return this.#rows.map((row) => {
+      let sum = 0;
+      for (let at = Math.max(0, from); at < Math.min(to, row.length); at += 1) {
+        sum += row[at]!;
+        if (sum >= this.#modulus) sum -= this.#modulus;
+      }
+      return sum;
+    });
+  }
+
+  /** Downwards: where both are one row, what is added is what was there before. */
+  #add(to: Float64Array, from: Float64Array, by: number): void {
+    const modulus = this.#modulus;
+    for (let at = to.length - 1; at >= by; at -= 1) {
+      const sum = to[at]! + from[at - by]!;
+      to[at] = sum >= modulus ? sum - modulus : sum;
+    }
+  }
+
+  /** Upwards: where both are one row, what is subtracted is what is left. */
+  #subtract(to: Float64Array, from: Float64Array, by: number): void {
+    const modulus = this.#modulus;
+    for (let at = by; at < to.length; at += 1) {
+      const rest = to[at]! - from[at - by]!;
+      to[at] = rest < 0 ? rest + modulus : rest;
+    }
+  }
+}
+
+const BITS = 52;
+
+/** Numbers below 2^52 without a common divisor, whose product is above 2^`bits`. */
+function moduliFor(bits: number): number[] {
+  const found: number[] = [];
+  // Each is above 2^51.
+  const count = Math.ceil(bits / (BITS - 1));
+  for (let next = 2 ** 52 - 1; found.length < count; next -= 2) {
+    if (found.every((one) => bigDivisor(BigInt(one), BigInt(next)) === 1n)) found.push(next);
+  }
+  return found;
+}
+
+const bigDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : bigDivisor(b, a % b));
+
+/** Finds the number, below the product of the moduli, that leaves these remainders. */
+function remainderReader(moduli: readonly number[]): (of: readonly number[]) => bigint {
+  const product = moduli.reduce((all, modulus) => all * BigInt(modulus), 1n);
+  const parts = moduli.map((modulus) => {
+    const others = product / BigInt(modulus);
+    return others * inverse(others % BigInt(modulus), BigInt(modulus));
+  });
+  return (of) => parts.reduce((sum, part, at) => sum + part * BigInt(of[at]!), 0n) % product;
+}
+
+function inverse(value: bigint, modulus: bigint): bigint {
+  let [a, b, x, y] = [value, modulus, 1n, 0n];
+  while (b !== 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
+  return ((x % modulus) + modulus) % modulus;
+}

@@ -1,0 +1,223 @@
+/**
+ * The electorate of a block and its votes: which agents vote with what weight, which are dormant,
+ * how each one voted (one byte an agent, kept for ever), and when a tally decides by each policy.
+ */
+
+import type { Genesis } from '../../engine/protocol/schema/genesis.js';
+import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
+import type { Agent, Block, Electorate, State } from './state.js';
+
+/** By `alliance_bonus`: 100, and 2 for each of the first five allies among the electors. */
+const BASE = 100;
+const BONUS = 2;
+const BONUS_ALLIES = 5;
+
+export function getElectorate(state: State): Electorate {
+  state.electorate ??= drawUp(state);
+  return state.electorate;
+}
+
+const isActive = ({ validator, status }: Agent) => validator && status === 'active';
+const votes = (agent: Agent) => isActive(agent) && !agent.dormant;
+
+/** What each active validator would weigh if nobody were dormant. */
+function fullWeights(state: State): Map<Agent, number> {
+  const active = state.agents.filter(isActive);
+  return new Map(active.map((agent) => [agent, weigh(state, agent, isActive)]));
+}
+
+function drawUp(state: State): Electorate {
+  const weights = new Uint8Array(state.agents.length);
+  const groups = new Map<string, number>();
+  let total = 0;
+  let heads = 0;
+  for (const agent of state.agents) {
+    if (!votes(agent)) continue;
+    const weight = weigh(state, agent, votes);
+    weights[agent.number] = weight;
+    total += weight;
+    heads += 1;
+    groups.set(agent.personality, (groups.get(agent.personality) ?? 0) + 1);
+  }
+  return { weights, total, heads, groups };
+}
+
+/** `counts`: which allies bring a bonus. */
+function weigh({ genesis }: State, agent: Agent, counts: (ally: Agent) => boolean): number {
+  if (genesis.weights === 'equal') return 1;
+  if (genesis.weights === 'reputation') return reputationWeight(agent.scores.overall);
+  const allies = new Set<Agent>();
+  for (const { members } of agent.alliances) {
+    for (const ally of members) {
+      if (ally !== agent && counts(ally)) allies.add(ally);
+      if (allies.size === BONUS_ALLIES) return BASE + BONUS * BONUS_ALLIES;
+    }
+  }
+  return BASE + BONUS * allies.size;
+}
+
+const reputationWeight = (overall: number): number => Math.max(1, Math.trunc(overall / 10_000));
+
+/** Somebody came into the electorate of the next block, or went. */
+export function onStandingChange(state: State, agent: Agent): void {
+  if (agent.validator) state.electorate = null;
+}
+
+export function onScoreChange(state: State, before: number, after: number): void {
+  if (state.genesis.weights !== 'reputation' || before === after) return;
+  if (reputationWeight(before) !== reputationWeight(after)) state.electorate = null;
+}
+
+export function onAllianceChange(state: State): void {
+  if (state.genesis.weights === 'alliance_bonus') state.electorate = null;
+}
+
+const MOST_MISSED = 1_000_000;
+
+/** A block has expired: each elector that was silent has missed it, once for what overlapped. */
+export function countMisses(state: State, block: Block): void {
+  const { dormant_after } = state.genesis;
+  if (dormant_after === 0) return;
+  const { stall } = state;
+  if (block.proposedAt >= stall.countedAt) {
+    stall.periods += 1;
+    stall.countedAt = block.closedAt;
+  }
+  const tired: Agent[] = [];
+  for (const [number, weight] of block.electorate.weights.entries()) {
+    if (weight === 0) continue;
+    const agent = state.agents[number]!;
+    const isPresent = block.marks[number] !== 0;
+    if (!isPresent && (block.proposedAt < agent.countedAt || isVoting(state, agent))) continue;
+    agent.missed = isPresent ? 0 : Math.min(MOST_MISSED, agent.missed + 1);
+    agent.countedAt = block.closedAt;
+    if (agent.missed >= dormant_after) tired.push(agent);
+  }
+  putToSleep(state, tired);
+}
+
+/** Whether its vote stands in a block that is open still. */
+const isVoting = ({ open }: State, { number }: Agent): boolean =>
+  [...open.values()].some(({ marks }) => (marks[number] ?? 0) !== 0);
+
+/** As many as there is room for: the longest silent first, those that came first before others. */
+function putToSleep(state: State, tired: Agent[]): void {
+  const weights = fullWeights(state);
+  let whole = 0;
+  let sleeping = 0;
+  for (const [agent, weight] of weights) {
+    whole += weight;
+    if (agent.dormant) sleeping += weight;
+  }
+  const room = mostSleeping(state, whole);
+  const inOrder = tired.sort((a, b) => b.missed - a.missed || a.number - b.number);
+  for (const agent of inOrder) {
+    const weight = weights.get(agent);
+    if (agent.dormant || weight === undefined) continue;
+    if (sleeping + weight > room) continue;
+    sleeping += weight;
+    setDormant(state, agent, true);
+  }
+}
+
+/** A share of the whole, and of what is left the same share again for each long standstill. */
+function mostSleeping({ genesis, stall }: State, whole: number): number {
+  const { dormant_share_max, leak_periods } = genesis;
+  let awake = whole - Math.floor((whole * dormant_share_max) / 10_000);
+  let left = leak_periods > 0 ? Math.floor(stall.periods / leak_periods) : 0;
+  while (left > 0 && awake > 0 && dormant_share_max > 0) {
+    awake -= Math.ceil((awake * dormant_share_max) / 10_000);
+    left -= 1;
+  }
+  return whole - awake;
+}
+
+export function setDormant(state: State, agent: Agent, dormant: boolean): void {
+  agent.dormant = dormant;
+  onStandingChange(state, agent);
+}
+
+type End = Exclude<BlockStatus, 'voting' | 'orphaned'>;
+
+/** What becomes of a block after a vote, or (`isOver`) at its deadline; null while it is open. */
+export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): End | null {
+  const { approve, reject, electorate } = block;
+  const { voters, vetoed } = block.ballots!;
+  if (genesis.policy === 'majority') {
+    if (!isOver && voters.length < electorate.heads) return null;
+    const turnout = (approve + reject) * 10_000;
+    if (turnout < genesis.participation_bps * electorate.total) return 'expired';
+    return approve > reject ? 'finalized' : 'rejected';
+  }
+  if (approve * 3 > electorate.total * 2) return 'finalized';
+  if (reject * 3 >= electorate.total) return 'rejected';
+  if (genesis.policy === 'veto' && vetoed) return 'rejected';
+  return isOver ? 'expired' : null;
+}
+
+/** The smallest approving weight that finalizes, as things stand. */
+export function computeVotesNeeded({ policy, participation_bps }: Genesis, block: Block): number {
+  const { reject, electorate } = block;
+  if (policy !== 'majority') return Math.floor((electorate.total * 2) / 3) + 1;
+  const turnout = Math.ceil((participation_bps * electorate.total) / 10_000);
+  return Math.max(reject + 1, turnout - reject);
+}
+
+const APPROVED = 1;
+const REJECTED = 2;
+/** The agent has signed the other decision too, and that is logged. */
+const EQUIVOCATED = 4;
+
+export function getVote(block: Block, agent: Agent): Decision | null {
+  return getDecision(block, agent.number);
+}
+
+export function getDecision(block: Block, number: number): Decision | null {
+  const mark = block.marks[number] ?? 0;
+  if (mark === 0) return null;
+  return (mark & APPROVED) > 0 ? 'approve' : 'reject';
+}
+
+export const getWeight = (block: Block, number: number): number =>
+  block.electorate.weights[number] ?? 0;
+
+export const getVoteTime = (block: Block, agent: Agent): number =>
+  block.proposedAt + block.votedAfterMs[agent.number]!;
+
+export const hasEquivocated = (block: Block, agent: Agent): boolean =>
+  ((block.marks[agent.number] ?? 0) & EQUIVOCATED) > 0;
+
+export function markEquivocation(block: Block, agent: Agent): void {
+  block.marks[agent.number]! |= EQUIVOCATED;
+}
+
+/** Counts a vote that nothing speaks against. */
+export function castVote(
+  block: Block,
+  agent: Agent,
+  vote: { decision: Decision; memes: readonly string[]; at: number },
+): void {
+  const { number, personality } = agent;
+  const { voters, references, rejections } = block.ballots!;
+  const weight = getWeight(block, number);
+  block.marks[number] = vote.decision === 'approve' ? APPROVED : REJECTED;
+  block.votedAfterMs[number] = vote.at - block.proposedAt;
+  voters.push(number);
+  for (const meme of vote.memes) {
+    const known = references.get(meme);
+    if (known) known.push(number);
+    else references.set(meme, [number]);
+  }
+  if (vote.decision === 'approve') {
+    block.approve += weight;
+    return;
+  }
+  block.reject += weight;
+  const alike = (rejections.get(personality) ?? 0) + 1;
+  rejections.set(personality, alike);
+  const group = block.electorate.groups.get(personality)!;
+  if (group >= VETO_GROUP && alike === group) block.ballots!.vetoed = true;
+}
+
+/** The smallest personality group that can veto. */
+const VETO_GROUP = 3;

@@ -1,0 +1,189 @@
+/**
+ * The network's rules, once more: the model predicts the effect of every command and of time from
+ * the commands alone. It is written from the protocol's text and shares no code with the engine.
+ */
+import type {
+  AllianceLeaveCommand,
+  AllianceProposeCommand,
+  AllianceRespondCommand,
+  Command,
+  RegisterCommand,
+} from '../../engine/protocol/schema/command.js';
+import type { Genesis } from '../../engine/protocol/schema/genesis.js';
+import {
+  allianceDue,
+  answerInvitation,
+  foundAlliance,
+  isOver,
+  judgeAnswer,
+  judgeFounding,
+  judgeLeave,
+  leaveAlliance,
+} from './alliances.js';
+import {
+  closeIfDecided,
+  discuss,
+  postMeme,
+  propose,
+  register,
+  setStatus,
+  vote,
+} from './effects.js';
+import { markEquivocation, setDormant } from './electorate.js';
+import { allianceData, emitMetrics } from './events.js';
+import {
+  judgeDiscussion,
+  judgeMeme,
+  judgeProposal,
+  judgeRegistration,
+  judgeStatus,
+  judgeVote,
+} from './outcomes.js';
+import { punish } from './reputation.js';
+import {
+  type Agent,
+  createRefusal,
+  type Deadline,
+  newState,
+  type PredictedEvents,
+  type PredictedOutcome,
+  rememberRequest,
+  renewMetrics,
+  type State,
+} from './state.js';
+
+export class Model {
+  readonly state: State;
+
+  constructor(genesis: Genesis) {
+    this.state = newState(genesis);
+  }
+
+  nextDue(): number | null {
+    return nextDue(this.state);
+  }
+
+  /** The events of all deadlines before `at`. */
+  advance(at: number): PredictedEvents {
+    const predicted: PredictedEvents = [];
+    passTime(this.state, predicted, at);
+    return predicted;
+  }
+
+  /** The outcome that would change nothing, or null where the command would do something. */
+  precheck(at: number, command: Command): PredictedOutcome | null {
+    const { state } = this;
+    const prediction = judge(state, state.byKey.get(command.public_key), command, at);
+    return prediction?.result === 'equivocation' ? null : prediction;
+  }
+
+  /** Does a command, deadlines before it first. */
+  put(at: number, command: Command): { prediction: PredictedOutcome; predicted: PredictedEvents } {
+    const { state } = this;
+    const predicted = this.advance(at);
+    const by = state.byKey.get(command.public_key);
+    const prediction = judge(state, by, command, at);
+    if (prediction?.result === 'equivocation') {
+      markEquivocation(state.blocks.get((command as { block_hash: string }).block_hash)!, by!);
+      punish(state, predicted, by!, at);
+    }
+    if (prediction) return { prediction, predicted };
+    const data =
+      command.kind === 'register'
+        ? register(state, predicted, command, at)
+        : perform(state, predicted, by!, { command, at });
+    if (by?.dormant) setDormant(state, by, false);
+    return { prediction: { result: 'accepted', data }, predicted };
+  }
+}
+
+function judge(
+  state: State,
+  by: Agent | undefined,
+  command: Command,
+  at: number,
+): PredictedOutcome | null {
+  if (command.kind === 'register') return judgeRegistration(by, command);
+  if (!by) return createRefusal('UNKNOWN_KEY');
+  if (command.kind === 'vote') return judgeVote(state, by, command);
+  if (command.kind === 'propose') return judgeProposal(state, by, command);
+  if (command.kind === 'status') return judgeStatus(state, by, command);
+  if (command.kind === 'meme') return judgeMeme(state, by, command);
+  if (command.kind === 'discuss') return judgeDiscussion(state, by, command, at);
+  if (command.kind === 'alliance_propose') return judgeFounding(state, by, command);
+  if (command.kind === 'alliance_respond') return judgeAnswer(state, by, command, at);
+  return judgeLeave(state, by, command, at);
+}
+
+/** What an agent that is known asks for. */
+function perform(
+  state: State,
+  predicted: PredictedEvents,
+  by: Agent,
+  { command, at }: { command: Exclude<Command, RegisterCommand>; at: number },
+): object {
+  if (command.kind === 'vote') return vote(state, predicted, by, { command, at });
+  if (command.kind === 'propose') return propose(state, predicted, by, { command, at });
+  if (command.kind === 'status') return setStatus(state, predicted, by, { command, at });
+  if (command.kind === 'meme') return postMeme(state, predicted, by, { command, at });
+  const answer =
+    command.kind === 'discuss'
+      ? discuss(state, predicted, by, { command, at })
+      : changeAlliance(state, predicted, by, { command, at });
+  rememberRequest(state, command.request_id, { at, answer });
+  return answer;
+}
+
+type AllianceCommand = AllianceProposeCommand | AllianceRespondCommand | AllianceLeaveCommand;
+
+function changeAlliance(
+  state: State,
+  predicted: PredictedEvents,
+  by: Agent,
+  { command, at }: { command: AllianceCommand; at: number },
+): object {
+  if (command.kind === 'alliance_propose') {
+    return allianceData(foundAlliance(state, predicted, by, { command, at }));
+  }
+  const alliance = state.alliances.get(command.alliance_id)!;
+  if (command.kind === 'alliance_leave') leaveAlliance(state, predicted, alliance, { by, at });
+  else answerInvitation(state, predicted, alliance, { by, accepted: command.accepted, at });
+  return allianceData(alliance);
+}
+
+/** When something happens by itself next, or null. */
+function nextDue(state: State): number | null {
+  for (let next = state.deadlines.peek(); next; next = state.deadlines.peek()) {
+    if (stands(state, next)) return next.due;
+    state.deadlines.pop();
+  }
+  return null;
+}
+
+/** Fires every deadline before `at`. Those of one instant fire together, in their order. */
+function passTime(state: State, predicted: PredictedEvents, at: number): void {
+  for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
+    const next = state.deadlines.peek()!;
+    state.deadlines.pop();
+    fire(state, predicted, next);
+  }
+}
+
+/** Whether a deadline has neither been put off nor overtaken. */
+function stands(state: State, { due, of, id }: Deadline): boolean {
+  if (of === 'metrics') return state.metricsDue === due;
+  if (of === 'block') return state.open.has(id);
+  const alliance = state.alliances.get(id)!;
+  return !isOver(alliance) && alliance.deadline === due;
+}
+
+function fire(state: State, predicted: PredictedEvents, { due, of, id }: Deadline): void {
+  const at = due + 1;
+  if (of === 'alliance') allianceDue(state, predicted, state.alliances.get(id)!, at);
+  else if (of === 'block')
+    closeIfDecided(state, predicted, state.open.get(id)!, { at, isOver: true });
+  else {
+    emitMetrics(state, predicted, at);
+    renewMetrics(state, due);
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * decisions.ndjson of a kept run, found by agent. The file is gone through once; twenty bytes per
+ * line are kept in memory, so there may be millions of lines, and a line is read when it is asked
+ * for. The file may come from anywhere, so a line that does not fit the schema is refused.
+ */
+import { existsSync, lstatSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Decided, KnownDecisions } from '../api/contract/run.js';
+import { validator } from '../engine/protocol/schema/validator.js';
+import { StoreError } from '../engine/store/store.js';
+import { DecisionLine } from './measure/decisions.js';
+
+const FILE = 'decisions.ndjson';
+/** Read at once. */
+const CHUNK_BYTES = 1_048_576;
+/** Of a line, which has the ids of all memes that an agent had received. */
+const LINE_BYTES = 1_048_576;
+/** Twenty bytes are kept for each. */
+const MOST_LINES = 5_000_000;
+/** What a line begins with, as `sim` writes it. */
+const HEAD_BYTES = 48;
+const head = /^\{"block":(\d{1,9}),"agent":(\d{1,6}|null),/;
+const LINE_FEED = 10;
+
+const problemOf = validator('decision_line', DecisionLine);
+const howTo = 'folkmoot sim --set measure.decisions=true --out DIR records it';
+
+/** Of the run in a folder; a sentence where there are none. */
+export function openDecisions(folder: string): KnownDecisions | string {
+  const path = join(folder, FILE);
+  if (!existsSync(path)) return `what votes rested on was not recorded; ${howTo}`;
+  // A link, or a pipe, might lead anywhere and never end.
+  return lstatSync(path).isFile() ? new KeptDecisions(path) : `${path} is no regular file`;
+}
+
+class KeptDecisions implements KnownDecisions {
+  readonly #path: string;
+  #lines: Promise<Lines | string> | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async blocksOf(agent: number): Promise<readonly number[] | string> {
+    const lines = await this.#indexed();
+    return typeof lines === 'string' ? lines : lines.blocksOf(agent);
+  }
+
+  async read(agent: number, from: number, to: number): Promise<Decided[]> {
+    const lines = await this.#indexed();
+    if (typeof lines === 'string') return [];
+    return this.#opened(async (file) => {
+      const read: Decided[] = [];
+      for (const { offset, bytes } of lines.of(agent, from, to)) {
+        read.push(this.#decided(await textAt(file, offset, bytes)));
+      }
+      return read;
+    });
+  }
+
+  #indexed(): Promise<Lines | string> {
+    // Whoever asks after it failed makes it anew.
+    this.#lines ??= this.#opened((file) => this.#index(file)).catch((error) => {
+      this.#lines = null;
+      throw error;
+    });
+    return this.#lines;
+  }
+
+  async #index(file: FileHandle): Promise<Lines | string> {
+    const lines = new Lines();
+    let number = 0;
+    for await (const { offset, bytes, start } of linesIn(file)) {
+      number += 1;
+      if (number > MOST_LINES) return `${FILE} has more than ${MOST_LINES} lines`;
+      const [, block, agent] = head.exec(start) ?? [];
+      if (block === undefined || bytes > LINE_BYTES) throw this.#damaged(`line ${number}`);
+      if (agent !== 'null')
+        lines.add({ block: Number(block), agent: Number(agent), offset, bytes });
+    }
+    lines.finish();
+    return lines;
+  }
+
+  #decided(text: string): Decided {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw this.#damaged('one of its lines');
+    }
+    const problem = problemOf(value);
+    if (problem) throw this.#damaged(`${problem.pointer} of a line`);
+    const { agent: _, group: __, voted_ms: ___, warmup: ____, ...decided } = value as DecisionLine;
+    return decided;
+  }
+
+  async #opened<T>(work: (file: FileHandle) => Promise<T>): Promise<T> {
+    let file: FileHandle;
+    try {
+      file = await open(this.#path);
+    } catch (cause) {
+      const why = (cause as Error).message;
+      throw new StoreError('UNREADABLE', `${this.#path}: ${why}`, { cause });
+    }
+    try {
+      return await work(file);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #damaged(what: string): StoreError {
+    return new StoreError('CORRUPT', `${this.#path}: ${what} is not what folkmoot sim writes`);
+  }
+}
+
+async function textAt(file: FileHandle, offset: number, bytes: number): Promise<string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
+  return buffer.toString('utf8', 0, bytesRead);
+}
+
+interface Line {
+  offset: number;
+  /** Without its end. */
+  bytes: number;
+  /** Its first characters. */
+  start: string;
+}
+
+/** Each line, and what follows the last end of one as another. */
+async function* linesIn(file: FileHandle): AsyncGenerator<Line> {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let start = '';
+  let offset = 0;
+  let at = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, at);
+    if (bytesRead === 0) break;
+    const read = chunk.subarray(0, bytesRead);
+    for (let from = 0; from < bytesRead; ) {
+      const found = read.indexOf(LINE_FEED, from);
+      const end = found < 0 ? bytesRead : found;
+      start += read.toString('latin1', from, Math.min(end, from + HEAD_BYTES - start.length));
+      if (found < 0) break;
+      yield { offset, bytes: at + end - offset, start };
+      start = '';
+      offset = at + end + 1;
+      from = end + 1;
+    }
+    at += bytesRead;
+  }
+  if (at > offset) yield { offset, bytes: at - offset, start };
+}
+
+interface IndexedLine {
+  block: number;
+  agent: number;
+  /** Of its first byte, and how many it has. */
+  offset: number;
+  bytes: number;
+}
+
+const FIRST = 1_024;
+
+class Lines {
+  #count = 0;
+  #blocks = new Uint32Array(FIRST);
+  #agents = new Uint32Array(FIRST);
+  #bytes = new Uint32Array(FIRST);
+  #offsets = new Float64Array(FIRST);
+  /** Lines by agent, each agent's in their order; and where each agent's begin. */
+  #order = new Uint32Array();
+  #starts = new Uint32Array(1);
+
+  add({ block, agent, offset, bytes }: IndexedLine): void {
+    if (this.#count === this.#blocks.length) this.#grow();
+    this.#blocks[this.#count] = block;
+    this.#agents[this.#count] = agent;
+    this.#bytes[this.#count] = bytes;
+    this.#offsets[this.#count] = offset;
+    this.#count += 1;
+  }
+
+  /** To be called after the last. */
+  finish(): void {
+    const agents = this.#agents.subarray(0, this.#count);
+    let most = 0;
+    for (const agent of agents) most = Math.max(most, agent);
+    const starts = new Uint32Array(most + 2);
+    for (const agent of agents) starts[agent + 1]! += 1;
+    for (let agent = 0; agent <= most; agent += 1) starts[agent + 1]! += starts[agent]!;
+    const next = starts.slice();
+    this.#order = new Uint32Array(this.#count);
+    for (const [line, agent] of agents.entries()) {
+      this.#order[next[agent]!] = line;
+      next[agent]! += 1;
+    }
+    this.#starts = starts;
+  }
+
+  blocksOf(agent: number): number[] {
+    return Array.from(this.#linesOf(agent), (line) => this.#blocks[line]!);
+  }
+
+  /** Where an agent's lines stand: those at places `from` to `to` of its list, `to` left out. */
+  of(agent: number, from: number, to: number): { offset: number; bytes: number }[] {
+    return Array.from(this.#linesOf(agent).subarray(from, to), (line) => ({
+      offset: this.#offsets[line]!,
+      bytes: this.#bytes[line]!,
+    }));
+  }
+
+  #linesOf(agent: number): Uint32Array {
+    const start = this.#starts[agent] ?? this.#count;
+    return this.#order.subarray(start, this.#starts[agent + 1] ?? start);
+  }
+
+  #grow(): void {
+    const longer = <T extends Uint32Array | Float64Array>(from: T, to: T): T => {
+      to.set(from);
+      return to;
+    };
+    const length = 2 * this.#count;
+    this.#blocks = longer(this.#blocks, new Uint32Array(length));
+    this.#agents = longer(this.#agents, new Uint32Array(length));
+    this.#bytes = longer(this.#bytes, new Uint32Array(length));
+    this.#offsets = longer(this.#offsets, new Float64Array(length));
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * decisions.ndjson: what each vote that counted rested on, a weighted sum against a threshold. The
+ * schema gives the type of a line and its description in docs/measures.md.
+ */
+import { Reasons } from '../../api/contract/run.js';
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { Decision } from '../../engine/protocol/schema/primitives.js';
+import { memeOpinion } from '../agents/actions.js';
+import type { Basis } from '../agents/port.js';
+import {
+  approves,
+  type Factor,
+  factors,
+  NO_OPINION,
+  type Opinions,
+} from '../scenario/schema/personalities.js';
+import type { Cause } from '../world/observer.js';
+
+export const DecisionLine = Type.Object(
+  {
+    block: Type.Integer({ description: 'number of the block, as in blocks.csv' }),
+    agent: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'ordinal of the voter; null when it is not of the scenario',
+    }),
+    group: Type.Union([Type.String(), Type.Null()], { description: 'its group; null likewise' }),
+    decision: Type.Enum([...Decision.enum], { description: 'approve or reject' }),
+    voted_ms: Type.Integer({ description: 'when the vote arrived, milliseconds of the run' }),
+    ...Reasons.properties,
+    warmup: Type.Boolean({ description: 'whether its block was proposed in the warm-up' }),
+  },
+  { additionalProperties: false },
+);
+
+export type DecisionLine = Static<typeof DecisionLine>;
+
+type Voted = Pick<DecisionLine, 'block' | 'agent' | 'group' | 'decision' | 'voted_ms' | 'warmup'>;
+
+export function decisionLine(voted: Voted, cause: Cause | null): DecisionLine {
+  const { warmup, ...vote } = voted;
+  const note = cause?.note;
+  const basis = basisOf(voted.decision, cause);
+  return {
+    ...vote,
+    basis: basis?.by ?? 'unknown',
+    reason: basis?.by === 'script' ? basis.reason : null,
+    ...(basis?.by === 'judgement' ? weighJudgement(basis) : nothingWeighed),
+    memes: [...(note?.receivedMemes ?? [])],
+    warmup,
+  };
+}
+
+/** None where the vote is not what the agent decided: somebody else made it so. */
+function basisOf(decision: Decision, cause: Cause | null) {
+  const basis = cause?.note?.basis;
+  if (basis?.by !== 'judgement') return basis;
+  return decisionOn(basis, basis.opinions) === decision ? basis : undefined;
+}
+
+const nothingWeighed = {
+  score: null,
+  threshold: null,
+  opinions: null,
+  contributions: null,
+  without: null,
+  shapley_24ths: null,
+  turned_by: null,
+};
+
+type Judgement = Extract<Basis, { by: 'judgement' }>;
+type ByFactor<T> = Record<'content' | 'neighbours' | 'memes' | 'whim', T>;
+
+/** The members of a line that only a judgement has. */
+type Weighed = Pick<
+  DecisionLine,
+  'score' | 'threshold' | 'opinions' | 'contributions' | 'without' | 'shapley_24ths' | 'turned_by'
+>;
+
+export function weighJudgement(judgement: Judgement): Weighed {
+  const { personality, opinions, memes, hasMeme } = judgement;
+  const contributions = byFactor((of) => personality[of] * (opinions[of] - NO_OPINION));
+  const weights = factors.reduce((sum, of) => sum + personality[of], 0);
+  const sum = Object.values(contributions).reduce((all, one) => all + one, 0);
+  const decided = decisionOn(judgement, opinions);
+  const others = (id: string) => memes.filter((meme) => meme.id !== id);
+  return {
+    score: NO_OPINION * weights + sum,
+    threshold: 100 * personality.threshold,
+    opinions: byFactor((of) => opinions[of]),
+    contributions,
+    without: byFactor((of) => decisionOn(judgement, { ...opinions, [of]: NO_OPINION })),
+    shapley_24ths: shapley(judgement),
+    turned_by: memes
+      .filter(({ id }) => {
+        const meme = memeOpinion(hasMeme, others(id));
+        return decisionOn(judgement, { ...opinions, meme }) !== decided;
+      })
+      .map(({ id }) => id),
+  };
+}
+
+const decisionOn = ({ personality }: Judgement, opinions: Opinions): Decision =>
+  approves(personality, opinions) ? 'approve' : 'reject';
+
+const byFactor = <T>(of: (factor: Factor) => T): ByFactor<T> => ({
+  content: of('technical'),
+  neighbours: of('social'),
+  memes: of('meme'),
+  whim: of('random'),
+});
+
+/** Of the 24 orders of four factors, how many put so many of the other three before one. */
+const ORDERS = [6, 2, 2, 6] as const;
+
+/** By all 16 sets of factors; those that are left out have no opinion. */
+function shapley(judgement: Judgement): ByFactor<number> {
+  const { opinions } = judgement;
+  const approving = Array.from({ length: 16 }, (_, set) => {
+    const on = { ...opinions };
+    for (const [at, factor] of factors.entries()) if (!((set >> at) & 1)) on[factor] = NO_OPINION;
+    return decisionOn(judgement, on) === 'approve' ? 1 : 0;
+  });
+  return byFactor((factor) => {
+    const own = 1 << factors.indexOf(factor);
+    let sum = 0;
+    for (let set = 0; set < 16; set += 1) {
+      if (set & own) continue;
+      sum += ORDERS[sizeOf(set)]! * (approving[set | own]! - approving[set]!);
+    }
+    return sum;
+  });
+}
+
+const sizeOf = (set: number): number => factors.filter((_, at) => (set >> at) & 1).length;

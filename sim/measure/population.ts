@@ -1,0 +1,307 @@
+/**
+ * The agents and groups that are measured: what each did, how long producers waited, reputation by
+ * group, and alliances. Of agents of other parties only totals are kept.
+ */
+import type { EventData } from '../../engine/protocol/schema/event.js';
+import type { AnswerCost } from '../agents/port.js';
+import type { Personality } from '../scenario/schema/personalities.js';
+import type { RefusedWhy } from '../world/observer.js';
+import { Mean, share } from './statistics.js';
+
+export interface MeasuredAgent {
+  /** Its place in the list, from 0. */
+  ordinal: number;
+  id: string;
+  name: string;
+  group: string;
+  personality: string;
+  strategy: string;
+  capabilities: string[];
+  /** Its personality's, and what its group changes. */
+  traits: Personality;
+}
+
+/** Ordinal and group number of an agent that is not of the population. */
+export const NOT_IN_POPULATION = -1;
+
+export class Population {
+  readonly agents: readonly MeasuredAgent[];
+  readonly groups: readonly string[];
+  readonly #ordinals: ReadonlyMap<string, number>;
+  readonly #groupOf: Int32Array;
+
+  constructor(groups: readonly string[], agents: readonly MeasuredAgent[]) {
+    this.agents = agents;
+    this.groups = groups;
+    this.#ordinals = new Map(agents.map(({ id }, index) => [id, index]));
+    const numbers = new Map(groups.map((name, index) => [name, index]));
+    this.#groupOf = Int32Array.from(agents, ({ ordinal, group }, index) => {
+      const number = numbers.get(group);
+      if (ordinal === index && number !== undefined) return number;
+      throw new Error(
+        `agent ${ordinal} of group ${group} stands at ${index}: list and groups differ`,
+      );
+    });
+  }
+
+  ordinalOf(agentId: string): number {
+    return this.#ordinals.get(agentId) ?? NOT_IN_POPULATION;
+  }
+
+  groupOf(ordinal: number): number {
+    return ordinal === NOT_IN_POPULATION ? NOT_IN_POPULATION : this.#groupOf[ordinal]!;
+  }
+
+  /** How many are in each group. */
+  sizes(): number[] {
+    const sizes = this.groups.map(() => 0);
+    for (const group of this.#groupOf) sizes[group]! += 1;
+    return sizes;
+  }
+}
+
+const kinds = [
+  'blocks_proposed',
+  'blocks_finalized',
+  'votes',
+  'approvals',
+  'late_votes',
+  'equivocations',
+  'memes',
+  'transactions',
+  'decider_questions',
+  'decider_calls',
+  'decider_failures',
+  'decider_input_tokens',
+  'decider_output_tokens',
+] as const;
+
+type Deed = (typeof kinds)[number];
+type Deeds = Record<Deed, number>;
+
+/** Counts of what each agent did, and the same for each group. */
+export class Activity {
+  readonly #population: Population;
+  readonly #counts: Record<Deed, Float64Array>;
+
+  constructor(population: Population) {
+    this.#population = population;
+    const size = population.agents.length;
+    const columns = kinds.map((kind) => [kind, new Float64Array(size)]);
+    this.#counts = Object.fromEntries(columns) as Record<Deed, Float64Array>;
+  }
+
+  /** What others do is not theirs. */
+  add(deed: Deed, ordinal: number, times = 1): void {
+    if (ordinal !== NOT_IN_POPULATION) this.#counts[deed][ordinal]! += times;
+  }
+
+  /** An external decider was asked about an agent. */
+  asked(ordinal: number, { calls, failed, inputTokens, outputTokens }: AnswerCost): void {
+    this.add('decider_questions', ordinal);
+    this.add('decider_calls', ordinal, calls);
+    if (failed) this.add('decider_failures', ordinal);
+    this.add('decider_input_tokens', ordinal, inputTokens);
+    this.add('decider_output_tokens', ordinal, outputTokens);
+  }
+
+  of(ordinal: number): Deeds {
+    const pairs = kinds.map((kind) => [kind, this.#counts[kind][ordinal]!]);
+    return Object.fromEntries(pairs) as Deeds;
+  }
+
+  /** All that the agents of each group did, by group number. */
+  byGroup(deed: Deed): number[] {
+    const sums = this.#population.groups.map(() => 0);
+    for (const [ordinal, count] of this.#counts[deed].entries()) {
+      sums[this.#population.groupOf(ordinal)]! += count;
+    }
+    return sums;
+  }
+
+  /** What external deciders cost. */
+  deciders() {
+    return {
+      decider_questions: this.total('decider_questions'),
+      decider_calls: this.total('decider_calls'),
+      decider_failures: this.total('decider_failures'),
+      decider_input_tokens: this.total('decider_input_tokens'),
+      decider_output_tokens: this.total('decider_output_tokens'),
+    };
+  }
+
+  total(deed: Deed): number {
+    return this.byGroup(deed).reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** Scores are kept as the engine has them, in whole parts of a point, so that sums are exact. */
+const PARTS = 10_000;
+const START = 50 * PARTS;
+
+interface Standing {
+  score: number;
+  /** The number of its group, or NOBODY. */
+  readonly group: number;
+}
+
+/** Overall reputation as events tell it: the sum of each group, kept up move by move. */
+export class PublishedReputation {
+  readonly #population: Population;
+  /** By agent id; all of the network, so outsiders too. */
+  readonly #standings = new Map<string, Standing>();
+  readonly #sums: number[];
+  readonly #counts: number[];
+
+  constructor(population: Population) {
+    this.#population = population;
+    this.#sums = [0, ...population.groups.map(() => 0)];
+    this.#counts = [0, ...population.groups.map(() => 0)];
+  }
+
+  /** Somebody is there; new ones start in the middle. */
+  meet(agentId: string): void {
+    if (!this.#standings.has(agentId)) this.#begin(agentId, START);
+  }
+
+  publish(agentId: string, score: number): void {
+    const parts = Math.round(score * PARTS);
+    const known = this.#standings.get(agentId);
+    if (!known) return this.#begin(agentId, parts);
+    this.#move(known.group, parts - known.score);
+    known.score = parts;
+  }
+
+  /** Of a group; of the whole network when none is named. */
+  mean(group = NOT_IN_POPULATION): number | null {
+    return share(this.#sums[group + 1]! / PARTS, this.#counts[group + 1]!);
+  }
+
+  #begin(agentId: string, score: number): void {
+    const group = this.#population.groupOf(this.#population.ordinalOf(agentId));
+    this.#standings.set(agentId, { score, group });
+    this.#move(group, score);
+    this.#counts[0]! += 1;
+    if (group !== NOT_IN_POPULATION) this.#counts[group + 1]! += 1;
+  }
+
+  #move(group: number, by: number): void {
+    this.#sums[0]! += by;
+    if (group !== NOT_IN_POPULATION) this.#sums[group + 1]! += by;
+  }
+}
+
+const noRoom = new Set<RefusedWhy>(['TOO_MANY_OPEN', 'BLOCKS_USED']);
+const takers = new Set(['vote_exhauster', 'slot_holder']);
+
+/**
+ * How long producers wait for room for a block; agents that take it away from others are left out.
+ */
+export class Waits {
+  readonly #agents: readonly MeasuredAgent[];
+  /** Since when each waits. */
+  readonly #since = new Map<number, number>();
+  #longest = 0;
+
+  constructor(agents: readonly MeasuredAgent[]) {
+    this.#agents = agents;
+  }
+
+  /** A proposal was refused. */
+  refused(agent: number, why: RefusedWhy, at: number): void {
+    const strategy = this.#agents[agent]?.strategy;
+    if (!noRoom.has(why) || strategy === undefined || takers.has(strategy)) return;
+    if (!this.#since.has(agent)) this.#since.set(agent, at);
+  }
+
+  /** A proposal was accepted. */
+  proposed(agent: number, at: number): void {
+    const since = this.#since.get(agent);
+    if (since === undefined) return;
+    this.#longest = Math.max(this.#longest, at - since);
+    this.#since.delete(agent);
+  }
+
+  /** What was waited before is left out; whoever waits now does so from here. */
+  forget(at: number): void {
+    this.#longest = 0;
+    for (const agent of this.#since.keys()) this.#since.set(agent, at);
+  }
+
+  /** Whoever still waits at the end has waited until then. */
+  longest(endMs: number): number {
+    return Math.max(this.#longest, ...[...this.#since.values()].map((since) => endMs - since));
+  }
+}
+
+interface Active {
+  /** Since before the warm-up ended: in no measure. */
+  old: boolean;
+  since: number;
+  largest: number;
+  members: readonly string[];
+}
+
+/** Alliances that became active: how many, how large, how long, and their present members. */
+export class Alliances {
+  readonly #active = new Map<string, Active>();
+  readonly #over: { largest: number; lifetimeMs: number }[] = [];
+
+  /** How many there are now. */
+  get active(): number {
+    return this.#active.size;
+  }
+
+  /** Ids of those that are active now. */
+  get ids(): string[] {
+    return [...this.#active.keys()];
+  }
+
+  update({ alliance_id: id, status, members }: EventData['alliance_update'], at: number): void {
+    const known = this.#active.get(id);
+    if (status === 'active') {
+      const joined = members.filter(({ role }) => role !== 'invited').map((member) => member.id);
+      const largest = Math.max(known?.largest ?? 0, joined.length);
+      const { old = false, since = at } = known ?? {};
+      this.#active.set(id, { old, since, largest, members: joined });
+    } else if (known) {
+      this.#active.delete(id);
+      if (!known.old) this.#over.push({ largest: known.largest, lifetimeMs: at - known.since });
+    }
+  }
+
+  /** Those so far are in no measure; who is in one is known all the same. */
+  forget(): void {
+    this.#over.length = 0;
+    for (const one of this.#active.values()) one.old = true;
+  }
+
+  /** In how many active ones each agent is now, by id. */
+  memberships(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { members } of this.#active.values()) {
+      for (const id of members) counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  measures(endMs: number) {
+    const size = new Mean();
+    const lifetime = new Mean();
+    const counted = [...this.#active.values()].filter(({ old }) => !old);
+    const still = counted.map(({ largest, since }) => ({
+      largest,
+      lifetimeMs: endMs - since,
+    }));
+    for (const { largest, lifetimeMs } of [...this.#over, ...still]) {
+      size.add(largest);
+      lifetime.add(lifetimeMs);
+    }
+    return {
+      alliances: this.#over.length + still.length,
+      alliance_size_mean: size.value,
+      alliance_lifetime_mean_ms: lifetime.value,
+      alliances_at_end: still.length,
+    };
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * The results of a run: its measures, and the rows of blocks.csv, agents.csv and groups.csv,
+ * computed at its end out of what was collected and what is read of the network.
+ */
+
+import type { Views } from '../../engine/node/views.js';
+import type { MessageKind } from '../world/messages.js';
+import type { Agreement, BlockFigure, Outcomes } from './blocks.js';
+import type { Measures, Row, TableName } from './dictionary.js';
+import type { Memes, MessageFigures, Messages } from './messages.js';
+import { type Activity, type Alliances, NOT_IN_POPULATION, type Population } from './population.js';
+import { gini, Mean, type Series, share } from './statistics.js';
+
+/** votes.csv is written while the run goes; reported.csv is of scripts, edges.csv of the world. */
+export type TableRows = {
+  [T in Exclude<TableName, 'votes.csv' | 'reported.csv' | 'edges.csv'>]: Iterable<Row<T>>;
+};
+
+export interface RunResults {
+  measures: Measures;
+  /** From when on is measured, milliseconds of the run; null when the warm-up did not end. */
+  measuredFromMs: number | null;
+  messages: Record<MessageKind, MessageFigures>;
+  tables: TableRows;
+}
+
+export function computeResults(reads: RunReads, collected: Collected): RunResults {
+  const { measuredFrom, startMs } = collected;
+  const scores = scoresOf(reads);
+  return {
+    measures: measuresOf(reads, collected, scores),
+    measuredFromMs: measuredFrom === null ? null : measuredFrom - startMs,
+    messages: collected.messages.figures(),
+    tables: {
+      'blocks.csv': blockRows(reads, collected),
+      'agents.csv': agentRows(reads, collected),
+      'groups.csv': [...groupRows(collected, scores)],
+      'series.csv': collected.series.rows(),
+      'messages.csv': collected.messages.rows(),
+    },
+  };
+}
+
+function measuresOf(reads: RunReads, collected: Collected, scores: Scores): Measures {
+  const { counts, closed, activity, agreement, memes } = collected;
+  const { proposed, finalized, rejected, expired, orphaned, votes, transactions } = counts;
+  const { measuredFrom, endMs } = collected;
+  const seconds = (endMs - (measuredFrom ?? endMs)) / 1000;
+  return {
+    proposed,
+    finalized,
+    rejected,
+    expired,
+    orphaned,
+    open_at_end: proposed - blocksClosed(collected.blocks),
+    finalized_share: share(finalized, closed),
+    rejected_share: share(rejected, closed),
+    expired_share: share(expired, closed),
+    orphaned_share: share(orphaned, closed),
+    ...collected.outcomes.measures(),
+    transactions,
+    tps: share(transactions, seconds),
+    votes,
+    ...turnout(reads, collected.blocks),
+    longest_wait_ms: collected.longestWaitMs,
+    late_votes: activity.total('late_votes'),
+    equivocations: activity.total('equivocations'),
+    agreement: agreement.all,
+    agreement_within: agreement.within,
+    agreement_between: agreement.between,
+    ...reputations(scores),
+    ...collected.alliances.measures(endMs),
+    memes: counts.memes,
+    meme_reach_mean: memes.meanReach(counts.memes),
+    meme_references: memes.references,
+    influence: memes.influence,
+    never_joined: collected.population.agents.filter(({ id }) => !scores.has(id)).length,
+    ...collected.messages.measures(closed),
+    ...activity.deciders(),
+  };
+}
+
+function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
+  const votes = new Mean();
+  const participation = new Mean();
+  for (const block of blocks) {
+    if (block.status === 'voting' || block.warmup) continue;
+    votes.add(block.votes);
+    const { electors } = reads.record('blocks', block.hash)!.context;
+    if (electors > 0) participation.add(block.votes / electors);
+  }
+  return { votes_per_block: votes.value, participation: participation.value };
+}
+
+const blocksClosed = (blocks: readonly BlockFigure[]): number =>
+  blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup).length;
+
+/** By id; of all agents of the network, those of others too. */
+function scoresOf(reads: RunReads): Scores {
+  const scores = new Map<string, number>();
+  for (const { id, reputation_score } of reads.agents()) scores.set(id, reputation_score);
+  return scores;
+}
+
+function reputations(scores: Scores) {
+  const mean = new Mean();
+  for (const score of scores.values()) mean.add(score);
+  return { reputation_mean: mean.value, reputation_gini: gini([...scores.values()]) };
+}
+
+function* blockRows(reads: RunReads, collected: Collected): Iterable<Row<'blocks.csv'>> {
+  for (const figure of collected.blocks) yield blockRow(reads, collected, figure);
+}
+
+function blockRow(
+  reads: RunReads,
+  { population, startMs }: Collected,
+  figure: BlockFigure,
+): Row<'blocks.csv'> {
+  const { hash, status, proposedAt, closedAt } = figure;
+  const block = reads.block(hash)!;
+  const { tally, producer } = block;
+  const ordinal = population.ordinalOf(producer.id);
+  const group = population.groupOf(ordinal);
+  return {
+    number: figure.number,
+    height: block.height,
+    block_hash: hash,
+    parent_hash: block.parent_hash,
+    producer: producer.id,
+    producer_name: reads.agent(producer.id)!.name,
+    producer_group: group === NOT_IN_POPULATION ? null : population.groups[group]!,
+    status,
+    transactions: block.transactions,
+    soundness: figure.soundness,
+    has_meme: figure.hasMeme ? 1 : 0,
+    electorate: tally.electorate,
+    electors: reads.record('blocks', hash)!.context.electors,
+    approve: tally.approve,
+    reject: tally.reject,
+    votes: figure.votes,
+    proposed_ms: proposedAt - startMs,
+    closed_ms: status === 'voting' ? null : closedAt - startMs,
+    finality_ms: status === 'finalized' ? closedAt - proposedAt : null,
+    warmup: Number(figure.warmup),
+  };
+}
+
+function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents.csv'>> {
+  const { population, activity, alliances } = collected;
+  const memberships = alliances.memberships();
+  for (const {
+    ordinal,
+    id,
+    name,
+    group,
+    personality,
+    strategy,
+    capabilities,
+    traits,
+  } of population.agents) {
+    const view = reads.agent(id);
+    const scores = reads.reputation(id);
+    yield {
+      ordinal,
+      agent_id: view ? id : null,
+      name,
+      group,
+      personality,
+      strategy,
+      capabilities: capabilities.join('+'),
+      status: view?.status ?? null,
+      dormant: view ? Number(view.dormant) : null,
+      ...activity.of(ordinal),
+      alliances: memberships.get(id) ?? 0,
+      overall_score: scores?.overall_score ?? null,
+      meme_quality: scores?.meme_quality ?? null,
+      decision_consistency: scores?.decision_consistency ?? null,
+      peer_ratings: scores?.peer_ratings ?? null,
+      alliance_strength: scores?.alliance_strength ?? null,
+      trait_technical: traits.technical,
+      trait_social: traits.social,
+      trait_meme: traits.meme,
+      trait_random: traits.random,
+      trait_threshold: traits.threshold,
+      trait_care: traits.care,
+      trait_memes: traits.memes,
+      trait_remarks: traits.remarks,
+      trait_invites: traits.invites,
+      trait_accepts: traits.accepts,
+      trait_abstains: traits.abstains,
+      trait_think_ms: traits.think_ms,
+    };
+  }
+}
+
+/** The reputation of each agent that registered, by its id. */
+type Scores = ReadonlyMap<string, number>;
+
+function* groupRows(collected: Collected, scores: Scores): Iterable<Row<'groups.csv'>> {
+  const { population, activity, agreement, memes, counts } = collected;
+  const sizes = population.sizes();
+  const votes = activity.byGroup('votes');
+  const approvals = activity.byGroup('approvals');
+  const transactions = activity.byGroup('transactions');
+  const [questions, calls, failures, read, wrote] = deciderDeeds.map((deed) =>
+    activity.byGroup(deed),
+  ) as [number[], number[], number[], number[], number[]];
+  const reputations = reputationsByGroup(collected, scores);
+  for (const [number, group] of population.groups.entries()) {
+    const { agreement: within, wonShare } = agreement.ofGroup(number);
+    yield {
+      group,
+      agents: sizes[number]!,
+      votes: votes[number]!,
+      approve_share: share(approvals[number]!, votes[number]!),
+      won_share: wonShare,
+      agreement: within,
+      influence: memes.influenceOn(number),
+      reputation_mean: reputations[number]!.value,
+      transactions_share: share(transactions[number]!, counts.transactions),
+      decider_questions: questions[number]!,
+      decider_calls: calls[number]!,
+      decider_failures: failures[number]!,
+      decider_input_tokens: read[number]!,
+      decider_output_tokens: wrote[number]!,
+    };
+  }
+}
+
+const deciderDeeds = [
+  'decider_questions',
+  'decider_calls',
+  'decider_failures',
+  'decider_input_tokens',
+  'decider_output_tokens',
+] as const;
+
+function reputationsByGroup({ population }: Collected, scores: Scores): Mean[] {
+  const means = population.groups.map(() => new Mean());
+  for (const { ordinal, id } of population.agents) {
+    const score = scores.get(id);
+    if (score !== undefined) means[population.groupOf(ordinal)]!.add(score);
+  }
+  return means;
+}
+
+export interface Counts {
+  proposed: number;
+  finalized: number;
+  rejected: number;
+  expired: number;
+  orphaned: number;
+  votes: number;
+  memes: number;
+  /** In finalized blocks. */
+  transactions: number;
+}
+
+export const noCounts = (): Counts => ({
+  proposed: 0,
+  finalized: 0,
+  rejected: 0,
+  expired: 0,
+  orphaned: 0,
+  votes: 0,
+  memes: 0,
+  transactions: 0,
+});
+
+/** Blocks that are no longer in voting. */
+export const countClosed = ({ finalized, rejected, expired, orphaned }: Counts): number =>
+  finalized + rejected + expired + orphaned;
+
+/** What the end of a run reads of the network. */
+export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
+  record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
+}
+
+interface Collected {
+  startMs: number;
+  /** When the warm-up ended; null when the run was over before. */
+  measuredFrom: number | null;
+  endMs: number;
+  /** Since the warm-up, as all that follows. */
+  counts: Counts;
+  closed: number;
+  longestWaitMs: number;
+  population: Population;
+  blocks: readonly BlockFigure[];
+  activity: Activity;
+  agreement: Agreement;
+  memes: Memes;
+  outcomes: Outcomes;
+  alliances: Alliances;
+  series: Series;
+  messages: Messages;
+}

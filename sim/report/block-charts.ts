@@ -1,0 +1,471 @@
+/**
+ * Charts of the blocks of a run: the time to finality of each, how blocks ended, and how long after
+ * a proposal its votes arrived.
+ */
+import { areaY, dot, gridY, lineY, type Markish, rectY, ruleY, text } from '@observablehq/plot';
+import type { Chart, LegendEntry } from '../../report/figure.js';
+import type { TableRow } from '../../report/folder.js';
+import {
+  describeDownsampling,
+  downsample,
+  format,
+  formatMs,
+  formatTick,
+  runningMedian,
+  type TimeUnit,
+  timeUnit,
+} from '../../report/shared/format.js';
+import { captions } from '../../report/shared/measures.js';
+import {
+  type OutcomeName,
+  outcomeNames,
+  outcomes,
+  decisions as shownDecisions,
+} from '../../report/shared/outcomes.js';
+import { variable } from '../../report/shared/palette.js';
+import type { Measures } from '../measure/dictionary.js';
+import {
+  addShades,
+  type ClosedBlock,
+  describeShades,
+  findOutages,
+  type Outage,
+  type Shade,
+} from './timeline.js';
+
+const WINDOW = 25;
+const MOST_DOTS = 1_500;
+const MOST_STEPS = 400;
+/** Of one line of signs at the top, in parts of the axis. */
+const LANE = 0.07;
+
+/** A few blocks that took far longer must not press all others to the floor. */
+function ceilingOf(slowestMs: number, p95Ms: number): number {
+  return p95Ms > 0 && slowestMs > 3 * p95Ms ? 2 * p95Ms : slowestMs;
+}
+
+const others = ['expired', 'rejected', 'orphaned'] as const satisfies OutcomeName[];
+
+/** @param endMs of the run. */
+export function finalityChart(
+  blocks: readonly ClosedBlock[],
+  measures: Measures,
+  shades: readonly Shade[],
+  endMs: number,
+): Chart | null {
+  const final = blocks
+    .flatMap(({ closedMs, finalityMs }) => (finalityMs === null ? [] : [{ closedMs, finalityMs }]))
+    .toSorted((a, b) => a.closedMs - b.closedMs);
+  const lanes = others.flatMap((status) => {
+    const closings = blocks.filter((one) => one.status === status).map(({ closedMs }) => closedMs);
+    return closings.length === 0 ? [] : [{ status, closings, ...outcomes[status] }];
+  });
+  if (final.length === 0) return null;
+  const slowest = final.reduce((most, { finalityMs }) => Math.max(most, finalityMs), 0);
+  const last = blocks.reduce((most, { closedMs }) => Math.max(most, closedMs), endMs);
+  const ceiling = ceilingOf(slowest, measures.finality_p95_ms ?? slowest);
+  const above = final.filter(({ finalityMs }) => finalityMs > ceiling).length;
+  const outages = findOutages(
+    final.map(({ closedMs }) => closedMs),
+    last,
+  );
+  const x = timeUnit(last);
+  const y = timeUnit(ceiling);
+  const points = pointsOf(final, outages, { x, y, ceiling });
+  const top = (ceiling / y.ms) * 1.05 || 1;
+  const scale = { x, top, lane: top * LANE };
+  return {
+    title: 'Time to finality',
+    caption:
+      `${captions.finality} The line is the median of the ${WINDOW} blocks around. Half of all ` +
+      `were final within ${formatMs(measures.finality_p50_ms)}, 95 % within ` +
+      `${formatMs(measures.finality_p95_ms)}.` +
+      (above > 0
+        ? ` Triangles at the top: ${format(above)} that took longer than ${formatMs(ceiling)}, ` +
+          `up to ` +
+          `${formatMs(slowest)}.`
+        : ` The slowest took ${formatMs(slowest)}.`) +
+      outageText(outages) +
+      (lanes.length > 0 ? ' Signs above the axis: blocks that never became final.' : '') +
+      describeShades(shades) +
+      describeDownsampling('blocks', points.length, MOST_DOTS),
+    legend: [
+      { color: variable('c1'), sign: 'circle', text: `finalized (${format(final.length)})` },
+      { color: variable('ink'), dash: '', text: 'running median' },
+      ...lanes.map(
+        ({ status, color, sign, closings }): LegendEntry => ({
+          color: variable(color),
+          sign,
+          text: `${status} (${format(closings.length)})`,
+        }),
+      ),
+      ...(outages.length > 0 ? [{ color: variable('bad'), text: 'nothing became final' }] : []),
+    ],
+    draw: (width, narrow) =>
+      addShades(
+        {
+          height: (narrow ? 240 : 320) + 16 * lanes.length,
+          marginLeft: 52,
+          marginTop: 28,
+          x: {
+            label: `time of the run, ${x.name}`,
+            labelOffset: 42,
+            domain: [0, last / x.ms],
+            ticks: narrow ? 5 : 10,
+          },
+          y: {
+            label: `time to finality, ${y.name}`,
+            domain: [0, top + lanes.length * scale.lane],
+            // The lanes are of no time.
+            tickFormat: (value: number) => (value > top ? '' : formatTick(value)),
+          },
+          marks: [
+            ...finalityMarks(points),
+            ...laneMarks(lanes, scale),
+            ...outageMarks(outages, scale, ((width - 72) * x.ms) / last),
+          ],
+        },
+        shades,
+        { unitMs: x.ms, lastMs: last, width },
+      ),
+  };
+}
+
+interface Point {
+  x: number;
+  y: number;
+  median: number;
+  above: boolean;
+  /** Between which outages it lies. */
+  part: number;
+}
+
+/** The median knows nothing of blocks beyond an outage. */
+function pointsOf(
+  final: readonly { closedMs: number; finalityMs: number }[],
+  outages: readonly Outage[],
+  { x, y, ceiling }: { x: TimeUnit; y: TimeUnit; ceiling: number },
+): Point[] {
+  const starts = [...outages.map(({ toMs }) => toMs), Number.POSITIVE_INFINITY];
+  return starts.flatMap((start, part) => {
+    const since = part === 0 ? Number.NEGATIVE_INFINITY : starts[part - 1]!;
+    const blocks = final.filter(({ closedMs }) => closedMs >= since && closedMs < start);
+    const medians = runningMedian(
+      blocks.map(({ finalityMs }) => finalityMs),
+      WINDOW,
+    );
+    return blocks.map(({ closedMs, finalityMs }, index) => ({
+      x: closedMs / x.ms,
+      y: Math.min(finalityMs, ceiling) / y.ms,
+      median: Math.min(medians[index]!, ceiling) / y.ms,
+      above: finalityMs > ceiling,
+      part,
+    }));
+  });
+}
+
+function finalityMarks(points: readonly Point[]): Markish[] {
+  const place = { x: 'x', y: 'y', r: points.length > 300 ? 1.8 : 2.8 };
+  const drawn = downsample(points, MOST_DOTS);
+  const inside = drawn.filter(({ above }) => !above);
+  const above = drawn.filter((point) => point.above);
+  const parts = [...new Set(points.map(({ part }) => part))];
+  const steps = parts.flatMap((part) => {
+    const within = points.filter((point) => point.part === part);
+    return downsample(
+      within,
+      Math.max(2, Math.floor((MOST_STEPS * within.length) / points.length)),
+    );
+  });
+  return [
+    gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+    ruleY([0], { stroke: 'var(--faint)' }),
+    dot(inside, { ...place, fill: 'var(--c1)', fillOpacity: 0.55 }),
+    dot(above, { ...place, symbol: 'triangle', r: 4, fill: 'var(--c1)' }),
+    lineY(steps, { x: 'x', y: 'median', z: 'part', stroke: 'var(--ink)', strokeWidth: 1.6 }),
+  ];
+}
+
+interface Lane {
+  closings: readonly number[];
+  color: Parameters<typeof variable>[0];
+  sign: 'cross' | 'times' | 'diamond';
+}
+
+interface Scale {
+  x: TimeUnit;
+  /** Where the lanes begin, and how high each is. */
+  top: number;
+  lane: number;
+}
+
+/** A line of signs for each way not to become final. */
+function laneMarks(lanes: readonly Lane[], { x, top, lane }: Scale): Markish[] {
+  if (lanes.length === 0) return [];
+  const signs = lanes.map(({ closings, color, sign }, index) => {
+    const rows = downsample(closings, MOST_DOTS).map((ms) => ({ x: ms / x.ms }));
+    const paint = sign === 'times' ? 'stroke' : 'fill';
+    const y = top + (index + 0.5) * lane;
+    return dot(rows, { x: 'x', y: () => y, symbol: sign, r: 3.6, [paint]: variable(color) });
+  });
+  return [ruleY([top], { stroke: 'var(--line)', strokeDasharray: '2 3' }), ...signs];
+}
+
+/** On the floor, with words where there is room for them. */
+function outageMarks(outages: readonly Outage[], { x }: Scale, pixels: number): Markish[] {
+  if (outages.length === 0) return [];
+  const rows = outages.map(({ fromMs, toMs }) => {
+    const [from, to] = [fromMs / x.ms, toMs / x.ms];
+    const words = `none final for ${formatMs(toMs - fromMs)}`;
+    return { from, to, middle: (from + to) / 2, words: fits(words, to - from, pixels) };
+  });
+  return [
+    ruleY(rows, { x1: 'from', x2: 'to', y: 0, stroke: 'var(--bad)', strokeWidth: 5 }),
+    text(rows, {
+      x: 'middle',
+      y: 0,
+      text: 'words',
+      dy: -10,
+      fill: 'currentColor',
+      stroke: 'var(--paper)',
+      strokeWidth: 3,
+    }),
+  ];
+}
+
+const LETTER_WIDTH = 6.6;
+const fits = (words: string, wide: number, pixels: number): string =>
+  wide * pixels > LETTER_WIDTH * words.length ? words : '';
+
+const MOST_TOLD = 4;
+
+function outageText(outages: readonly Outage[]): string {
+  if (outages.length === 0) return '';
+  const told = outages
+    .slice(0, MOST_TOLD)
+    .map(({ fromMs, toMs }) => `from ${formatMs(fromMs)} to ${formatMs(toMs)}`);
+  const left = outages.length - told.length;
+  const more = left > 0 ? `, and ${left} more times` : '';
+  return ` None became final ${told.join(', ')}${more}: the median stops there.`;
+}
+
+/** Beyond the end of the run, in parts of it: what its last moment brought has a width there. */
+const TAIL = 0.015;
+
+/** @param endMs of the run. */
+export function outcomesChart(
+  blocks: readonly ClosedBlock[],
+  shades: readonly Shade[],
+  endMs: number,
+): Chart | null {
+  if (blocks.length === 0) return null;
+  const last = blocks.reduce((most, { closedMs }) => Math.max(most, closedMs), endMs);
+  const x = timeUnit(last);
+  const curves = outcomeNames.map((name) => {
+    const closings = blocks.filter(({ status }) => status === name).map(({ closedMs }) => closedMs);
+    return {
+      name,
+      closings: closings.sort((a, b) => a - b),
+      color: variable(outcomes[name].color),
+    };
+  });
+  const drawn = curves.filter(({ closings }) => closings.length > 0);
+  const instants = instantsOf(blocks, last);
+  const rows = drawn.flatMap(({ name, closings, color }) =>
+    countsAt(closings, instants).map(({ ms, count }) => ({ x: ms / x.ms, y: count, name, color })),
+  );
+  const ended = curves.map(({ name, closings }) => `${format(closings.length)} ${name}`).join(', ');
+  const end = last * (1 + TAIL);
+  return {
+    title: 'How blocks ended',
+    caption:
+      `${captions.outcomes} In the end there were ${format(blocks.length)}: ${ended}; the sliver ` +
+      `at the right, beyond the end, shows them.${longestWithout(curves[0]!.closings, last)}` +
+      describeShades(shades),
+    legend: curves.map(({ name, closings, color }) => ({
+      color,
+      text: `${name} (${format(closings.length)})`,
+    })),
+    draw: (width, narrow) =>
+      addShades(
+        {
+          height: narrow ? 220 : 280,
+          marginLeft: 52,
+          marginTop: 28,
+          x: {
+            label: `time of the run, ${x.name}`,
+            labelOffset: 42,
+            domain: [0, end / x.ms],
+            ticks: narrow ? 5 : 10,
+          },
+          y: { label: 'closed blocks', tickFormat: formatTick },
+          color: { type: 'identity' },
+          marks: outcomeMarks(
+            rows,
+            drawn.map(({ name }) => name),
+          ),
+        },
+        shades,
+        { unitMs: x.ms, lastMs: end, width },
+      ),
+  };
+}
+
+interface Row {
+  x: number;
+  y: number;
+  name: string;
+  color: string;
+}
+
+function outcomeMarks(rows: readonly Row[], order: string[]) {
+  const place = { x: 'x', y: 'y', z: 'name', curve: 'step-after', order } as const;
+  return [
+    gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+    // Layers are parted by a line too, for who cannot tell their colours apart.
+    areaY(rows, {
+      ...place,
+      fill: 'color',
+      fillOpacity: 0.85,
+      stroke: 'var(--paper)',
+      strokeWidth: 0.6,
+    }),
+    ruleY([0], { stroke: 'var(--faint)' }),
+  ];
+}
+
+/** When something closed, or evenly spaced instants where that is often; then the end, twice. */
+function instantsOf(blocks: readonly ClosedBlock[], last: number): number[] {
+  const closings = [...new Set(blocks.map(({ closedMs }) => closedMs))].sort((a, b) => a - b);
+  const even = Array.from({ length: MOST_STEPS }, (_, index) => (index * last) / MOST_STEPS);
+  const within = closings.length > MOST_STEPS ? even : [0, ...closings];
+  return [...within, last, last * (1 + TAIL)];
+}
+
+/** How many had closed by each instant. */
+function countsAt(closings: readonly number[], instants: readonly number[]) {
+  let count = 0;
+  return instants.map((ms) => {
+    while (count < closings.length && closings[count]! <= ms) count += 1;
+    return { ms, count };
+  });
+}
+
+/** The longest time in which none was finalized, also at the beginning and the end. */
+function longestWithout(closings: readonly number[], last: number): string {
+  const marks = [0, ...closings, last];
+  const longest = marks.slice(1).reduce(
+    (found, to, index) => {
+      const from = marks[index]!;
+      return to - from > found.to - found.from ? { from, to } : found;
+    },
+    { from: 0, to: 0 },
+  );
+  if (longest.to === 0) return '';
+  const { from, to } = longest;
+  return ` None was finalized for ${formatMs(to - from)}, the longest, from ${formatMs(from)} on.`;
+}
+
+const FINE = 2_000;
+const BARS = 60;
+/** What must be seen of all votes. */
+const MOST_VOTES = 0.995;
+
+const decisions = (['approve', 'reject'] as const).map((name) => ({
+  name,
+  color: variable(shownDecisions[name].color),
+}));
+
+/** Counts votes as they come, in fine bins: rows may be tens of millions. */
+export class Latencies {
+  readonly #fineMs: number;
+  readonly #counts: Record<string, Float64Array>;
+  #votes = 0;
+  #longestMs = 0;
+
+  /** @param periodMs no vote counts later after its proposal. */
+  constructor(periodMs: number) {
+    this.#fineMs = Math.max(1, Math.ceil((periodMs + 1) / FINE));
+    const size = Math.floor(periodMs / this.#fineMs) + 1;
+    this.#counts = Object.fromEntries(decisions.map(({ name }) => [name, new Float64Array(size)]));
+  }
+
+  add({ after_ms, decision }: TableRow): void {
+    const after = Number(after_ms);
+    const counts = this.#counts[decision!];
+    const bin = Math.floor(after / this.#fineMs);
+    if (!counts || !(bin < counts.length)) return;
+    counts[bin]! += 1;
+    this.#votes += 1;
+    this.#longestMs = Math.max(this.#longestMs, after);
+  }
+
+  chart(): Chart | null {
+    if (this.#votes === 0) return null;
+    const wanted = this.#binsToShow();
+    const perBar = Math.ceil(wanted / BARS);
+    const bars = Array.from({ length: Math.ceil(wanted / perBar) }, (_, index) => index);
+    const bins = perBar * bars.length;
+    const later = this.#votes - this.#total(bins);
+    const x = timeUnit(bins * this.#fineMs);
+    const widthMs = perBar * this.#fineMs;
+    const rows = decisions.flatMap(({ name, color }) =>
+      bars.map((bar) => ({
+        x1: (bar * widthMs) / x.ms,
+        x2: ((bar + 1) * widthMs) / x.ms,
+        votes: this.#sum(name, bar * perBar, perBar),
+        name,
+        color,
+      })),
+    );
+    return {
+      title: 'When votes arrive',
+      caption:
+        `Votes that counted by the time from the proposal of their block to their arrival, in ` +
+        `steps of ${formatMs(widthMs)}. ${format(this.#votes)} votes: half of them within ` +
+        `${formatMs(this.#medianMs())}; the last one came after ` +
+        `${formatMs(this.#longestMs)}.` +
+        (later > 0 ? ` ${format(later)} that came later than the last bar are not drawn.` : ''),
+      legend: decisions.map(({ name, color }) => ({
+        color,
+        text: `${name} (${format(this.#sum(name, 0, FINE + 1))})`,
+      })),
+      draw: (_, narrow) => ({
+        height: narrow ? 220 : 260,
+        marginLeft: 56,
+        marginTop: 28,
+        x: { label: `time since the proposal, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+        y: { label: 'votes', tickFormat: formatTick },
+        color: { type: 'identity' },
+        marks: [
+          gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+          rectY(rows, { x1: 'x1', x2: 'x2', y: 'votes', fill: 'color', inset: 0.5 }),
+          ruleY([0], { stroke: 'var(--faint)' }),
+        ],
+      }),
+    };
+  }
+
+  /** All bins, unless a few late votes would press all others into a corner. */
+  #binsToShow(): number {
+    const all = Math.floor(this.#longestMs / this.#fineMs) + 1;
+    let most = 1;
+    while (this.#total(most) < MOST_VOTES * this.#votes) most += 1;
+    return all > 2 * most ? Math.min(all, Math.ceil(1.2 * most)) : all;
+  }
+
+  /** To the fine bin. */
+  #medianMs(): number {
+    let bins = 1;
+    while (2 * this.#total(bins) < this.#votes) bins += 1;
+    return bins * this.#fineMs;
+  }
+
+  #total(bins: number): number {
+    return decisions.reduce((sum, { name }) => sum + this.#sum(name, 0, bins), 0);
+  }
+
+  #sum(decision: string, from: number, count: number): number {
+    return this.#counts[decision]!.subarray(from, from + count).reduce((sum, n) => sum + n, 0);
+  }
+}

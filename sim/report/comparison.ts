@@ -1,0 +1,601 @@
+/**
+ * The page of two kept runs: what they have in common, where they part, and what came of it, with
+ * the futures of one past and the tallies of blocks that ended otherwise.
+ */
+import { dirname, relative, resolve, sep } from 'node:path';
+import {
+  axisX,
+  barX,
+  dot,
+  gridX,
+  gridY,
+  lineY,
+  type Markish,
+  ruleX,
+  ruleY,
+  text,
+} from '@observablehq/plot';
+import { type Chart, figure } from '../../report/figure.js';
+import { readJson, tableRows } from '../../report/folder.js';
+import {
+  code,
+  type Fact,
+  facts,
+  type Html,
+  html,
+  listing,
+  madeBy,
+  page,
+  section,
+  table,
+} from '../../report/page.js';
+import { format, formatMs, formatTick, timeUnit } from '../../report/shared/format.js';
+import {
+  differenceText,
+  measureMeaning,
+  measureText,
+  measureTitle,
+} from '../../report/shared/measures.js';
+import { variable } from '../../report/shared/palette.js';
+import { commandLine } from '../../report/shell.js';
+import type { Futures } from '../compare/futures.js';
+import type { BlockDifference, BlockOutcome, KeptComparison } from '../compare/runs.js';
+import type { SimResult } from '../run/result.js';
+import { formatExportLink, isExported } from './sections.js';
+import {
+  addShades,
+  type ClosedBlock,
+  closedBlock,
+  computeShades,
+  describeShades,
+  type Shade,
+} from './timeline.js';
+
+export interface ComparisonInput {
+  /** Folders, as they were named. */
+  a: string;
+  b: string;
+  /** Where the page will stand. */
+  file: string;
+  found: KeptComparison;
+  /** Null where they have no past in common, or are the same. */
+  futures: Futures | null;
+}
+
+export async function comparisonPage(compared: ComparisonInput): Promise<string> {
+  const { a, b, found, futures } = compared;
+  const results = [a, b].map((folder) => readJson<SimResult>(folder, 'summary.json')) as [
+    SimResult,
+    SimResult,
+  ];
+  const both: [Future, Future] = [
+    { side: 'A', blocks: await closedIn(a), endMs: results[0].virtual_ms },
+    { side: 'B', blocks: await closedIn(b), endMs: results[1].virtual_ms },
+  ];
+  const shades = shadesOfBoth(results);
+  const chart = futureChart(both, partedAt(found, futures, both), shades);
+  const tallies = tallyChart(found.blocks);
+  return page(`A and B: ${results[0].scenario.title}`, [
+    html`<h1>Two runs compared</h1>
+<p class="lead">A: ${results[0].scenario.title}\nB: ${results[1].scenario.title}</p>\n`,
+    summaryBox(compared),
+    sidesTable(compared, results),
+    partingSection(compared, results),
+    chart ? section('Two futures', figure(chart), futureTable(both)) : null,
+    section('Blocks', blocksText(found), tallies ? figure(tallies) : null, tallyPart(found)),
+    futures ? votersSection(futures) : null,
+    section('Measures', measuresPart(found)),
+    section('Do it again', again(compared)),
+    madeBy(results[0]),
+  ]);
+}
+
+/** To the end where all entries are the same. */
+const partedAt = (found: KeptComparison, futures: Futures | null, both: readonly Future[]) =>
+  found.first ? (futures?.parted_ms ?? null) : both[0]!.endMs;
+
+/** What is of both is shaded once. */
+function shadesOfBoth(results: readonly SimResult[]): Shade[] {
+  const known = new Map<string, Shade>();
+  for (const shade of results.flatMap(computeShades)) {
+    if (shade.kind === 'fault' || shade.kind === 'intervention') {
+      known.set(JSON.stringify([shade.kind, shade.label, shade.fromMs]), shade);
+    }
+  }
+  return [...known.values()].sort((a, b) => a.fromMs - b.fromMs);
+}
+
+async function closedIn(folder: string): Promise<ClosedBlock[]> {
+  const blocks: ClosedBlock[] = [];
+  for await (const row of tableRows(folder, 'blocks.csv')) {
+    const block = closedBlock(row);
+    if (block) blocks.push(block);
+  }
+  return blocks;
+}
+
+/** The answer first, in a sentence or two. */
+function summaryBox({ found, futures }: ComparisonInput): Html {
+  const { same, first, blocks, measures } = found;
+  const turned = blocks.filter(({ a, b }) => a?.status !== b?.status).length;
+  const differ = `${format(measures.length)} measures differ.`;
+  const counted = `${format(turned)} blocks ended otherwise, and ${differ}`;
+  if (same) {
+    return html`<div class="verdict"><p><strong>The same run.</strong> Every entry, block
+and measure is the same.</p></div>\n`;
+  }
+  if (!first) {
+    return html`<div class="verdict bad"><p><strong>The same log.</strong> Every entry is
+the same, and what was measured is not: ${counted}</p></div>\n`;
+  }
+  if (!futures) {
+    return html`<div class="verdict bad"><p><strong>No common beginning.</strong> The logs
+differ from ${first.where} on: these are two runs of their own, not two futures of one. ${counted}
+Blocks are paired by their number alone, and what differs may be luck.</p></div>\n`;
+  }
+  const { common, parted_ms, votes } = futures;
+  return html`<div class="verdict"><p><strong>One past, two futures.</strong> The first
+${format(common)} entries, ${formatMs(parted_ms)} of the run, are the same in both. After that
+${counted}
+${format(votes.flipped)} votes on blocks of the same number are the other one.</p></div>\n`;
+}
+
+function sidesTable(
+  { a, b, found }: ComparisonInput,
+  [one, other]: readonly [SimResult, SimResult],
+): Html {
+  const row = (name: string, of: (result: SimResult) => string | Html) => [
+    name,
+    of(one),
+    of(other),
+  ];
+  const columns = [
+    { name: 'of the run' },
+    { name: 'A', kind: 'text' },
+    { name: 'B', kind: 'text' },
+  ] as const;
+  const rows = [
+    ['folder', code(a), code(b)],
+    row('title', ({ scenario }) => scenario.title),
+    row('seed', ({ seed }) => code(seed)),
+    row('verdict', ({ verdict }) => verdict),
+    row('ended by', ({ ended_by }) => ended_by),
+    row('virtual time', ({ virtual_ms }) => formatMs(virtual_ms)),
+    row('entries', ({ entries }) => format(entries)),
+    ['log digest', ...found.log_digests.map(code)],
+  ];
+  return table('What is compared', columns, rows);
+}
+
+/** The first entry that differs, and what the scenarios have different. */
+function partingSection(
+  compared: ComparisonInput,
+  results: readonly [SimResult, SimResult],
+): Html | null {
+  const { found } = compared;
+  const { first, scenario } = found;
+  if (!first) return null;
+  const named = { a: 'in A', b: 'in B' } as Record<string, string>;
+  const details = Object.entries(first.details).map(([name, value]): Fact => {
+    const shownName =
+      named[name] ?? name.replace(/^by, b$/, 'by, in B').replace(/^by, a$/, 'by, in A');
+    return { name: shownName, value: name.startsWith('by') ? value : code(value), wide: true };
+  });
+  const why: Fact[] = scenario
+    ? [
+        {
+          name: 'first value in which the scenarios differ',
+          value: [
+            code(scenario.path),
+            ': ',
+            code(scenario.a),
+            ' in A, ',
+            code(scenario.b),
+            ' in B',
+          ],
+          wide: true,
+        },
+      ]
+    : [];
+  return section(
+    'Where they part',
+    facts([
+      { name: 'first that differs', value: first.where, wide: true },
+      ...details,
+      ...why,
+      ...results.flatMap((result, index) => otherwiseIn(result, index === 0 ? 'A' : 'B')),
+    ]),
+    linksTo(compared),
+  );
+}
+
+/** What was made otherwise in a fork. */
+const otherwiseIn = ({ interventions = [] }: SimResult, side: string): Fact[] =>
+  interventions.map(({ what, when, at_ms }) => {
+    const acted = at_ms === null ? `${when}: the run ended before` : `from ${formatMs(at_ms)} on`;
+    return { name: `made otherwise in ${side}`, value: `${what}, ${acted}`, wide: true };
+  });
+
+/** To the page of each run at that entry, where one was exported. */
+function linksTo({ a, b, file, found }: ComparisonInput): Html | null {
+  const seq = found.first?.seq;
+  if (seq === undefined) return null;
+  const links = Object.entries({ A: a, B: b }).flatMap(([side, folder]) => {
+    if (!isExported(folder)) return [];
+    const path = relative(dirname(resolve(file)), resolve(folder));
+    const place = path.split(sep).map((part) => `${encodeURIComponent(part)}/`);
+    const href = formatExportLink(path === '' ? '' : place.join(''), seq);
+    return [html`<a href="${href}">entry ${format(seq)} of ${side}, on its page</a> `];
+  });
+  return links.length === 0 ? null : html`<p>${links}</p>\n`;
+}
+
+function blocksText({ blocks }: KeptComparison): Html {
+  if (blocks.length === 0) return html`<p>Every block is the same, with the same votes.</p>\n`;
+  const turned = ordered(blocks).filter(({ a, b }) => a?.status !== b?.status);
+  const rest = blocks.length - turned.length;
+  const others =
+    rest === 0 ? '' : ` ${format(rest)} more differ in their tally or hash, and ended alike.`;
+  const ended = `${format(turned.length)} blocks ended otherwise or are in one run only.`;
+  return html`<p>${ended}${others}</p>\n`;
+}
+
+const tallyPart = ({ blocks }: KeptComparison): Html | null =>
+  blocks.length === 0 ? null : tallyTable(blocks);
+
+function measuresPart({ measures }: KeptComparison): Html {
+  if (measures.length === 0) return html`<p>Every measure is the same.</p>\n`;
+  const number = (name: string) => ({ name, kind: 'number' }) as const;
+  const columns = [
+    { name: 'measure' },
+    number('A'),
+    number('B'),
+    number('B less A'),
+    { name: 'meaning', kind: 'text' },
+  ] as const;
+  const rows = measures.map(({ measure, a, b, difference }) => [
+    measureTitle(measure),
+    html`<span class="whole">${measureText(measure, a)}</span>`,
+    html`<span class="whole">${measureText(measure, b)}</span>`,
+    html`<span class="whole">${differenceText(measure, difference)}</span>`,
+    measureMeaning(measure),
+  ]);
+  return html`${table('Measures that differ; – where one cannot be said', columns, rows)}
+<p>One pair of runs shows what would have happened then, not what happens as a rule: ${code(
+    'folkmoot fork RUN --replicates',
+  )} says whether it is luck.</p>\n`;
+}
+
+function again({ a, b, file }: ComparisonInput): Html {
+  const compare = commandLine('compare', a, b, '--out', file);
+  return html`<p>In the folder where this comparison was made:</p>
+${listing('the command that compares them', compare)}
+<p>To go through one of them, entry by entry:</p>
+${listing('the command that shows a run', commandLine('explore', b))}`;
+}
+
+const MOST_STEPS = 400;
+/** Of the table that says the same. */
+const ROWS = 12;
+
+const PAST = variable('c8');
+
+interface Future {
+  /** `A` or `B`. */
+  side: string;
+  blocks: readonly ClosedBlock[];
+  endMs: number;
+}
+
+const looks = {
+  A: { color: variable('c1'), dash: '' },
+  B: { color: variable('c2'), dash: '7 4' },
+} as const;
+
+/**
+ * @param partedMs null of runs that have no past in common.
+ * @param shades faults and interventions of either.
+ */
+function futureChart(
+  [a, b]: readonly [Future, Future],
+  partedMs: number | null,
+  shades: readonly Shade[],
+): Chart | null {
+  const last = Math.max(a.endMs, b.endMs);
+  if (a.blocks.length + b.blocks.length === 0 || last <= 0) return null;
+  const x = timeUnit(last);
+  const [one, other] = [stepsOf(a), stepsOf(b)];
+  const past =
+    partedMs === null
+      ? 'Nothing before is the same in both.'
+      : `Up to ${formatMs(partedMs)} both are one run, entry by entry: the thick grey line.`;
+  const ends = [one, other].map((steps) => format(steps.at(-1)!.count));
+  const common = partedMs === null ? [] : upTo(one, partedMs);
+  return {
+    title: 'Blocks finalized over time',
+    caption:
+      `How many blocks had become final by each time: A as a whole line, B dashed, each up to ` +
+      `the sign at its end. ${past} At the end: ${ends[0]} in A, after ${formatMs(a.endMs)}; ` +
+      `${ends[1]} in B, after ${formatMs(b.endMs)}.${describeShades(shades)}`,
+    legend: [
+      ...(partedMs === null ? [] : [{ color: PAST, dash: '', text: 'the same in both' }]),
+      { ...looks.A, text: 'A' },
+      { ...looks.B, text: 'B' },
+    ],
+    draw: (width, narrow) =>
+      addShades(
+        {
+          height: narrow ? 240 : 320,
+          marginLeft: 52,
+          marginTop: 28,
+          x: {
+            label: `time of the run, ${x.name}`,
+            labelOffset: 42,
+            domain: [0, last / x.ms],
+            ticks: narrow ? 5 : 10,
+          },
+          y: { label: 'blocks finalized', tickFormat: formatTick, nice: true },
+          marks: [
+            gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+            ruleY([0], { stroke: 'var(--faint)' }),
+            ...(partedMs === null ? [] : pastMarks(common, partedMs, x.ms)),
+            ...[one, other].flatMap((steps, index) =>
+              futureMarks(from(steps, partedMs ?? 0), x.ms, index === 0 ? 'A' : 'B'),
+            ),
+          ],
+        },
+        shades,
+        { unitMs: x.ms, lastMs: last, width },
+      ),
+  };
+}
+
+/** What both share, and where they part. */
+const pastMarks = (common: readonly Step[], partedMs: number, unitMs: number): Markish[] => [
+  ruleX([partedMs / unitMs], { stroke: PAST, strokeDasharray: '4 3' }),
+  curve(common, unitMs, { stroke: PAST, strokeWidth: 5 }),
+];
+
+function futureMarks(steps: readonly Step[], unitMs: number, side: keyof typeof looks): Markish[] {
+  const { color, dash } = looks[side];
+  const look = {
+    stroke: color,
+    strokeWidth: side === 'A' ? 2.6 : 1.8,
+    ...(dash === '' ? {} : { strokeDasharray: dash }),
+  };
+  return [curve(steps, unitMs, look), endOf(steps, unitMs, side)];
+}
+
+const curve = (
+  steps: readonly Step[],
+  unitMs: number,
+  look: { stroke: string; strokeWidth: number; strokeDasharray?: string },
+): Markish =>
+  lineY(steps, { x: ({ ms }: Step) => ms / unitMs, y: 'count', curve: 'step-after', ...look });
+
+const upTo = (steps: readonly Step[], ms: number): Step[] => {
+  const before = steps.filter((step) => step.ms <= ms);
+  return [...before, { ms, count: before.at(-1)!.count }];
+};
+
+const from = (steps: readonly Step[], ms: number): Step[] => [
+  ...upTo(steps, ms).slice(-1),
+  ...steps.filter((step) => step.ms > ms),
+];
+
+/** A run that is over does not stand still: a dot ends its line. */
+const endOf = (steps: readonly Step[], unitMs: number, side: keyof typeof looks): Markish =>
+  dot(steps.slice(-1), {
+    ...{ x: ({ ms }: Step) => ms / unitMs, y: 'count', r: 4.5, fill: looks[side].color },
+    ...(side === 'A' ? {} : { symbol: 'square' }),
+  });
+
+interface Step {
+  ms: number;
+  count: number;
+}
+
+const finalIn = ({ blocks }: Future): number[] =>
+  blocks
+    .filter(({ status }) => status === 'finalized')
+    .map(({ closedMs }) => closedMs)
+    .sort((a, b) => a - b);
+
+/** Each finalization; evenly spaced instants where these are too many. */
+function stepsOf(future: Future): Step[] {
+  const closings = finalIn(future);
+  const all = closings.map((ms, index) => ({ ms, count: index + 1 }));
+  const even = instants(future.endMs, MOST_STEPS).map((ms) => ({
+    ms,
+    count: countAt(closings, ms),
+  }));
+  const end = { ms: future.endMs, count: closings.length };
+  return [{ ms: 0, count: 0 }, ...(closings.length > MOST_STEPS ? even : all), end];
+}
+
+const instants = (endMs: number, most: number): number[] =>
+  Array.from({ length: most }, (_, index) => ((index + 1) * endMs) / most);
+
+const countAt = (closings: readonly number[], ms: number): number =>
+  closings.filter((one) => one <= ms).length;
+
+/** The same as a table, at some instants; nothing after the end of a run. */
+function futureTable([a, b]: readonly [Future, Future]): Html {
+  const [one, other] = [finalIn(a), finalIn(b)];
+  const rows = instants(Math.max(a.endMs, b.endMs), ROWS).map((ms) => {
+    const at = (closings: readonly number[], endMs: number) =>
+      ms > endMs + 1 ? '–' : format(countAt(closings, ms));
+    return [formatMs(ms), at(one, a.endMs), at(other, b.endMs)];
+  });
+  const columns = [
+    { name: 'time' },
+    { name: 'finalized in A', kind: 'number' },
+    { name: 'finalized in B', kind: 'number' },
+  ] as const;
+  return html`<details>
+<summary>The same as a table</summary>
+${table('Blocks finalized by each time', columns, rows)}</details>
+`;
+}
+
+const MOST_BLOCKS = 40;
+const MOST_ROWS = 300;
+
+/** Those that ended otherwise first, by number; then those whose tallies alone differ. */
+function ordered(blocks: readonly BlockDifference[]): BlockDifference[] {
+  const turned = ({ a, b }: BlockDifference) => a?.status !== b?.status;
+  return [...blocks.filter(turned), ...blocks.filter((one) => !turned(one))];
+}
+
+function tallyChart(blocks: readonly BlockDifference[]): Chart | null {
+  const changed = ordered(blocks).filter(({ a, b }) => !sameTally(a, b));
+  const drawn = changed.slice(0, MOST_BLOCKS).sort((a, b) => a.number - b.number);
+  if (drawn.length === 0) return null;
+  const most = drawn
+    .flatMap(({ a, b }) => [a, b])
+    .reduce((found, one) => Math.max(found, one ? one.approve + one.reject : 0), 1);
+  const bars = drawn.flatMap(({ number, a, b }) => [
+    ...barsOf(number, a, -1),
+    ...barsOf(number, b, 1),
+  ]);
+  const ends = drawn.flatMap(({ number, a, b }) => [
+    { number, x: -most, label: statusOf(a), anchor: 'end' as const },
+    { number, x: most, label: statusOf(b), anchor: 'start' as const },
+  ]);
+  const left = changed.length - drawn.length;
+  return {
+    title: 'Tallies of changed blocks, mirrored',
+    caption:
+      `A row for each block whose tally or end is another: A to the left, B to the right; ` +
+      `approving weight next to the middle, rejecting weight beyond it, and how the block ended ` +
+      `at both sides. Blocks are paired by number.` +
+      (left > 0 ? ` ${format(left)} more are not drawn.` : ''),
+    legend: [
+      { color: variable('c1'), text: 'approving' },
+      { color: variable('c2'), text: 'rejecting' },
+    ],
+    draw: (_, narrow) => ({
+      height: 22 * drawn.length + 84,
+      marginLeft: narrow ? 104 : 130,
+      marginRight: narrow ? 64 : 90,
+      marginTop: 34,
+      x: { domain: [-most, most], label: null },
+      y: { domain: drawn.map(({ number }) => number), type: 'band', padding: 0.24, axis: null },
+      color: { type: 'identity' },
+      marks: [
+        gridX({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }),
+        axisX({ ticks: narrow ? 3 : 7, tickFormat: weight, label: 'weight', labelOffset: 42 }),
+        barX(bars, { x1: 'x1', x2: 'x2', y: 'number', fill: 'color' }),
+        ruleX([0], { stroke: 'var(--ink)' }),
+        ...(['end', 'start'] as const).map((anchor) =>
+          text(
+            ends.filter((one) => one.anchor === anchor),
+            {
+              ...{ x: 'x', y: 'number', text: 'label', textAnchor: anchor },
+              ...{ dx: anchor === 'end' ? -6 : 6, fill: 'currentColor' },
+            },
+          ),
+        ),
+        text(drawn, {
+          y: 'number',
+          frameAnchor: 'left',
+          textAnchor: 'end',
+          dx: narrow ? -66 : -84,
+          text: ({ number }: BlockDifference) => `${number}`,
+          fill: 'var(--faint)',
+        }),
+        ...(['A', 'B'] as const).map((side) =>
+          text([side], {
+            x: [side === 'A' ? -most / 2 : most / 2],
+            frameAnchor: 'top',
+            dy: -16,
+            text: [side],
+            fontWeight: 600,
+            fill: 'currentColor',
+          }),
+        ),
+      ],
+    }),
+  };
+}
+
+const weight = (value: number): string => formatTick(Math.abs(value));
+
+function barsOf(number: number, one: BlockOutcome | null, sign: 1 | -1) {
+  if (!one) return [];
+  const { approve, reject } = one;
+  return [
+    { number, x1: 0, x2: sign * approve, color: variable('c1') },
+    { number, x1: sign * approve, x2: sign * (approve + reject), color: variable('c2') },
+  ];
+}
+
+const sameTally = (a: BlockOutcome | null, b: BlockOutcome | null): boolean =>
+  a?.status === b?.status && a?.approve === b?.approve && a?.reject === b?.reject;
+
+const statusOf = (one: BlockOutcome | null): string => one?.status ?? 'not there';
+
+/** Every block that differs, with its figures. */
+function tallyTable(blocks: readonly BlockDifference[]): Html {
+  const number = (name: string) => ({ name, kind: 'number' }) as const;
+  const side = (name: string) => [
+    { name: `in ${name}` },
+    number(`for, ${name}`),
+    number(`against, ${name}`),
+  ];
+  const cells = (one: BlockOutcome | null) =>
+    one ? [one.status, format(one.approve), format(one.reject)] : ['not there', '–', '–'];
+  const rows = ordered(blocks)
+    .slice(0, MOST_ROWS)
+    .map(({ number, a, b }) => [format(number), ...cells(a), ...cells(b)]);
+  const left = blocks.length - rows.length;
+  return html`<details>
+<summary>The same as a table</summary>
+${table(
+  'Blocks that differ, those that ended otherwise first; some differ in their hash alone',
+  [number('block'), ...side('A'), ...side('B')],
+  rows,
+)}${left > 0 ? html`<p>${format(left)} more: folkmoot compare --json has all.</p>` : null}</details>
+`;
+}
+
+/** Seen at once; and in all. */
+const FIRST = 15;
+const MOST_VOTERS = 1_000;
+
+function votersSection({ votes, voters }: Futures): Html {
+  const counts = facts([
+    { name: 'the same vote in both', value: format(votes.same) },
+    { name: 'flipped', value: format(votes.flipped) },
+    { name: 'in A only', value: format(votes.only_a) },
+    { name: 'in B only', value: format(votes.only_b) },
+  ]);
+  const turned = voters.filter(({ flipped }) => flipped > 0).length;
+  const says = html`<p>Votes of one agent on blocks of one number, which may be other blocks:
+${format(turned)} agents approved in one run what they rejected in the other,
+${format(voters.length - turned)} more voted in one run only.</p>\n`;
+  if (voters.length === 0) return section('Votes', says, counts);
+  const number = (name: string) => ({ name, kind: 'number' }) as const;
+  const columns = [
+    { name: 'agent', kind: 'text' },
+    { name: 'group', kind: 'text' },
+    ...['flipped', 'in A only', 'in B only', 'the same'].map(number),
+  ] as const;
+  const rows = voters.slice(0, MOST_VOTERS).map((one) => {
+    const { name, agent_id, group, flipped, only_a, only_b, same } = one;
+    return [name || agent_id, group, ...[flipped, only_a, only_b, same].map(format)];
+  });
+  const left = voters.length - rows.length;
+  const all = html`<details>
+<summary>${format(rows.length - FIRST)} more</summary>
+${table('More agents that voted otherwise', columns, rows.slice(FIRST))}${
+  left > 0 ? html`<p>${format(left)} more: folkmoot compare --json has all.</p>\n` : null
+}</details>\n`;
+  return section(
+    'Votes',
+    says,
+    counts,
+    table('Agents that voted otherwise, most flipped votes first', columns, rows.slice(0, FIRST)),
+    rows.length > FIRST ? all : null,
+  );
+}

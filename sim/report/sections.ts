@@ -1,0 +1,154 @@
+/**
+ * Sections that reports share: the scenario as YAML, first what differs from the defaults, then all
+ * of it; and the links from a report into the page.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { Document, isScalar, visit } from 'yaml';
+import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
+import { hasFile } from '../../report/folder.js';
+import { type Html, html, listing, section } from '../../report/page.js';
+import { format, formatMs } from '../../report/shared/format.js';
+import { commandLine } from '../../report/shell.js';
+import type { SimResult } from '../run/result.js';
+import { Intervention } from '../scenario/schema/interventions.js';
+import { Fault } from '../scenario/schema/network.js';
+import { Group, Scenario } from '../scenario/schema/scenario.js';
+import { Strategy } from '../scenario/schema/strategies.js';
+import type { ClosedBlock } from './timeline.js';
+
+type Tree = Record<string, unknown>;
+
+export function configuration(scenario: Scenario): Html {
+  return html`<p>What differs from the defaults:</p>
+${listing('what differs from the defaults', yaml(departures(scenario)))}
+<details>
+<summary>The whole scenario, with all defaults</summary>
+${listing('the whole scenario', yaml(scenario))}
+</details>
+`;
+}
+
+/** Lists of plain values on one line. */
+function yaml(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Seq: (_, list) => {
+      list.flow = list.items.every(isScalar);
+    },
+  });
+  return document.toString({ lineWidth: 90, flowCollectionPadding: false });
+}
+
+/** What a file must say for the defaults to fill in the rest. */
+function departures({ agents, faults, interventions, sweep, ...rest }: Scenario): Tree {
+  const defaults = Value.Default(Scenario, {}) as Tree;
+  return {
+    ...differing(rest, defaults),
+    agents: agents.map(ownOfGroup),
+    ...(faults.length > 0 ? { faults: faults.map((fault) => ownOfKind(fault, Fault)) } : {}),
+    ...(interventions.length > 0
+      ? { interventions: interventions.map((one) => ownOfKind(one, Intervention)) }
+      : {}),
+    ...(sweep === undefined ? {} : { sweep }),
+  };
+}
+
+function ownOfGroup({ strategy, ...rest }: Group): Tree {
+  const own = differing(rest, Value.Default(Group, {}) as Tree);
+  return strategy.kind === 'personality'
+    ? own
+    : { ...own, strategy: ownOfKind(strategy, Strategy) };
+}
+
+/** What is said of a strategy or a fault, whose kind says which defaults it has. */
+function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
+  const { kind, ...rest } = element;
+  const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));
+  const defaults = schema ? (Value.Default(schema, {}) as Tree) : {};
+  return { kind, ...differing(rest, defaults) };
+}
+
+const kindOf = (schema: TSchema) => (schema as { properties?: { kind: TSchema } }).properties!.kind;
+
+/** Members whose value is another; sections are gone through, lists compared as a whole. */
+function differing(value: object, defaults: Tree): Tree {
+  const pairs = Object.entries(value)
+    .filter(([name, inner]) => !isDeepStrictEqual(inner, defaults[name]))
+    .map(([name, inner]) => {
+      const standard = defaults[name];
+      return [name, isTree(inner) && isTree(standard) ? differing(inner, standard) : inner];
+    });
+  return Object.fromEntries(pairs) as Tree;
+}
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A whole run in one file, where somebody exported it into the run's folder. */
+const EXPORTED = 'run.html';
+
+export const isExported = (folder: string): boolean => hasFile(folder, EXPORTED);
+
+/** @param place the folder as the report has to name it, '' for its own; ends with a slash. */
+export const formatExportLink = (place: string, entry: number): string =>
+  `${place}${EXPORTED}?at=${entry}`;
+
+/** To the blocks that one looks for first: the slowest, and the first of each other end. */
+export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href: string }[] {
+  const [slowest] = blocks
+    .filter(({ finalityMs }) => finalityMs !== null)
+    .toSorted((a, b) => b.finalityMs! - a.finalityMs!);
+  const ends = (['rejected', 'expired', 'orphaned'] as const).flatMap((status) => {
+    const first = blocks
+      .filter((block) => block.status === status)
+      .toSorted((a, b) => a.closedMs - b.closedMs)[0];
+    return first
+      ? [{ block: first, text: `the first that was ${status}, block ${first.height}` }]
+      : [];
+  });
+  const found = slowest
+    ? [
+        {
+          block: slowest,
+          text: `the slowest, block ${slowest.height}, ${formatMs(slowest.finalityMs)}`,
+        },
+      ]
+    : [];
+  return [...found, ...ends].map(({ block, text }) => ({
+    text,
+    href: `${EXPORTED}?view=block&item=${block.hash}`,
+  }));
+}
+
+const MOST_LINKS = 20;
+
+/** Null of a run whose log is not kept. */
+export function closerSection(folder: string, result: SimResult): Html | null {
+  if (!hasFile(folder, 'network')) return null;
+  return section(
+    'Look closer',
+    html`<p>The page shows every agent and block at any entry of the log. In the folder of this
+report:</p>
+${listing('the command that shows the run on a page', commandLine('explore', '.'))}`,
+    isExported(folder) ? exportedLinks(result) : null,
+  );
+}
+
+/** To where something was made otherwise, and to the end. */
+function exportedLinks({ interventions = [], entries }: SimResult): Html {
+  const moments = interventions.flatMap(({ what, entry }) =>
+    entry === null ? [] : [{ entry, text: `${what}, after entry ${format(entry)}` }],
+  );
+  const places = [
+    { entry: 0, text: 'its beginning' },
+    ...moments.slice(0, MOST_LINKS),
+    { entry: entries - 1, text: `its end, entry ${format(entries - 1)}` },
+  ];
+  const links = places.map(
+    ({ entry, text }) => html`<li><a href="${formatExportLink('', entry)}">${text}</a></li>\n`,
+  );
+  return html`<p>The whole run is beside this report, in one file that needs no server:</p>
+<ul>
+${links}</ul>
+`;
+}

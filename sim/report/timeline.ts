@@ -1,0 +1,198 @@
+/**
+ * The time of a run as charts show it: shades where the scenario does something to its agents, the
+ * blocks that ended, and outages between them.
+ */
+import { type Markish, type PlotOptions, rect, ruleX, text } from '@observablehq/plot';
+import { parseNumber, type TableRow } from '../../report/folder.js';
+import { formatMs, shorten } from '../../report/shared/format.js';
+import { type OutcomeName, outcomeNames } from '../../report/shared/outcomes.js';
+import type { SimResult } from '../run/result.js';
+import { joinedByMs, leftByMs } from '../scenario/population.js';
+
+/** Milliseconds of the run. */
+export interface Shade {
+  kind: 'warm-up' | 'fault' | 'intervention' | 'stay';
+  label: string;
+  fromMs: number;
+  toMs: number;
+}
+
+/** Of a name, above what is shaded. */
+const MOST_LETTERS = 40;
+
+type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms' | 'interventions'>;
+
+/**
+ * The warm-up, faults, interventions (from when they act to the end), and groups that come late or
+ * leave; what was after the end is left out.
+ */
+export function computeShades(of: Shaded): Shade[] {
+  const { scenario, virtual_ms, measured_from_ms = 0, interventions = [] } = of;
+  const { faults, agents } = scenario;
+  const warmup: Shade = {
+    kind: 'warm-up',
+    label: 'warm-up',
+    fromMs: 0,
+    toMs: measured_from_ms ?? virtual_ms,
+  };
+  const wrong = faults.map(({ kind, start_ms, length_ms }): Shade => {
+    const label = kind.replace('_', ' ');
+    return { kind: 'fault', label, fromMs: start_ms, toMs: start_ms + length_ms };
+  });
+  const changed = interventions.flatMap(({ what, at_ms }): Shade[] =>
+    at_ms === null ? [] : [{ kind: 'intervention', label: what, fromMs: at_ms, toMs: virtual_ms }],
+  );
+  const stays = agents.flatMap((group): Shade[] => {
+    const { group: name, join, leave } = group;
+    const toMs = leftByMs(group) ?? 0;
+    const kind = 'stay' as const;
+    return [
+      ...(join
+        ? [{ kind, label: `${name} join`, fromMs: join.start_ms, toMs: joinedByMs(group) }]
+        : []),
+      ...(leave ? [{ kind, label: `${name} leave`, fromMs: leave.at_ms, toMs }] : []),
+    ];
+  });
+  return [...(warmup.toMs > 0 ? [warmup] : []), ...wrong, ...changed, ...stays]
+    .filter(({ fromMs }) => fromMs < virtual_ms)
+    .map((shade) => ({
+      ...shade,
+      label: shorten(shade.label, MOST_LETTERS),
+      toMs: Math.min(shade.toMs, virtual_ms),
+    }))
+    .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
+}
+
+/** For the text under a chart; empty where nothing is shaded. */
+export function describeShades(shades: readonly Shade[]): string {
+  if (shades.length === 0) return '';
+  const named = shades.slice(0, MOST_LANES).map(({ label, fromMs, toMs }) => {
+    return `${label} from ${formatMs(fromMs)} to ${formatMs(toMs)}`;
+  });
+  const left = shades.length - named.length;
+  return ` Shaded: ${named.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`;
+}
+
+/** A fault is darker than what only changes who is there; what is made otherwise has an edge. */
+const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolean }> = {
+  'warm-up': { fill: 'var(--c8)', opacity: 0.1, edge: false },
+  fault: { fill: 'var(--c8)', opacity: 0.22, edge: false },
+  intervention: { fill: 'var(--c4)', opacity: 0.12, edge: true },
+  stay: { fill: 'var(--c8)', opacity: 0.1, edge: false },
+};
+
+/** More names would hide what is drawn. */
+const MOST_LANES = 4;
+const LANE_HEIGHT = 14;
+const LETTER_WIDTH = 6.6;
+
+interface Axis {
+  /** Milliseconds of a unit, and of the whole axis. */
+  unitMs: number;
+  lastMs: number;
+  /** Of the picture. */
+  width: number;
+}
+
+/** Plot's own, where a chart says nothing. */
+const MARGIN_RIGHT = 20;
+
+/** The drawing, with what is shaded behind it and room for the names above it. */
+export function addShades(options: PlotOptions, shades: readonly Shade[], axis: Axis): PlotOptions {
+  if (shades.length === 0) return options;
+  const { height = 0, marginTop = 0, marginLeft = 0, marks = [] } = options;
+  const width = axis.width - marginLeft - MARGIN_RIGHT;
+  const { room, marks: behind } = shadeMarks(shades, { ...axis, width });
+  const taller = { height: height + room, marginTop: marginTop + room };
+  return {
+    color: { type: 'identity' },
+    opacity: { type: 'identity' },
+    ...options,
+    ...taller,
+    marks: [...behind, ...marks],
+  };
+}
+
+/** Names stand above the frame, in as many lanes as it takes. */
+function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks: Markish[] } {
+  const { unitMs, lastMs, width } = axis;
+  const areas = shades.map(({ kind, fromMs, toMs }) => ({
+    ...looks[kind],
+    x1: fromMs / unitMs,
+    // What is short can still be seen.
+    x2: Math.max(toMs, fromMs + (2 * lastMs) / width) / unitMs,
+  }));
+  const lanes: number[] = [];
+  const names = shades.flatMap(({ label, fromMs, toMs }) => {
+    const wide = LETTER_WIDTH * label.length;
+    const place = (fromMs / lastMs) * width;
+    const end = place + wide > width;
+    const left = end ? (toMs / lastMs) * width - wide : place;
+    const free = lanes.findIndex((taken) => taken < left);
+    const lane = free >= 0 ? free : lanes.length;
+    if (lane >= MOST_LANES) return [];
+    lanes[lane] = left + wide + 4;
+    return [{ label, x: (end ? toMs : fromMs) / unitMs, end, dy: -6 - LANE_HEIGHT * lane }];
+  });
+  const room = LANE_HEIGHT * lanes.length;
+  const area = { x1: 'x1', x2: 'x2', fill: 'fill', fillOpacity: 'opacity' };
+  const edges = areas.filter(({ edge }) => edge);
+  const edge = { stroke: 'fill', strokeDasharray: '4 3' };
+  const behind = [rect(areas, area), ruleX(edges, { ...edge, x: 'x1' })];
+  const written = names.map(({ label, x, end, dy }) =>
+    text([{ label, x }], {
+      x: 'x',
+      text: 'label',
+      frameAnchor: 'top',
+      textAnchor: end ? 'end' : 'start',
+      lineAnchor: 'bottom',
+      dy: dy + 4,
+      fill: 'var(--faint)',
+      fontSize: 11,
+    }),
+  );
+  return { room, marks: [...behind, ...written] };
+}
+
+/** A row of blocks.csv, as the charts of a run need it. */
+export interface ClosedBlock {
+  height: number;
+  hash: string;
+  status: OutcomeName;
+  closedMs: number;
+  /** Null unless finalized. */
+  finalityMs: number | null;
+}
+
+/** Null of a block that was still open at the end. */
+export function closedBlock(row: TableRow): ClosedBlock | null {
+  const { status, closed_ms, finality_ms } = row;
+  const name = outcomeNames.find((one) => one === status);
+  const closedMs = parseNumber(closed_ms);
+  if (!name || closedMs === null) return null;
+  const [height, hash] = [parseNumber(row.height) ?? 0, row.block_hash ?? ''];
+  return { height, hash, status: name, closedMs, finalityMs: parseNumber(finality_ms) };
+}
+
+/** A time in which nothing became final, far longer than what is usual in this run. */
+export interface Outage {
+  fromMs: number;
+  toMs: number;
+}
+
+/** An outage is so many times the usual time between two blocks, and such a part of the run. */
+const TIMES = 5;
+const PART = 0.02;
+
+/** @param closings of the finalized blocks, ascending. */
+export function findOutages(closings: readonly number[], endMs: number): Outage[] {
+  if (closings.length < 3) return [];
+  const gaps = closings.slice(1).map((ms, index) => ms - closings[index]!);
+  const usual = gaps.toSorted((a, b) => a - b)[gaps.length >> 1]!;
+  const least = Math.max(TIMES * usual, PART * endMs);
+  const marks = [0, ...closings, endMs];
+  return marks.slice(1).flatMap((toMs, index) => {
+    const fromMs = marks[index]!;
+    return toMs - fromMs > least ? [{ fromMs, toMs }] : [];
+  });
+}

@@ -1,0 +1,228 @@
+/**
+ * A run as the server that shows its network knows it: its agents and groups, the graph over which
+ * they hear each other with faults and interventions applied, and the decisions that it kept.
+ */
+import type { KnownDecisions, KnownGraph, KnownRun } from '../api/contract/run.js';
+import type { ScenarioShown } from '../api/contract/views.js';
+import type { ServedNetwork } from '../engine/node/kept-network.js';
+import type { EventData } from '../engine/protocol/schema/event.js';
+import { agentId } from '../engine/protocol/signing.js';
+import { deriveSignatory, deriveUnsignedSignatory } from './agents/port.js';
+import { openDecisions } from './decision-index.js';
+import { findSource } from './fork/kept-run.js';
+import { knownGraph } from './run/assembly.js';
+import { START_MS } from './run/options.js';
+import { Numbers } from './run/overrides.js';
+import type { Acted, SimResult } from './run/result.js';
+import { completeScenario } from './scenario/complete.js';
+import { dataFiles, loadData } from './scenario/files.js';
+import { Names, resolveWhom } from './scenario/interventions.js';
+import { inhabitants } from './scenario/population.js';
+import { ScenarioError } from './scenario/problem.js';
+import type { Intervention, Named } from './scenario/schema/interventions.js';
+import type { Scenario } from './scenario/schema/scenario.js';
+import { Faults } from './world/faults.js';
+import { drawnGraph, getLinkProbability } from './world/graph.js';
+import { Alliances } from './world/knowledge.js';
+import { Links } from './world/links.js';
+
+/** Of a folder that `sim --out` left, whose network is served. */
+export function openKeptRun(folder: string, result: SimResult, network: ServedNetwork): KnownRun {
+  const cast = new Cast(result.scenario, result.seed);
+  let graph: KnownGraph | string | undefined;
+  return {
+    placeOf: cast.placeOf,
+    idAt: cast.idAt,
+    graph() {
+      graph ??= keptGraph(folder, result, { network, cast });
+      return graph;
+    },
+    decisions: openDecisions(folder),
+  };
+}
+
+const knownLater =
+  'what votes rest on is known once the run is over: folkmoot explore DIR shows it';
+const neverKnown =
+  'what votes rest on is not recorded; folkmoot sim --set measure.decisions=true --out DIR does';
+
+/** Of a run that is made: `hears` is to be called when its world is there. */
+export function createRunView(scenario: Scenario): KnownRun & { hears(graph: KnownGraph): void } {
+  const { placeOf, idAt } = new Cast(scenario, scenario.seed);
+  let graph: KnownGraph | string = 'the run has not begun';
+  const decisions: KnownDecisions | string = scenario.measure.decisions ? knownLater : neverKnown;
+  return {
+    placeOf,
+    idAt,
+    graph: () => graph,
+    decisions,
+    hears(drawn) {
+      graph = drawn;
+    },
+  };
+}
+
+/** Agents beyond which groups are left out: each costs the derivation of a key. */
+const MOST_AGENTS = 20_000;
+
+/** `startMs`: when its run began, since 1970. Undefined where it has too many agents. */
+export function describeScenario(
+  scenario: Scenario,
+  seed: string,
+  startMs: number,
+): ScenarioShown | undefined {
+  if (scenario.population > MOST_AGENTS) return undefined;
+  const { idAt } = new Cast(scenario, seed);
+  const groups = new Map<string, string[]>(scenario.agents.map(({ group }) => [group, []]));
+  for (const { ordinal, group } of inhabitants(scenario)) {
+    groups.get(group.group)!.push(idAt(ordinal));
+  }
+  const faults = scenario.faults.map(({ kind, start_ms, length_ms, whom }) => ({
+    kind,
+    from: startMs + start_ms,
+    to: startMs + start_ms + length_ms,
+    groups: [...new Set(whom.flatMap(({ group }) => group ?? [...groups.keys()]))],
+  }));
+  const { title, question } = scenario;
+  return {
+    ...{ title, ...(question === undefined ? {} : { question }), faults },
+    groups: [...groups].map(([name, agents]) => ({ name, agents })),
+  };
+}
+
+/** Whoever wrote the folder is not to fill the memory: each link takes some fifty bytes. */
+const MOST_LINKS = 4_000_000;
+
+/** A sentence where its scenario, or a file that it names, is not what the run had. */
+function keptGraph(
+  folder: string,
+  result: SimResult,
+  around: { network: ServedNetwork; cast: Cast },
+): KnownGraph | string {
+  try {
+    const scenario = completeScenario(result.scenario);
+    const links = expectedLinks(scenario);
+    if (links > MOST_LINKS) return `its graph has some ${links} links: too many to be shown`;
+    return graphIn(folder, scenario, result, around);
+  } catch (error) {
+    if (error instanceof ScenarioError) return error.message;
+    throw error;
+  }
+}
+
+function graphIn(
+  folder: string,
+  scenario: Scenario,
+  { seed, files, interventions = [] }: SimResult,
+  around: { network: ServedNetwork; cast: Cast },
+): KnownGraph {
+  const named = dataFiles(scenario);
+  const had = Object.fromEntries(named.map((file) => [file, files[file] ?? '']));
+  const source =
+    named.length === 0 ? undefined : findSource(folder, { modules: {}, files: had }, undefined);
+  const data = loadData(scenario, source);
+  const faults = new Faults(scenario, seed, START_MS);
+  const links = new Links(scenario, data, faults);
+  actAgain(scenario, interventions, { seed, faults, links, ...around });
+  return knownGraph(scenario, drawnGraph(scenario, seed, data.edges), links);
+}
+
+function expectedLinks(scenario: Scenario): number {
+  const { population, topology } = scenario;
+  const { kind, degree } = topology;
+  const pairs = (population * (population - 1)) / 2;
+  if (kind === 'complete') return pairs;
+  if (kind === 'erdos_renyi') return Math.ceil(pairs * getLinkProbability(scenario));
+  // The links of a file are bounded by its size.
+  return kind === 'edges' ? 0 : (population * degree) / 2;
+}
+
+interface Around {
+  seed: string;
+  faults: Faults;
+  links: Links;
+  network: ServedNetwork;
+  cast: Cast;
+}
+
+function actAgain(scenario: Scenario, acted: readonly Acted[], around: Around): void {
+  const names = new Names(scenario);
+  for (const [place, intervention] of scenario.interventions.entries()) {
+    const { at_ms: atMs } = acted[place] ?? { at_ms: null };
+    if (typeof atMs === 'number') act(intervention, { ...around, scenario, names, place, atMs });
+  }
+}
+
+interface Acting extends Around {
+  scenario: Scenario;
+  names: Names;
+  place: number;
+  atMs: number;
+}
+
+/** As `acts` of the run has them. */
+function act(intervention: Intervention, acting: Acting): void {
+  const { scenario, names, place, seed, faults, links, atMs } = acting;
+  const at = START_MS + atMs;
+  if (intervention.kind === 'silence') {
+    const membersOf = (alliance: Named) => membersAt(alliance, at, acting);
+    const those = resolveWhom(scenario, names, intervention.whom, { place, seed, membersOf });
+    for (const ordinal of those) faults.silence(ordinal, at);
+  } else if (intervention.kind === 'link') {
+    const { between, loss } = intervention;
+    const [a = 0, b = 0] = between.map((end) => names.ordinalOf(end));
+    if (loss !== undefined) links.setOwn(a, b, { from: at, loss });
+  } else if (intervention.kind === 'set' && intervention.path === 'links.loss') {
+    links.setLoss(Number(intervention.value), at);
+  }
+}
+
+/** Who was of an alliance at an instant, by what was told of it before. */
+function membersAt(alliance: Named, at: number, { network, cast }: Acting): readonly number[] {
+  const { read } = network;
+  const ordinalOf = (id: string) => {
+    const agent = read.record('agents', id);
+    return (agent && cast.placeOf(agent)) ?? -1;
+  };
+  const alliances = new Alliances(ordinalOf);
+  const numbers = new Numbers();
+  for (const { type, json, seq } of read.eventTexts(1, read.position.event_seq)) {
+    if (type !== 'alliance_update') continue;
+    const { data } = JSON.parse(json) as { data: EventData['alliance_update'] };
+    if (Date.parse(data.timestamp) >= at) break;
+    numbers.happened({ type, data, seq });
+    alliances.update(data);
+  }
+  const id = numbers.alliance(alliance);
+  return id === undefined ? [] : alliances.membersOf(id);
+}
+
+/** As the population names them: lawful-17. */
+const numbered = /-(\d{1,6})$/;
+
+class Cast {
+  readonly #population: number;
+  readonly #idOf: (ordinal: number) => string;
+  /** Each costs the derivation of a key. */
+  readonly #ids = new Map<number, string>();
+
+  constructor({ population, signatures }: Scenario, seed: string) {
+    const keyOf = signatures === 'none' ? deriveUnsignedSignatory : deriveSignatory;
+    this.#population = population;
+    this.#idOf = (ordinal) => agentId(keyOf(seed, ordinal).publicKey);
+  }
+
+  /** The id of the agent with an ordinal. */
+  idAt = (ordinal: number): string => {
+    const id = this.#ids.get(ordinal) ?? this.#idOf(ordinal);
+    this.#ids.set(ordinal, id);
+    return id;
+  };
+
+  /** By the number in its name, which its id must bear out; null for who is not of the scenario. */
+  placeOf = ({ agent_id, name }: { agent_id: string; name: string }): number | null => {
+    const ordinal = Number(numbered.exec(name)?.[1] ?? Number.NaN);
+    if (!(ordinal < this.#population)) return null;
+    return this.idAt(ordinal) === agent_id ? ordinal : null;
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * The assembly of a run, the same in virtual time and on a live network: agents, their graph, links
+ * and faults, the observer that measures it, and a world of all of them with its first events.
+ */
+import type { KnownGraph } from '../../api/contract/run.js';
+import { agentId } from '../../engine/protocol/signing.js';
+import { firstTurnAt, takeTurn } from '../agents/actions.js';
+import { behaviour } from '../agents/behaviour.js';
+import { createAgentRng, createAgents } from '../agents/create.js';
+import type { Deciders } from '../agents/deciders/deciders.js';
+import type { ScriptedAgent, Strategy, World } from '../agents/port.js';
+import type { Scripts } from '../agents/script/scripts.js';
+import type { MeasuredAgent } from '../measure/population.js';
+import { mix, type Stream, Streams } from '../rng.js';
+import { loadData } from '../scenario/files.js';
+import { joinedByMs, leftByMs } from '../scenario/population.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import { Faults } from '../world/faults.js';
+import { drawnGraph, type Neighbours } from '../world/graph.js';
+import { createUplinks, Links } from '../world/links.js';
+import type { Observer } from '../world/observer.js';
+import type { SocietyOptions } from '../world/society.js';
+import { Interventions } from './interventions.js';
+
+interface AssemblyOptions<W extends World, O extends Observer> {
+  scenario: Scenario;
+  seed: string;
+  /** Where script modules and data files are found. */
+  folder: string | undefined;
+  /** What one call of a script may take. */
+  scriptMs: number | undefined;
+  /** Who decides outside, in virtual time. */
+  deciders?: Deciders | null;
+  networkId: string;
+  /** The network's last log entry: 0 where only genesis is there. */
+  seq: number;
+  /** When the run begins, milliseconds since 1970: asked once all agents are there. */
+  startMs(): number;
+  observerOf(agents: readonly MeasuredAgent[], startMs: number): O;
+  worldOf(options: SocietyOptions): W;
+}
+
+export interface Assembly<W extends World, O extends Observer> {
+  agents: readonly ScriptedAgent[];
+  world: W;
+  observer: O;
+  /** When the last thing that the scenario schedules is over: milliseconds since 1970. */
+  settledAt: number;
+  /** The scripts of the scenario, if it has any; to be closed at the end. */
+  scripts: Scripts | null;
+  /** The social graph. */
+  neighbours: Neighbours;
+  /** The same, and whether what is said gets through. */
+  graph: KnownGraph;
+  /** sha256 of each data file, by its path in the scenario. */
+  files: Record<string, string>;
+  /** What is made to be otherwise; null where nothing is. */
+  interventions: Interventions | null;
+}
+
+/** @throws {ScenarioError} when a script or a data file cannot be loaded. */
+export async function assemble<W extends World, O extends Observer>(
+  options: AssemblyOptions<W, O>,
+): Promise<Assembly<W, O>> {
+  const { scenario, seed } = options;
+  const { agents, scripts, changed } = await createAgents(scenario, options);
+  try {
+    drawAnew(agents, seed, options.seq);
+    return { ...put(agents, changed, scripts, options), agents, scripts };
+  } catch (error) {
+    scripts?.close();
+    throw error;
+  }
+}
+
+function put<W extends World, O extends Observer>(
+  agents: ScriptedAgent[],
+  strategies: ReadonlyMap<number, Strategy>,
+  scripts: Scripts | null,
+  options: AssemblyOptions<W, O>,
+): Omit<Assembly<W, O>, 'agents' | 'scripts'> {
+  const { scenario, seed, networkId } = options;
+  const data = loadData(scenario, options.folder);
+  const startMs = options.startMs();
+  const neighbours = drawnGraph(scenario, seed, data.edges);
+  const seedNumber = mix(new Streams(seed).of('world', 'latency').int(2 ** 31));
+  const faults = new Faults(scenario, seed, startMs);
+  const links = new Links(scenario, data, faults);
+  const observer = options.observerOf(measured(agents), startMs);
+  const interventions =
+    scenario.interventions.length === 0
+      ? null
+      : new Interventions({ scenario, seed, startMs, agents, strategies, faults, links });
+  const world = options.worldOf({
+    scenario,
+    networkId,
+    agents,
+    behaviour,
+    ...(scripts ? { callLoop: scripts.callLoop } : {}),
+    ...(options.deciders ? { asking: options.deciders } : {}),
+    neighbours,
+    faults,
+    links,
+    uplinks: createUplinks(scenario, faults),
+    ...(interventions ? { intervening: interventions } : {}),
+    seedNumber,
+    startMs,
+    observer,
+  });
+  scheduleFirst(agents, world, faults, seed);
+  return {
+    world,
+    observer,
+    settledAt: settledAt(scenario, faults, startMs),
+    neighbours,
+    graph: knownGraph(scenario, neighbours, links),
+    files: data.files,
+    interventions,
+  };
+}
+
+export const knownGraph = (
+  { topology }: Scenario,
+  neighbours: Neighbours,
+  links: Links,
+): KnownGraph => ({
+  topology: topology.kind,
+  neighbours,
+  passes: (from, to, at) => !links.severs(from, to, at),
+});
+
+/**
+ * On a network that was begun before, agents draw by the place in the log where they come in:
+ * otherwise they would make the transactions again that are final already.
+ */
+function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): void {
+  if (seq === 0) return;
+  const streams = new Streams(`${seed}/${seq}`);
+  for (const agent of agents) agent.rng = createAgentRng(streams, agent.ordinal);
+}
+
+/** Faults, joining and leaving by schedule: until all are over, patience does not count. */
+function settledAt({ agents }: Scenario, faults: Faults, startMs: number): number {
+  const scheduled = agents.flatMap((group) => [
+    ...(group.join ? [joinedByMs(group)] : []),
+    leftByMs(group) ?? 0,
+  ]);
+  return Math.max(faults.overAt ?? startMs, ...scheduled.map((ms) => startMs + ms));
+}
+
+function measured(agents: readonly ScriptedAgent[]): MeasuredAgent[] {
+  return agents.map(({ ordinal, by, name, group, personalityName, personality, capabilities }) => ({
+    ordinal,
+    id: agentId(by.publicKey),
+    name,
+    group: group.group,
+    personality: personalityName,
+    strategy: group.strategy.kind,
+    capabilities,
+    traits: personality,
+  }));
+}
+
+/** Schedules joining and leaving, producing, and whatever faults call for. */
+function scheduleFirst(
+  agents: readonly ScriptedAgent[],
+  world: World,
+  faults: Faults,
+  seed: string,
+) {
+  const streams = new Streams(seed);
+  for (const agent of agents) {
+    const { ordinal, joinsMs, leavesMs } = agent;
+    world.schedule(ordinal, world.startMs + joinsMs, { type: 'join' });
+    if (Number.isFinite(leavesMs)) {
+      world.schedule(ordinal, world.startMs + leavesMs, { type: 'depart' });
+    }
+    if (agent.producer) takeTurn(agent, world, firstTurnAt(agent, world));
+  }
+  for (const { members, end } of faults.of('crash')) {
+    for (const member of members) world.schedule(member, end, { type: 'restart' });
+  }
+  for (const churn of faults.of('churn')) {
+    for (const member of churn.members) {
+      comeAndGo(member, world, churn, streams.of(member, `churn/${churn.start}`));
+    }
+  }
+}
+
+interface Churn {
+  start: number;
+  end: number;
+  stay_ms: number;
+  away_ms: number;
+}
+
+/** Leaves and returns, spaced by chance around their means; at the end it is back. */
+function comeAndGo(agent: number, world: World, churn: Churn, stream: Stream): void {
+  const around = (mean: number) => Math.ceil(mean / 2) + stream.int(mean);
+  let at = churn.start + stream.int(churn.stay_ms);
+  while (at < churn.end) {
+    const back = Math.min(at + around(churn.away_ms), churn.end);
+    world.schedule(agent, at, { type: 'leave' });
+    world.schedule(agent, back, { type: 'return' });
+    at = back + around(churn.stay_ms);
+  }
+}

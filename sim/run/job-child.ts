@@ -1,0 +1,43 @@
+/** A process's side of the jobs: runs one scenario at a time and answers with plain values. */
+import { DeciderError } from '../agents/deciders/adapter.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Failure, Job, Outcome } from './jobs.js';
+import { simulate } from './simulate.js';
+
+// Whoever began the runs ends them: a signal from a terminal comes to all processes at once.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+process.on('disconnect', () => process.exit());
+
+/** Taken before a script could. */
+const send = process.send!.bind(process);
+
+process.on('message', async (job: Job) => send(await runJob(job)));
+process.on('uncaughtException', (error) => {
+  send({ failure: failureOf(error) }, () => process.exit(1));
+});
+
+async function runJob(job: Job): Promise<Outcome> {
+  const { scenario, seed, folder, audit = true, watch, keep, deciders } = job;
+  // The other core runs another job: a pool of verifiers would only be in its way.
+  const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
+  try {
+    const options = { seed, audit, ...(keep ?? ({ verifier, store: 'memory' } as const)) };
+    const found = {
+      ...(folder === undefined ? {} : { folder }),
+      ...(deciders === undefined ? {} : { deciders }),
+      ...(watch === undefined ? {} : { watch }),
+    };
+    return { result: await simulate(scenario, { ...options, ...found }) };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof ScenarioError) return { kind: 'scenario', message: error.message };
+  if (error instanceof DeciderError) return { kind: 'unanswered', message: error.message };
+  if (!(error instanceof Error)) return { kind: 'crash', message: String(error) };
+  const { message, stack } = error;
+  const line = `${error.name}: ${message}`.split('\n', 1)[0]!;
+  return { kind: 'crash', message: line, ...(stack === undefined ? {} : { stack }) };
+}

@@ -1,0 +1,338 @@
+/**
+ * One run of a scenario on a server, in wall time, measured as a simulation is. Its agents are
+ * guests there: some may be registered from an earlier run, and all of them leave at the end.
+ */
+import pLimit from 'p-limit';
+import {
+  ApiError,
+  type BlockView,
+  keysFromSeed,
+  type Meta,
+  type NetworkClient,
+  UnreachableError,
+} from '../../api/client/index.js';
+import { composeStatus } from '../../engine/protocol/compose.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import { agentId } from '../../engine/protocol/signing.js';
+import { deriveSecret, type ScriptedAgent } from '../agents/port.js';
+import { Collector } from '../measure/collector.js';
+import type { RunReads } from '../measure/results.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import { RemoteError, RemoteGateway } from '../world/gateway.js';
+import type { LiveWorld } from '../world/live-world.js';
+import type { Assembly } from './assembly.js';
+import { Ending } from './ending.js';
+import { assembleLive, checkLive, type LiveOptions } from './live-run.js';
+import type { SimHooks } from './options.js';
+import { collectReports, createResult, type EndedBy, type SimResult } from './result.js';
+import { Interrupted, prepareRunFolder, type RunRecorder, recordRun } from './simulate.js';
+
+/** Which server a scenario is run on, and how. */
+export interface RemoteOptions extends LiveOptions {
+  /** Of the server. */
+  url: string;
+  /** Keeps tables and summary there; the log is the server's. */
+  out?: string;
+}
+
+/** What looks on while a scenario is run on a server. */
+export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
+  /** What whoever runs it should know, in one line. */
+  onNote?: (note: string) => void;
+}
+
+/** Blocks may have been proposed between the first look at the server and the beginning. */
+const MARGIN_MS = 60_000;
+
+/**
+ * Runs until the scenario's length is reached. Consensus is the server's, in the result too.
+ * However it ends, its agents become inactive: others need not wait for them.
+ * @throws {ScenarioError} when the scenario, or the server's limits, do not allow it.
+ * @throws {RemoteError} when the server cannot be used, or goes away.
+ * @throws {Interrupted} when `signal` ended it. @throws {StoreError} when `out` cannot be used.
+ */
+export async function simulateRemote(
+  scenario: Scenario,
+  options: RemoteOptions,
+  hooks: RemoteHooks = {},
+): Promise<SimResult> {
+  const { url, out, seed = scenario.seed } = options;
+  if (scenario.signatures !== 'verified') {
+    const how = `the scenario says signatures: ${scenario.signatures}`;
+    throw new ScenarioError(`${how}; a server takes only what is signed: expected verified`);
+  }
+  checkLive(scenario);
+  await prepareRunFolder(out);
+  const keysOf = (agent: number) => keysFromSeed(deriveSecret(seed, agent));
+  const gateway = await RemoteGateway.open({ url, keysOf });
+  try {
+    checkLimits(url, gateway.meta);
+    const served = { ...scenario, consensus: consensusOf(gateway.meta) };
+    return await recordRun(out, served, (keeper) =>
+      runThrough(gateway, { scenario: served, options, hooks, keeper }),
+    );
+  } finally {
+    gateway.close();
+  }
+}
+
+function checkLimits(url: string, { limits: { profile } }: Meta): void {
+  if (profile !== 'spec') return;
+  const why = 'lets one address register one agent a minute (limits: spec)';
+  throw new ScenarioError(`${url} ${why}; start that server with --limits bench or off`);
+}
+
+function consensusOf(meta: Meta): Scenario['consensus'] {
+  const { policy, weights, voting_period_ms, min_validators, dormant_after, consistency } = meta;
+  const participation = meta.participation_bps / 10_000;
+  const dormant_share = meta.dormant_share_max / 10_000;
+  const dormancy = { dormant_after, dormant_share, leak_periods: meta.leak_periods };
+  return {
+    policy,
+    weights,
+    consistency,
+    voting_period_ms,
+    min_validators,
+    participation,
+    ...dormancy,
+  };
+}
+
+interface Run {
+  scenario: Scenario;
+  options: RemoteOptions;
+  hooks: RemoteHooks;
+  keeper: RunRecorder;
+}
+
+async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> {
+  const started = performance.now();
+  const { scenario, options, hooks, keeper } = run;
+  const known = await knownBefore(gateway, options.seed ?? scenario.seed, scenario.population);
+  if (known !== null) hooks.onNote?.(known);
+  const assembly = await assembleLive(gateway, scenario, options, (agents, startMs) => {
+    return new Collector(scenario, agents, startMs, keeper.onRow, keeper.onDecision);
+  });
+  try {
+    return await runToEnd(gateway, run, assembly, started);
+  } finally {
+    assembly.scripts?.close();
+    const stayed = await withdraw(gateway, assembly.agents);
+    if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${gateway.url}`);
+  }
+}
+
+async function runToEnd(
+  gateway: RemoteGateway,
+  run: Run,
+  {
+    world,
+    observer: collector,
+    settledAt,
+    scripts,
+    files,
+    neighbours,
+  }: Assembly<LiveWorld, Collector>,
+  started: number,
+): Promise<SimResult> {
+  const { scenario, options, hooks, keeper } = run;
+  const { startMs } = world;
+  const ending = new Ending(hastened(run), collector, settledAt, startMs);
+  const end: { by: EndedBy | null } = { by: null };
+  await world.run(() => {
+    // The log is the server's: there is no digest to name.
+    const position = { seq: gateway.seq, digest: '' };
+    if (hooks.onProgress) ending.report(world.now, position, hooks.onProgress);
+    end.by = ending.reached(world.now);
+    return !hooks.signal?.aborted && end.by === null;
+  });
+  if (end.by === null) throw new Interrupted(gateway.seq);
+  const endMs = world.now;
+  const verdict = ending.verdict(endMs);
+  const wallMs = performance.now() - started;
+  const ids = Array.from({ length: scenario.population }, (_, agent) => world.agentId(agent));
+  const { reads, meta } = await readEnd(gateway, startMs, ids);
+  const finished = collector.finish(reads, endMs);
+  const { seed = scenario.seed } = options;
+  const { refusals } = world;
+  const modules = scripts?.modules ?? {};
+  const ended = { verdict, ended_by: end.by, broken: null };
+  const reported = collectReports(scripts, world, finished);
+  const about = { seed, scenario, modules, files, ...ended, refusals, finished, reported };
+  const result = createResult(
+    { ...about, acted: null, startMs, endMs, wallMs, made: hooks.made },
+    figuresOf(gateway, run, meta),
+  );
+  await keeper.keep(result, finished, neighbours);
+  return result;
+}
+
+/** What only the server knows is left empty. */
+function figuresOf(gateway: RemoteGateway, { options: { url, speed = 1 } }: Run, meta: Meta) {
+  return {
+    url,
+    speed,
+    verifier: 'server',
+    digest: '',
+    log_digest: '',
+    entries: meta.seq - gateway.meta.seq,
+    events: meta.event_seq - gateway.meta.event_seq,
+    verified: 0,
+    commits: 0,
+  } as const;
+}
+
+/** The voting period is of the network's time: in the agents' it is `speed` times as long. */
+function hastened({ scenario, options: { speed = 1 } }: Run): Scenario {
+  const voting_period_ms = scenario.consensus.voting_period_ms * speed;
+  return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
+}
+
+async function readEnd({ client, url }: RemoteGateway, startMs: number, agents: readonly string[]) {
+  try {
+    const reads = await readsOf(client, { sinceMs: startMs - MARGIN_MS, agents });
+    return { reads, meta: await client.meta() };
+  } catch (cause) {
+    const passing = cause instanceof ApiError || cause instanceof UnreachableError;
+    if (!passing) throw cause;
+    throw new RemoteError(`${url}: the end cannot be read: ${cause.message}`, { cause });
+  }
+}
+
+/** So many are looked for: the keys of a seed come all or not at all. */
+const LOOKED_FOR = 4;
+const LEAVING_AT_ONCE = 32;
+/** Less than the skew that a server takes: later than whatever an agent with a wrong clock said. */
+const AHEAD_MS = 290_000;
+
+/** What is to be said when agents of this seed are on the server already; else null. */
+async function knownBefore(
+  { client, url }: RemoteGateway,
+  seed: string,
+  population: number,
+): Promise<string | null> {
+  const first = Array.from({ length: Math.min(LOOKED_FOR, population) }, (_, agent) => agent);
+  const looks = first.map(async (agent) => {
+    const { publicKey } = keysFromSeed(deriveSecret(seed, agent));
+    // That nobody answers is noticed when there is more to ask for.
+    const view = await client.agent(agentId(publicKey)).catch(() => null);
+    return view?.status ?? null;
+  });
+  const found = (await Promise.all(looks)).filter((status) => status !== null);
+  if (found.length === 0) return null;
+  const advice = 'for new ones give another --seed';
+  const there = `${url} has agents of the seed ${seed} already`;
+  return found.includes('active')
+    ? `${there}, and they are active: if another run has them, each disturbs the other; ${advice}`
+    : `${there}: they come again with the names and reputations that they have; ${advice}`;
+}
+
+/**
+ * Those that joined become inactive: an elector that is gone would hold up every block.
+ * @returns how many could not be withdrawn.
+ */
+async function withdraw(gateway: RemoteGateway, agents: readonly ScriptedAgent[]): Promise<number> {
+  const joined = agents.filter((agent) => agent.joined && !agent.left);
+  let left = 0;
+  let gone = false;
+  const leave = async (agent: ScriptedAgent) => {
+    if (gone) return;
+    const answer = await inactive(gateway, agent, gateway.now());
+    if (answer === 'REPLAYED') {
+      if ((await inactive(gateway, agent, gateway.now() + AHEAD_MS)) === 'done') left += 1;
+    } else if (answer === 'done') left += 1;
+    else if (answer === 'lost') gone = true;
+  };
+  await pLimit(LEAVING_AT_ONCE).map(joined, leave);
+  return joined.length - left;
+}
+
+async function inactive(
+  gateway: RemoteGateway,
+  { by }: ScriptedAgent,
+  at: number,
+): Promise<string> {
+  const fields = { status: 'inactive', reason: 'its simulation has ended' } as const;
+  const request = composeStatus(by, formatInstant(at), agentId(by.publicKey), fields);
+  try {
+    await gateway.client.send(request);
+    return 'done';
+  } catch (error) {
+    return error instanceof ApiError ? String(error.reason) : 'lost';
+  }
+}
+
+const READS_AT_ONCE = 16;
+/** Rows of a page of blocks. */
+const PAGE = 1_000;
+
+/**
+ * Of blocks since an instant, of the agents named, of those blocks' producers, and of everybody who
+ * is active: others who are away are not told of by any list.
+ */
+async function readsOf(
+  client: NetworkClient,
+  { sinceMs, agents: ids }: { sinceMs: number; agents: readonly string[] },
+): Promise<RunReads> {
+  const blocks = await blocksSince(client, sinceMs);
+  const { validators, producers } = await client.agents();
+  const active = [...validators, ...producers].map(({ id }) => id);
+  const all = new Set([...ids, ...active, ...blocks.map(({ producer }) => producer.id)]);
+  const agents = await fetchEach([...all].sort(), (id) => known(client.agent(id)));
+  const scores = await fetchEach([...ids], (id) => known(client.reputation(id)));
+  const electors = await electorsOf(client, blocks);
+  const views = new Map(blocks.map((block) => [block.block_hash, block]));
+  return {
+    agent: (id) => agents.get(id),
+    agents: () => [...agents.values()].filter((agent) => agent !== undefined),
+    reputation: (id) => scores.get(id),
+    block: (hash) => views.get(hash),
+    record: (_, hash) => ({ context: { electors: electors.get(hash) ?? 0 } }),
+  };
+}
+
+/** Newest first. */
+async function blocksSince(client: NetworkClient, sinceMs: number): Promise<BlockView[]> {
+  const blocks: BlockView[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await client.blocks(query);
+    blocks.push(...page.blocks.filter(({ timestamp }) => Date.parse(timestamp) >= sinceMs));
+    const oldest = page.blocks.at(-1)?.timestamp;
+    const more = oldest !== undefined && Date.parse(oldest) >= sinceMs;
+    cursor = more ? (page.next_cursor ?? undefined) : undefined;
+  } while (cursor !== undefined);
+  return blocks;
+}
+
+/** Where every vote weighs 1, the electorate's weight says how many there are. */
+async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
+  const { weights } = await client.meta();
+  if (weights === 'equal') {
+    return new Map(blocks.map(({ block_hash, tally }) => [block_hash, tally.electorate]));
+  }
+  const hashes = blocks.map(({ block_hash }) => block_hash);
+  return fetchEach(hashes, async (hash) => {
+    return (await client.votes(hash, { limit: 1 })).electorate.length;
+  });
+}
+
+/** Undefined for an agent that the server does not know. */
+async function known<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if ((error as { reason?: unknown }).reason === 'UNKNOWN_AGENT') return undefined;
+    throw error;
+  }
+}
+
+async function fetchEach<T>(
+  keys: readonly string[],
+  fetched: (key: string) => Promise<T>,
+): Promise<Map<string, T>> {
+  const values = await pLimit(READS_AT_ONCE).map(keys, fetched);
+  return new Map(keys.map((key, index) => [key, values[index] as T]));
+}

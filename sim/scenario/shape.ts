@@ -1,0 +1,217 @@
+/** Whether a value has the shape of a scenario; if not, where, and what is allowed there. */
+import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
+import type { Problem } from './problem.js';
+import { describeAllowed, findSchema } from './schema/common.js';
+import { Condition, Intervention } from './schema/interventions.js';
+import { Fault } from './schema/network.js';
+import { Scenario } from './schema/scenario.js';
+import { Strategy } from './schema/strategies.js';
+
+function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | null {
+  if (Value.Check(schema, value)) return null;
+  const [error] = Value.Errors(schema, value);
+  const { instancePath = '', params = {} } = error ?? {};
+  const [missing] = (params as { requiredProperties?: string[] }).requiredProperties ?? [];
+  const steps = instancePath.split('/').slice(1);
+  const inside = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (missing !== undefined) inside.push(missing);
+  return { path: [...above, ...inside], text: textOf(schema, value, inside) };
+}
+
+export function shapeProblem(value: unknown): Problem | null {
+  return variantProblem(value) ?? untilProblem(value) ?? problemIn(Scenario, value, []);
+}
+
+interface Bounded extends TSchema {
+  type?: string;
+  anyOf?: Bounded[];
+  items?: Bounded;
+  properties?: Record<string, Bounded>;
+  additionalProperties?: unknown;
+  maxItems?: number;
+}
+
+/** Bounds of a whole scenario, for members that the schema leaves open, such as parameters. */
+const MOST_VALUES = 200_000;
+const MOST_LEVELS = 64;
+
+/**
+ * Finds the first list or object that holds more than the schema allows, else a scenario that is
+ * too large or too deep as a whole. It looks at no more of a value than is allowed, so the schema
+ * bounds all later work: the library visits every item, many times for a union.
+ */
+export function excessProblem(value: unknown): Problem | null {
+  return excessIn(Scenario as Bounded, value, []) ?? sizeProblem(value);
+}
+
+function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { anyOf, items, properties, additionalProperties, maxItems } = schema;
+  if (anyOf) {
+    const fitting = anyOf.filter((one) => isOfKind(one, value));
+    return fitting.length === 1 ? excessIn(fitting[0]!, value, path) : null;
+  }
+  const isList = Array.isArray(value);
+  if (isList && value.length > (maxItems ?? Number.POSITIVE_INFINITY)) {
+    return { path, text: `has ${value.length} items; expected ${describeAllowed(schema)}` };
+  }
+  if (isList ? !items : !properties) return null;
+  for (const name of Object.keys(value)) {
+    const inner = isList ? items : ownSchema(properties!, name);
+    if (!inner) {
+      if (additionalProperties !== false) continue;
+      return {
+        path: [...path, name],
+        text: `is not known here; expected ${describeAllowed(schema)}`,
+      };
+    }
+    const found = excessIn(inner, (value as Record<string, unknown>)[name], [...path, name]);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Ignores names that every object inherits. */
+function ownSchema(properties: Record<string, Bounded>, name: string): Bounded | undefined {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+/** Counts a value once for each place that an alias gives it. */
+function sizeProblem(value: unknown): Problem | null {
+  let left = MOST_VALUES;
+  const pathToDeep = (at: unknown, levels: number): string[] | null => {
+    left -= 1;
+    if (left < 0 || typeof at !== 'object' || at === null) return null;
+    if (levels === MOST_LEVELS) return [];
+    for (const name of Object.keys(at)) {
+      const deep = pathToDeep((at as Record<string, unknown>)[name], levels + 1);
+      if (deep) return [name, ...deep];
+      if (left < 0) return null;
+    }
+    return null;
+  };
+  const deep = pathToDeep(value, 0);
+  if (left < 0) return { path: [], text: `has more than ${MOST_VALUES} values; expected fewer` };
+  const text = `is nested too deeply; expected at most ${MOST_LEVELS} levels`;
+  return deep && { path: deep.slice(0, SHOWN_STEPS), text };
+}
+
+/** Steps of a path that an error shows of a value that is nested too deeply. */
+const SHOWN_STEPS = 5;
+
+/** Lists fit lists; objects fit objects, by their kind where alternatives have one. */
+function isOfKind({ items, properties, type }: Bounded, value: object): boolean {
+  if (Array.isArray(value)) return items !== undefined || type === 'array';
+  const kind = (properties?.kind as { const?: unknown } | undefined)?.const;
+  const own = Object.hasOwn(value, 'kind') ? (value as { kind: unknown }).kind : undefined;
+  return properties !== undefined && (kind === undefined || kind === own);
+}
+
+/** A member that has kinds is checked as the kind that it names. */
+function variantProblem(value: unknown): Problem | null {
+  for (const { union, value: one, path } of variantsIn(value)) {
+    const problem = kindProblem(union, one, path);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/** One condition or a list of them: each is checked by itself. */
+function untilProblem(value: unknown): Problem | null {
+  const until = valueAt(value, ['length', 'until']);
+  const each: [unknown, string[]][] = Array.isArray(until)
+    ? until.map((one, index) => [one, ['length', 'until', String(index)]])
+    : [[until, ['length', 'until']]];
+  for (const [one, path] of each) {
+    if (typeof one !== 'object' || one === null) continue;
+    const problem = problemIn(Condition, one, path);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/**
+ * Fills in all defaults, in place. Members that have kinds are set aside and get the defaults of
+ * the kind that they name, even if they have other faults: the library would try every kind, each
+ * on a copy of the member.
+ */
+export function fillDefaults(value: unknown): unknown {
+  const variants = variantsIn(value).filter((variant) => variant.value !== undefined);
+  for (const { path } of variants) replaceAt(value, path, null);
+  const filled = Value.Default(Scenario, value);
+  // From the outside in: an intervention comes after the strategy that it contains.
+  for (const { union, value: one, path } of variants.reverse()) {
+    replaceAt(filled, path, one);
+    const variant = variantOf(union, one);
+    if (variant) Value.Default(variant, one);
+  }
+  return filled;
+}
+
+function replaceAt(value: unknown, path: readonly string[], inner: unknown): void {
+  (valueAt(value, path.slice(0, -1)) as Record<string, unknown>)[path.at(-1)!] = inner;
+}
+
+function variantsIn(value: unknown) {
+  const { agents, faults, interventions } = (value ?? {}) as Record<string, unknown>;
+  const strategies = list(agents).map((group, index) => ({
+    union: Strategy as Union,
+    value: (group as Record<string, unknown> | null)?.strategy,
+    path: ['agents', String(index), 'strategy'],
+  }));
+  const wrongs = list(faults).map((fault, index) => ({
+    union: Fault as Union,
+    value: fault,
+    path: ['faults', String(index)],
+  }));
+  const changes = list(interventions).flatMap((one, index) => {
+    const path = ['interventions', String(index)];
+    const { kind, strategy } = (one ?? {}) as Record<string, unknown>;
+    const inner = { union: Strategy as Union, value: strategy, path: [...path, 'strategy'] };
+    const outer = { union: Intervention as Union, value: one, path };
+    return kind === 'strategy' ? [inner, outer] : [outer];
+  });
+  return [...strategies, ...wrongs, ...changes];
+}
+
+interface Union extends TSchema {
+  anyOf: (TSchema & { properties: { kind: { const: string } } })[];
+}
+
+function kindProblem(union: Union, value: unknown, path: string[]): Problem | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const variant = variantOf(union, value);
+  if (variant) return problemIn(variant, value, path);
+  const { kind } = value as { kind?: unknown };
+  const kinds = union.anyOf.map((one) => one.properties.kind.const).join(', ');
+  const text = `is ${formatValue(kind)}; expected one of ${kinds}`;
+  return { path: [...path, 'kind'], text };
+}
+
+function variantOf(union: Union, value: unknown) {
+  const kind = (value as { kind?: unknown } | null | undefined)?.kind;
+  return union.anyOf.find((one) => one.properties.kind.const === kind);
+}
+
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+function textOf(schema: TSchema, value: unknown, path: string[]): string {
+  const found = valueAt(value, path);
+  const here = findSchema(schema, path);
+  const parent = findSchema(schema, path.slice(0, -1));
+  if (!here) return `is not known here; expected ${describeAllowed(parent ?? schema)}`;
+  if (found === undefined) return `is missing; expected ${describeAllowed(here)}`;
+  return `is ${formatValue(found)}; expected ${describeAllowed(here)}`;
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const step of path) at = (at as Record<string, unknown> | null | undefined)?.[step];
+  return at;
+}
+
+/** Short enough for one line. */
+export function formatValue(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}

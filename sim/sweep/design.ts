@@ -1,0 +1,377 @@
+/**
+ * The design of a sweep: the combinations of values that are run and their seeds, the baseline
+ * among them, and the check that a design can be meant, before anything of it is run.
+ */
+import { measures } from '../../report/shared/measures.js';
+import { sweepTables } from '../measure/dictionary.js';
+import { type Stream, Streams, shuffle } from '../rng.js';
+import { ScenarioError } from '../scenario/problem.js';
+import type { Factor, Sweep } from '../scenario/schema/scenario.js';
+
+/** One combination. */
+export interface Cell {
+  /** From 1. */
+  number: number;
+  /** Of each factor, in the order of the design. */
+  values: readonly FactorValue[];
+  /**
+   * What the seeds of its runs begin with. Cells that are compared have the same one (common random
+   * numbers), so that they differ by their values and not by their luck: all of a grid or a list,
+   * the points of one trajectory, of one block. Samples that are averaged over have one each, or
+   * the luck of a few seeds would be in all of them.
+   */
+  seed: string;
+}
+
+export const getColumn = ({ name, path }: Factor): string => name ?? path;
+
+/** Of a replicate, from 1, of a cell. */
+export const formatSeed = (begin: string, replicate: number): string => `${begin}/${replicate}`;
+
+/** How many cells a sample, a trajectory or a block has; 0 where there are none. */
+export function cellsPerSample({ design, factors }: Sweep): number {
+  if (design === 'lhs') return 1;
+  if (design === 'morris') return factors.length + 1;
+  return design === 'sobol' ? factors.length + 2 : 0;
+}
+
+export function countCells(sweep: Sweep): number {
+  const { design, factors, samples = 0 } = sweep;
+  const each = cellsPerSample(sweep);
+  if (each > 0) return samples * each;
+  const lengths = factors.map(({ values }) => values?.length ?? 0);
+  if (design === 'list') return lengths[0] ?? 0;
+  return lengths.reduce((product, length) => product * length, 1);
+}
+
+/** Made one after another: a grid may have more cells than memory holds. */
+export function* generateCells(sweep: Sweep, seed: string): Generator<Cell> {
+  const each = cellsPerSample(sweep);
+  const of = each > 0 ? samplesOf(sweep, seed) : null;
+  const count = countCells(sweep);
+  let sample: FactorValue[][] = [];
+  for (let index = 0; index < count; index += 1) {
+    const number = index + 1;
+    if (!of) {
+      yield { number, values: chosen(sweep.design, sweep.factors, index), seed };
+      continue;
+    }
+    const at = Math.floor(index / each);
+    if (index % each === 0) sample = of(at);
+    yield { number, values: sample[index % each]!, seed: formatSeed(seed, at + 1) };
+  }
+}
+
+/** Gives the points of a sample by its index. */
+function samplesOf(sweep: Sweep, seed: string): (index: number) => FactorValue[][] {
+  const { design, factors, samples = 0, levels = STANDARD_LEVELS } = sweep;
+  if (design === 'sobol') return saltelli(factors, seed);
+  if (design === 'morris') return (at) => trajectory(factors, levels, seed, at + 1).points;
+  const of = hypercube(factors, samples, seed);
+  return (at) => [of(at)];
+}
+
+/** In a grid the last factor varies fastest. */
+function chosen(design: Sweep['design'], factors: readonly Factor[], index: number) {
+  if (design === 'list') return factors.map(({ values }) => values![index]!);
+  let rest = index;
+  const reversed = factors.toReversed().map((factor) => {
+    const values = factor.values!;
+    const value = values[rest % values.length]!;
+    rest = Math.floor(rest / values.length);
+    return value;
+  });
+  return reversed.reverse();
+}
+
+/**
+ * A value that a sweep gives to a key of its scenario.
+ *
+ * @useDeclaredType
+ */
+export type FactorValue = NonNullable<Factor['values']>[number];
+
+/** Which of so many steps, alike in width, a place from 0 to 1 is on. */
+const stepOf = (place: number, count: number) => Math.min(count - 1, Math.floor(place * count));
+
+/** `place` runs from 0 to 1 over the factor's range, or over its values in their order. */
+function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): FactorValue {
+  if (values) return values[stepOf(place, values.length)]!;
+  if (whole) return from + stepOf(place, to - from + 1);
+  return from + place * (to - from);
+}
+
+/** Where the value at a place lies: the first at 0, the last at 1, others evenly between. */
+function settled({ values, from = 0, to = 0, whole }: Factor, place: number): number {
+  const count = values ? values.length : whole ? to - from + 1 : 0;
+  return count < 2 ? place : stepOf(place, count) / (count - 1);
+}
+
+/*
+ * A Latin hypercube: the range of each factor is cut into as many strata as there are samples, and
+ * each stratum is sampled once, in an order of its own (McKay, Beckman and Conover 1979).
+ */
+
+/** Gives the values of a sample by its index; what it draws follows from the seed alone. */
+function hypercube(
+  factors: readonly Factor[],
+  samples: number,
+  seed: string,
+): (index: number) => FactorValue[] {
+  const streams = new Streams(seed);
+  const columns = factors.map((factor) => {
+    const rng = streams.of('world', `lhs/${factor.path}`);
+    const strata = shuffle(samples, rng);
+    // Choices come equally often from the middles of the strata, and not from places by chance.
+    const within = () => (isEven(factor, samples) ? 0.5 : rng.real());
+    const places = Float64Array.from(strata, (stratum) => (stratum + within()) / samples);
+    return { factor, places };
+  });
+  return (index) => columns.map(({ factor, places }) => valueAt(factor, places[index]!));
+}
+
+function isEven({ values, from = 0, to = 0, whole = false }: Factor, samples: number): boolean {
+  return values !== undefined || (whole && to - from < samples);
+}
+
+/*
+ * Trajectories of Morris (1991): from a random point, one factor after another takes one step of
+ * somewhat more than half its range, so that each trajectory has one elementary effect of each.
+ */
+
+export const STANDARD_LEVELS = 4;
+
+interface Trajectory {
+  /** Of each factor, at each point; one point more than there are factors. */
+  points: FactorValue[][];
+  /** Which factor steps to the next point, and by how much of its range, as its values have it. */
+  steps: { factor: number; by: number }[];
+}
+
+/** @param number from 1; each follows from the seed and its number, so that more can be added. */
+export function trajectory(
+  factors: readonly Factor[],
+  levels: number,
+  seed: string,
+  number: number,
+): Trajectory {
+  const rng = new Streams(seed).of('world', `morris/${number}`);
+  const half = levels / 2;
+  const size = half / (levels - 1);
+  const starts = factors.map(() => startOf(rng, half, levels));
+  const places = starts.map(({ place }) => place);
+  const valuesNow = () => factors.map((factor, index) => valueAt(factor, places[index]!));
+  const points = [valuesNow()];
+  const steps = Array.from(shuffle(factors.length, rng), (factor) => {
+    const before = places[factor]!;
+    const after = before + (starts[factor]!.up ? size : -size);
+    places[factor] = after;
+    points.push(valuesNow());
+    const [from, to] = [before, after].map((place) => settled(factors[factor]!, place));
+    return { factor, by: to! - from! };
+  });
+  return { points, steps };
+}
+
+/** A level of the lower half that goes up, or one of the upper half that goes down. */
+function startOf(rng: Stream, half: number, levels: number) {
+  const level = rng.int(half);
+  const up = rng.int(2) === 0;
+  return { place: (up ? level : level + half) / (levels - 1), up };
+}
+
+/*
+ * The design of Saltelli et al. (2010): rows of two matrices A and B, and for each factor the row
+ * of A with its value of B. A row, its partner and these are one block.
+ */
+
+/** Gives the points of a block by its index, from 0: A, B, and A with each factor of B. */
+function saltelli(factors: readonly Factor[], seed: string): (index: number) => FactorValue[][] {
+  const count = factors.length;
+  const pointOf = sobolPoints(2 * count, new Streams(seed).of('world', 'sobol'));
+  return (index) => {
+    const point = pointOf(index);
+    const a = factors.map((factor, at) => valueAt(factor, point[at]!));
+    const b = factors.map((factor, at) => valueAt(factor, point[at + count]!));
+    return [a, b, ...factors.map((_, at) => a.with(at, b[at]!))];
+  };
+}
+
+/*
+ * Points of Sobol's sequence in up to 20 dimensions, with the direction numbers of Joe and Kuo
+ * (2008, new-joe-kuo-6), each dimension shifted by its own random bits: what a prefix of it is even
+ * about, the shifted one is as well, and no point lies on a corner.
+ */
+
+const BITS = 32;
+const TWO_32 = 4_294_967_296;
+
+/** Of each dimension after the first: degree and coefficients of its polynomial, and m. */
+const directions: readonly (readonly [s: number, a: number, ...m: number[]])[] = [
+  [1, 0, 1],
+  [2, 1, 1, 3],
+  [3, 1, 1, 3, 1],
+  [3, 2, 1, 1, 1],
+  [4, 1, 1, 1, 3, 3],
+  [4, 4, 1, 3, 5, 13],
+  [5, 2, 1, 1, 5, 5, 17],
+  [5, 4, 1, 1, 5, 5, 5],
+  [5, 7, 1, 1, 7, 11, 19],
+  [5, 11, 1, 1, 5, 1, 1],
+  [5, 13, 1, 1, 1, 3, 11],
+  [5, 14, 1, 3, 5, 5, 31],
+  [6, 1, 1, 3, 3, 9, 7, 49],
+  [6, 13, 1, 1, 1, 15, 21, 21],
+  [6, 16, 1, 3, 1, 13, 27, 49],
+  [6, 19, 1, 1, 1, 15, 7, 5],
+  [6, 22, 1, 3, 1, 15, 13, 25],
+  [6, 25, 1, 1, 5, 5, 19, 61],
+  [7, 1, 1, 3, 7, 11, 23, 15, 103],
+];
+
+export const MOST_DIMENSIONS = directions.length + 1;
+
+/** The columns of a dimension's generator matrix, as integers of 32 bits. */
+function columnsOf(dimension: number): number[] {
+  if (dimension === 0) return Array.from({ length: BITS }, (_, bit) => (1 << (31 - bit)) >>> 0);
+  const [s, a, ...m] = directions[dimension - 1]!;
+  const columns = m.map((value, bit) => (value << (31 - bit)) >>> 0);
+  for (let bit = s; bit < BITS; bit += 1) {
+    let column = columns[bit - s]! ^ (columns[bit - s]! >>> s);
+    for (let back = 1; back < s; back += 1) {
+      if ((a >>> (s - 1 - back)) & 1) column ^= columns[bit - back]!;
+    }
+    columns.push(column >>> 0);
+  }
+  return columns;
+}
+
+/**
+ * Gives the point of an index, from 0: a number from 0 to below 1 in each dimension.
+ *
+ * @param rng draws the shift of each dimension; left out, nothing is shifted.
+ */
+export function sobolPoints(dimensions: number, rng?: Stream): (index: number) => number[] {
+  const columns = Array.from({ length: dimensions }, (_, dimension) => columnsOf(dimension));
+  const shifts = columns.map(() => rng?.int(TWO_32) ?? 0);
+  return (index) => {
+    const gray = index ^ (index >>> 1);
+    return columns.map((of, dimension) => {
+      let bits = shifts[dimension]!;
+      for (let bit = 0; gray >>> bit > 0; bit += 1) if ((gray >>> bit) & 1) bits ^= of[bit]!;
+      return (bits >>> 0) / TWO_32;
+    });
+  };
+}
+
+/** Null where none is named, or none has these values. */
+export function findBaseline(sweep: Sweep, seed: string): Cell | null {
+  const { baseline, factors } = sweep;
+  if (!baseline) return null;
+  for (const cell of generateCells(sweep, seed)) {
+    if (factors.every((factor, at) => cell.values[at] === baseline[getColumn(factor)])) return cell;
+  }
+  return null;
+}
+
+const taken = new Set([measures, ...Object.values(sweepTables)].flatMap((one) => Object.keys(one)));
+
+/** @throws {ScenarioError} naming the first thing in the design that cannot be meant. */
+export function checkDesign(sweep: Sweep): void {
+  const { design, factors } = sweep;
+  const sampled = cellsPerSample(sweep) > 0;
+  const columns = new Set<string>();
+  for (const [index, factor] of factors.entries()) {
+    const problem =
+      pathProblem(factor, columns) ??
+      (sampled ? rangeProblem(factor) : valuesProblem(factor, factors[0]!, design));
+    if (problem) throw new ScenarioError(`sweep.factors.${index} (${factor.path}) ${problem}`);
+    columns.add(getColumn(factor)).add(factor.path);
+  }
+  const problem =
+    responsesProblem(sweep) ??
+    samplesProblem(sweep, sampled) ??
+    untilProblem(sweep) ??
+    baselineProblem(sweep, sampled);
+  if (problem) throw new ScenarioError(`sweep.${problem}`);
+}
+
+/** What a script reports is known when it has run. */
+const isMeasure = (name: string) => name in measures || /^reported\.\S/.test(name);
+
+function responsesProblem({ responses }: Sweep): string | null {
+  const unknown = responses.find((name) => !isMeasure(name));
+  if (unknown === undefined) return null;
+  const expected = `expected some of ${Object.keys(measures).join(', ')}, or reported.NAME`;
+  return `responses: ${unknown} is no measure; ${expected}`;
+}
+
+const samplesAre: Partial<Record<Sweep['design'], string>> = {
+  lhs: 'how many the Latin hypercube has',
+  morris: 'how many trajectories there are, 10 or more',
+  sobol: 'how many rows a matrix has, such as 64, 128, 256',
+};
+
+function samplesProblem({ design, samples, levels }: Sweep, sampled: boolean): string | null {
+  if (sampled && samples === undefined) return `samples is missing; expected ${samplesAre[design]}`;
+  if (!sampled && samples !== undefined) {
+    return `samples is for the designs lhs, morris and sobol; this one is ${design}`;
+  }
+  if (levels === undefined) return null;
+  if (design !== 'morris') return `levels is for the design morris; this one is ${design}`;
+  return levels % 2 === 0 ? null : `levels is ${levels}; expected an even number`;
+}
+
+function untilProblem({ design, until, responses }: Sweep): string | null {
+  if (!until) return null;
+  const { half_width: width, percent, response = responses[0]! } = until;
+  if (design === 'morris' || design === 'sobol') {
+    return `until is for the mean of a cell; with the design ${design}, raise samples`;
+  }
+  if ((width === undefined) === (percent === undefined)) {
+    return 'until has both or none of half_width and percent; expected one of them';
+  }
+  return isMeasure(response) ? null : `until.response: ${response} is no measure`;
+}
+
+function baselineProblem({ design, baseline, factors }: Sweep, sampled: boolean): string | null {
+  if (!baseline) return null;
+  if (sampled)
+    return `baseline is for the designs grid and list; samples of ${design} share no luck`;
+  const names = factors.map(getColumn);
+  const expected = `expected a value of each of ${names.join(', ')}`;
+  const unknown = Object.keys(baseline).find((name) => !names.includes(name));
+  if (unknown !== undefined) return `baseline: ${unknown} is no factor; ${expected}`;
+  const missing = names.find((name) => !(name in baseline));
+  return missing === undefined ? null : `baseline: ${missing} is missing; ${expected}`;
+}
+
+function pathProblem(factor: Factor, columns: ReadonlySet<string>): string | null {
+  if (columns.has(factor.path) || columns.has(getColumn(factor))) return 'is there a second time';
+  if (factor.path === 'seed') return 'cannot be varied: replicates do that';
+  if (factor.path.split('.')[0] === 'sweep') return 'cannot be varied: it is the sweep';
+  if (!taken.has(getColumn(factor))) return null;
+  return `would be the column ${getColumn(factor)}, which is there already; give it another name`;
+}
+
+function valuesProblem({ values, from, to, whole }: Factor, first: Factor, design: string) {
+  if (from !== undefined || to !== undefined || whole !== undefined) {
+    const designs = 'for the designs lhs, morris and sobol';
+    return `has from, to or whole, which are ${designs}; expected values for ${design}`;
+  }
+  if (!values) return `has no values; the design ${design} needs them`;
+  const expected = first.values?.length;
+  if (design !== 'list' || values.length === expected) return null;
+  return `has ${values.length} values, the first factor ${expected}; a list needs as many of each`;
+}
+
+function rangeProblem({ values, from, to, whole }: Factor): string | null {
+  if (values) {
+    const both = from !== undefined || to !== undefined || whole !== undefined;
+    return both ? 'has values and a range; expected one of them' : null;
+  }
+  if (from === undefined || to === undefined) return 'needs values, or from and to';
+  if (from > to) return `goes from ${from} to ${to}; expected from to be at most to`;
+  if (!whole || (Number.isSafeInteger(from) && Number.isSafeInteger(to))) return null;
+  return `is whole and goes from ${from} to ${to}; expected whole numbers`;
+}

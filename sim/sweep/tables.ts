@@ -1,0 +1,324 @@
+/**
+ * The tables of a sweep, made in some passes over its finished runs, in their order: runs.csv,
+ * run_groups.csv, summary.csv, differences.csv and indices.csv.
+ */
+
+import { getBounds, type MeasureName, measures } from '../../report/shared/measures.js';
+import { CsvFile } from '../../report/tables.js';
+import { type sweepTables, tables } from '../measure/dictionary.js';
+import { type Cell, findBaseline, getColumn } from './design.js';
+import { computeIndices } from './indices.js';
+import type { Outline } from './plan.js';
+import {
+  collectValues,
+  type FinishedSweep,
+  getIntervalKind,
+  getMeasure,
+  OWN,
+  type RunRecord,
+} from './runs.js';
+import {
+  boundsOfMean,
+  clampInterval,
+  computeStatistics,
+  type Level,
+  Sample,
+  type Statistics,
+  subtractRounded,
+} from './statistics.js';
+import { getLevel } from './stopping.js';
+
+/** @param each is shown every record on the way. */
+export function writeTables(
+  path: string,
+  sweep: FinishedSweep,
+  each: (record: RunRecord, cell: Cell) => void,
+): void {
+  const own = ownMeasures(sweep);
+  writeRuns(path, sweep, own, each);
+  const names = [...measureNames, ...own.run];
+  writeSummary(path, sweep, names);
+  writeDifferences(path, sweep, names);
+  writeIndices(path, sweep);
+}
+
+const figures = ['n', 'mean', 'sd', 'low', 'high', 'interval'] as const;
+const gaps = ['missing', 'mean_least', 'mean_most'] as const;
+[...figures, ...gaps] satisfies readonly Column<'summary.csv' | 'differences.csv'>[];
+
+/** The share of runs that passed. */
+const PASSED = 'passed';
+
+function writeSummary(path: string, sweep: FinishedSweep, names: readonly string[]): void {
+  const columns = ['cell', ...factorColumns(sweep.plan), 'measure', ...figures, ...gaps];
+  new CsvFile(path, 'summary.csv', columns).finishWith(summaryRows(sweep, names));
+}
+
+function* summaryRows(
+  { plan, cells }: FinishedSweep,
+  names: readonly string[],
+): Generator<CsvCell[]> {
+  const level = getLevel(plan.sweep);
+  const ways = new Set<string>();
+  for (const { records } of cells()) for (const one of whole(records)) ways.add(one.ended_by!);
+  const endings = [...ways].sort();
+  for (const { cell, records } of cells()) {
+    const lead = [cell.number, ...shownValues(cell)];
+    for (const name of names) {
+      const values = records.map((record) => getMeasure(record, name));
+      const sample = Sample.of(values.filter((value) => value !== null));
+      const { least, most } = endsOf(name);
+      const found = clampInterval(
+        computeStatistics(sample, getIntervalKind(name), level),
+        least,
+        most,
+      );
+      yield [...lead, name, ...shown(found), ...gapsIn(values, least, most)];
+    }
+    yield [...lead, PASSED, ...shareOf(records, level, ({ verdict }) => verdict === 'pass')];
+    for (const way of endings) {
+      yield [...lead, `ended_by.${way}`, ...shareOf(records, level, (one) => one.ended_by === way)];
+    }
+  }
+}
+
+const whole = (records: readonly RunRecord[]) =>
+  records.filter(({ verdict }) => verdict === 'pass' || verdict === 'no_progress');
+
+/** How many runs have no value, and between which bounds the mean of all runs lies. */
+function gapsIn(values: readonly (number | null)[], least: number, most: number): CsvCell[] {
+  const ranges = values.map((value) => ({ low: value ?? least, high: value ?? most }));
+  const { mean_least, mean_most } = boundsOfMean(ranges);
+  return [values.filter((value) => value === null).length, mean_least, mean_most];
+}
+
+/** Of the runs of a cell that did not fail. */
+function shareOf(
+  records: readonly RunRecord[],
+  level: Level,
+  is: (record: RunRecord) => boolean,
+): CsvCell[] {
+  const known = new Set(whole(records));
+  const values = records.map((record) => (known.has(record) ? Number(is(record)) : null));
+  const sample = Sample.of(values.filter((value) => value !== null));
+  return [...shown(computeStatistics(sample, 'share', level)), ...gapsIn(values, 0, 1)];
+}
+
+const shown = (found: Statistics): CsvCell[] => figures.map((figure) => found[figure]);
+
+/** Factors and measures come between these. */
+const lead = ['run', 'cell', 'replicate', 'seed'] as const satisfies Column<'runs.csv'>[];
+const end = ['verdict', 'ended_by', 'digest', 'file'] as const satisfies Column<'runs.csv'>[];
+const groupLead = ['cell', 'replicate', 'group'] as const satisfies Column<'run_groups.csv'>[];
+
+/** @param each is shown every record on the way. */
+function writeRuns(
+  path: string,
+  sweep: FinishedSweep,
+  own: OwnMeasures,
+  each: (record: RunRecord, cell: Cell) => void,
+): void {
+  const measures = [...measureNames, ...own.run];
+  const columns = [...lead, ...factorColumns(sweep.plan), ...measures, ...end];
+  new CsvFile(path, 'runs.csv', columns).finishWith(runRows(sweep, own, each));
+  const { group: _, ...measured } = tables['groups.csv'];
+  const names = Object.keys(measured) as (keyof typeof measured)[];
+  const groups = [...groupLead, ...names, ...own.groups];
+  new CsvFile(path, 'run_groups.csv', groups).finishWith(groupRows(sweep, names, own));
+}
+
+function* runRows(
+  { plan, cells }: FinishedSweep,
+  own: OwnMeasures,
+  each: (record: RunRecord, cell: Cell) => void,
+): Generator<CsvCell[]> {
+  for (const { cell, runsBefore, records } of cells()) {
+    const { number } = cell;
+    for (const record of records) {
+      each(record, cell);
+      const { replicate, seed, verdict, ended_by, digest, measures, reported } = record;
+      const found = [
+        ...measureNames.map((name) => measures?.[name] ?? null),
+        ...own.run.map((name) => reported.run[name.slice(OWN.length)] ?? null),
+      ];
+      const file = `${plan.keys[number - 1]}-${replicate}.json`;
+      const begin = [runsBefore + replicate, number, replicate, seed];
+      yield [...begin, ...shownValues(cell), ...found, verdict, ended_by, digest, file];
+    }
+  }
+}
+
+function* groupRows<T extends string>(
+  { cells }: FinishedSweep,
+  names: readonly (T & keyof RunRecord['groups'][number])[],
+  own: OwnMeasures,
+): Generator<CsvCell[]> {
+  for (const { cell, records } of cells()) {
+    for (const { replicate, groups, reported } of records) {
+      for (const row of groups) {
+        const of = reported.groups[String(row.group)] ?? {};
+        const found = own.groups.map((name) => of[name.slice(OWN.length)] ?? null);
+        yield [cell.number, replicate, row.group, ...names.map((name) => row[name]), ...found];
+      }
+    }
+  }
+}
+
+/**
+ * How far each cell is from the baseline, replicate by replicate; nothing where there is no
+ * baseline. Both have the same seed there, so that what chance does to both cancels (common random
+ * numbers).
+ */
+function writeDifferences(path: string, sweep: FinishedSweep, names: readonly string[]): void {
+  const baseline = findBaseline(sweep.plan.sweep, sweep.plan.scenario.seed);
+  if (!baseline) return;
+  const columns = ['cell', ...factorColumns(sweep.plan), 'measure', ...figures, ...gaps];
+  const rows = differenceRows(sweep, baseline, names);
+  new CsvFile(path, 'differences.csv', columns).finishWith(rows);
+}
+
+function* differenceRows(
+  sweep: FinishedSweep,
+  baseline: Cell,
+  names: readonly string[],
+): Generator<CsvCell[]> {
+  const there = sweep.recordsOf(baseline.number);
+  const level = getLevel(sweep.plan.sweep);
+  for (const { cell, records } of sweep.cells()) {
+    if (cell.number === baseline.number) continue;
+    for (const name of names) {
+      const pairs = pairsOf(records, there, name);
+      const sample = Sample.of(pairs.flatMap(({ a, b }) => known(a, b)));
+      const span = spanOf(name);
+      const found = clampInterval(computeStatistics(sample, 't_skew', level), -span, span);
+      const shown = figures.map((figure) => found[figure]);
+      yield [cell.number, ...shownValues(cell), name, ...shown, ...gapsInPairs(pairs, name)];
+    }
+  }
+}
+
+/** No difference of two shares is beyond -1 and 1; the same holds for all bounded measures. */
+function spanOf(name: string): number {
+  const { least, most } = endsOf(name);
+  return most - least;
+}
+
+/** A replicate in both cells; null where its measure is missing. */
+interface Pair {
+  a: number | null;
+  b: number | null;
+}
+
+function pairsOf(records: readonly RunRecord[], there: readonly RunRecord[], name: string): Pair[] {
+  return records.flatMap((record, index) => {
+    const other = there[index];
+    return other ? [{ a: getMeasure(record, name), b: getMeasure(other, name) }] : [];
+  });
+}
+
+const known = (a: number | null, b: number | null): number[] =>
+  a === null || b === null ? [] : [subtractRounded(a, b)];
+
+/** How many pairs lack a value, and between which bounds the mean of all pairs lies. */
+function gapsInPairs(pairs: readonly Pair[], name: string): CsvCell[] {
+  const { least, most } = endsOf(name);
+  const ranges = pairs.map(({ a, b }) => {
+    return {
+      low: subtractRounded(a ?? least, b ?? most),
+      high: subtractRounded(a ?? most, b ?? least),
+    };
+  });
+  const { mean_least, mean_most } = boundsOfMean(ranges);
+  return [pairs.filter(({ a, b }) => a === null || b === null).length, mean_least, mean_most];
+}
+
+const indexFigures = ['n', 'value', 'low', 'high'] as const;
+const indexGaps = ['missing', 'with_least', 'with_most'] as const;
+const indexColumns = ['response', 'factor', 'index', ...indexFigures, ...indexGaps] as const;
+indexColumns satisfies readonly Column<'indices.csv'>[];
+
+/** The effects or shares of each response; nothing for other designs. */
+function writeIndices(path: string, sweep: FinishedSweep): void {
+  const { design } = sweep.plan.sweep;
+  if (design !== 'morris' && design !== 'sobol') return;
+  new CsvFile(path, 'indices.csv', indexColumns).finishWith(indexRows(sweep));
+}
+
+function* indexRows(finished: FinishedSweep): Generator<CsvCell[]> {
+  const { sweep, scenario } = finished.plan;
+  const { factors, responses } = sweep;
+  const means = meansOf(finished);
+  for (const [at, response] of responses.entries()) {
+    const values = means[at]!;
+    const filled = filledWith(values, response).map((filling) =>
+      computeIndices(sweep, scenario.seed, response, filling),
+    );
+    for (const [place, row] of computeIndices(sweep, scenario.seed, response, values).entries()) {
+      const { factor, index, n, value, low, high } = row;
+      const [least = row, most = row] = filled.map((rows) => rows[place]!);
+      const lead = [response, getColumn(factors[factor]!), index, n, value, low, high];
+      yield [...lead, least.n - n, least.value, most.value];
+    }
+  }
+}
+
+/**
+ * The means with the missing ones replaced: by the least and by the most that the measure can be,
+ * or that some cell has where the measure is not bounded. Empty where none is missing.
+ */
+function filledWith(values: readonly (number | null)[], response: string): (number | null)[][] {
+  const known = values.filter((value) => value !== null);
+  if (known.length === values.length) return [];
+  const { least, most } = endsOf(response);
+  const { least: smallest = 0, most: largest = 0 } = Sample.of(known).moments() ?? {};
+  const ends = Number.isFinite(most) ? [least, most] : [smallest, largest];
+  return ends.map((end) => values.map((value) => value ?? end));
+}
+
+/** Of each response in each cell: the mean of its runs. */
+function meansOf({ plan, cells }: FinishedSweep): (number | null)[][] {
+  const { responses } = plan.sweep;
+  const means = responses.map((): (number | null)[] => []);
+  for (const { records } of cells()) {
+    for (const [at, response] of responses.entries()) {
+      means[at]!.push(Sample.of(collectValues(records, response)).moments()?.mean ?? null);
+    }
+  }
+  return means;
+}
+
+interface OwnMeasures {
+  /** As tables have them. */
+  run: string[];
+  groups: string[];
+}
+
+function ownMeasures({ cells }: FinishedSweep): OwnMeasures {
+  const run = new Set<string>();
+  const groups = new Set<string>();
+  for (const { records } of cells()) {
+    for (const { reported } of records) {
+      for (const name of Object.keys(reported.run)) run.add(OWN + name);
+      for (const of of Object.values(reported.groups)) {
+        for (const name of Object.keys(of)) groups.add(OWN + name);
+      }
+    }
+  }
+  return { run: [...run].sort(), groups: [...groups].sort() };
+}
+
+type CsvCell = string | number | null;
+type Column<T extends keyof typeof sweepTables> = keyof (typeof sweepTables)[T] & string;
+
+const measureNames = Object.keys(measures) as MeasureName[];
+
+const factorColumns = ({ sweep }: Outline): string[] => sweep.factors.map(getColumn);
+
+/** In the order of these columns. */
+const shownValues = ({ values }: Cell): string[] => values.map(String);
+
+/** Between which numbers a measure lies. */
+function endsOf(name: string): { least: number; most: number } {
+  const { least, most } = getBounds(name);
+  return { least, most: most ?? Number.POSITIVE_INFINITY };
+}

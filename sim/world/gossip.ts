@@ -1,0 +1,281 @@
+/**
+ * Gossip: votes, each with the memes that it refers to, and memes and remarks that agents tell
+ * their neighbours. An agent that decides looks up what has arrived, so nothing is kept for each
+ * receiver.
+ */
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import type { BlockTalk, ReceivedMeme, ReceivedRemark, ReceivedVote } from '../agents/port.js';
+import type { Outbox } from './due-queue.js';
+import { computeDeparture, type Departure, type Links } from './links.js';
+import type { MessageKind, OwnNumbers } from './messages.js';
+import type { Mutes, Observer } from './observer.js';
+
+/** What gossip goes over. */
+interface GossipOptions {
+  links: Links;
+  /** Null where nobody's uplink has a limit. */
+  outbox: Outbox | null;
+  /** Of each agent, ascending. */
+  neighbours: readonly (readonly number[])[];
+  observer: Observer;
+  mutes: Mutes;
+}
+
+export class Gossip {
+  readonly #links: Links;
+  readonly #outbox: Outbox | null;
+  readonly #neighbours: readonly (readonly number[])[];
+  readonly #observer: Observer;
+  readonly #mutes: Mutes;
+
+  constructor({ links, outbox, neighbours, observer, mutes }: GossipOptions) {
+    this.#mutes = mutes;
+    this.#links = links;
+    this.#outbox = outbox;
+    this.#neighbours = neighbours;
+    this.#observer = observer;
+  }
+
+  /** A vote has counted: its agent tells the neighbours, memes and all. */
+  vote(talk: Talk, agent: number, decision: Decision, memes: readonly string[]): void {
+    talk.decisions[agent] = decision === 'approve' ? 1 : 2;
+    if (memes.length > 0) {
+      talk.references.set(agent, memes);
+      talk.memes[agent] = 1;
+    }
+    const told: Told = {
+      at: talk.votedAt[agent]!,
+      name: talk.voteNames[agent]!,
+      bytes: talk.voteBytes[agent]!,
+    };
+    if (!this.#outbox?.takes(agent)) this.#sayAtOnce('gossip.vote', agent, told);
+    else {
+      this.#sayInTurn('gossip.vote', agent, told, (arrivals) => {
+        talk.voteArrivals.set(agent, arrivals);
+      });
+    }
+  }
+
+  meme(talk: Talk, agent: number, stance: Decision, meme: PostedMeme): void {
+    talk.stances.set(meme.id, stance);
+    if (agent < 0) return;
+    const posted = talk.posted.get(agent);
+    if (posted) posted.push(meme);
+    else talk.posted.set(agent, [meme]);
+    talk.memes[agent] = 1;
+    if (this.#untilMuted(meme.id, meme.at) < meme.at) return;
+    this.#addTalk('gossip.meme', agent, meme);
+  }
+
+  remark(talk: Talk, agent: number, remark: ToldRemark): void {
+    if (agent < 0) return;
+    const told = talk.remarks.get(agent);
+    if (told) told.push(remark);
+    else talk.remarks.set(agent, [remark]);
+    this.#addTalk('gossip.remark', agent, remark);
+  }
+
+  /** What is kept with when it arrives. */
+  #addTalk(kind: MessageKind, from: number, told: Told): void {
+    if (!this.#outbox?.takes(from)) this.#sayAtOnce(kind, from, told);
+    else {
+      this.#sayInTurn(kind, from, told, (arrivals) => {
+        told.arrivals = arrivals;
+      });
+    }
+  }
+
+  /** Counts a message to each neighbour; one by one only where some of them may be lost. */
+  #sayAtOnce(kind: MessageKind, from: number, { at, name, bytes }: Told): void {
+    const neighbours = this.#neighbours[from]!;
+    this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
+    if (this.#links.sure(at)) return;
+    let lost = 0;
+    for (const to of neighbours) if (this.#links.fails(name, from, to, at)) lost += 1;
+    if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
+  }
+
+  /** The same over an uplink with a limit. `settled`: told when each copy arrives. */
+  #sayInTurn(
+    kind: MessageKind,
+    from: number,
+    { at, name, bytes }: Told,
+    settled: (arrivals: Float64Array) => void,
+  ): void {
+    const neighbours = this.#neighbours[from]!;
+    this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
+    const leaves = (departure: Departure) => {
+      const arrivals = Float64Array.from(neighbours, (to, copy) =>
+        this.#links.arrival(name, from, to, computeDeparture(departure, copy)),
+      );
+      settled(arrivals);
+      let lost = 0;
+      for (const one of arrivals) if (one === Number.POSITIVE_INFINITY) lost += 1;
+      if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
+    };
+    this.#outbox!.put({ from, at, bytes, copies: neighbours.length, leaves });
+  }
+
+  receivedVotes(
+    agent: number,
+    talk: Talk,
+    allies: ReadonlySet<number> | undefined,
+    now: number,
+  ): ReceivedVote[] {
+    const { votedAt, decisions } = talk;
+    const received: ReceivedVote[] = [];
+    for (const other of this.#neighbours[agent]!) {
+      if (votedAt[other] === 0 || !this.#voteHeard(talk, other, agent, now)) continue;
+      const decision: Decision = decisions[other] === 1 ? 'approve' : 'reject';
+      received.push({ agent: other, decision, ally: allies?.has(other) === true });
+    }
+    return received;
+  }
+
+  /** The same votes as one figure, for those who look at each block: an ally's weighs 2. */
+  support(
+    agent: number,
+    talk: Talk,
+    allies: ReadonlySet<number> | undefined,
+    now: number,
+  ): number | null {
+    const { votedAt, decisions } = talk;
+    let approving = 0;
+    let all = 0;
+    for (const other of this.#neighbours[agent]!) {
+      if (votedAt[other] === 0 || !this.#voteHeard(talk, other, agent, now)) continue;
+      const weight = allies?.has(other) === true ? 2 : 1;
+      all += weight;
+      if (decisions[other] === 1) approving += weight;
+    }
+    return all === 0 ? null : Math.floor((100 * approving) / all);
+  }
+
+  /** Each once, in the order of the neighbours. */
+  receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
+    const { stances, texts, memes, posted, references } = talk;
+    if (stances.size === 0) return [];
+    // Most have received none.
+    let received: Map<string, ReceivedMeme> | undefined;
+    const take = (id: string) => {
+      const stance = received?.has(id) ? undefined : stances.get(id);
+      if (!stance) return;
+      received ??= new Map();
+      received.set(id, { id, stance, text: texts.get(id) ?? '' });
+    };
+    for (const other of this.#neighbours[agent]!) {
+      if (memes[other] === 0) continue;
+      for (const meme of posted.get(other) ?? []) {
+        if (this.#heard(meme, other, agent, this.#untilMuted(meme.id, now))) take(meme.id);
+      }
+      const passed = references.get(other);
+      if (!passed || !this.#voteHeard(talk, other, agent, now)) continue;
+      for (const id of passed) {
+        const until = this.#untilMuted(id, now);
+        if (until === now || this.#voteHeard(talk, other, agent, until)) take(id);
+      }
+    }
+    return received ? [...received.values()] : [];
+  }
+
+  receivedRemarks(agent: number, talk: Talk, now: number): ReceivedRemark[] {
+    const received: ReceivedRemark[] = [];
+    if (talk.remarks.size === 0) return received;
+    for (const other of this.#neighbours[agent]!) {
+      for (const remark of talk.remarks.get(other) ?? []) {
+        if (!this.#heard(remark, other, agent, now)) continue;
+        const { message, stance } = remark;
+        received.push({ agent: other, stance, message });
+      }
+    }
+    return received;
+  }
+
+  /** By when somebody must have heard of a meme to know of it now. */
+  #untilMuted(meme: string, now: number): number {
+    const from = this.#mutes.size === 0 ? undefined : this.#mutes.get(meme);
+    return from === undefined ? now : Math.min(now, from - 1);
+  }
+
+  #voteHeard(talk: Talk, from: number, to: number, now: number): boolean {
+    const at = talk.votedAt[from]!;
+    if (at >= now) return false;
+    if (this.#outbox?.takes(from)) return this.#arrived(talk.voteArrivals.get(from), from, to, now);
+    return this.#links.arrival(talk.voteNames[from]!, from, to, at) <= now;
+  }
+
+  /** Whether a message has arrived by now. */
+  #heard({ at, name, arrivals }: Told, from: number, to: number, now: number): boolean {
+    if (at >= now) return false;
+    if (this.#outbox?.takes(from)) return this.#arrived(arrivals, from, to, now);
+    return this.#links.arrival(name, from, to, at) <= now;
+  }
+
+  /** The same of a message that leaves an uplink with a limit. */
+  #arrived(arrivals: Float64Array | undefined, from: number, to: number, now: number): boolean {
+    return arrivals !== undefined && arrivals[placeOf(to, this.#neighbours[from]!)]! <= now;
+  }
+}
+
+/** By bisection: the place of what is in an ascending list. */
+function placeOf(wanted: number, list: readonly number[]): number {
+  let low = 0;
+  let high = list.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What is told to neighbours. */
+interface Told {
+  at: number;
+  /** The message's name, and its size. */
+  name: number;
+  bytes: number;
+  /** When it arrives at each neighbour, once settled, where its sender's uplink has a limit. */
+  arrivals?: Float64Array;
+}
+
+/** A meme as its author tells of it. */
+interface PostedMeme extends Told {
+  id: string;
+}
+
+/** A remark as its author tells of it. */
+interface ToldRemark extends Told {
+  message: string;
+  stance: Decision | null;
+}
+
+/** All that is said about one block, with the names of the messages that say it. */
+export interface Talk extends BlockTalk {
+  closedAt: number;
+  /** Names of the events that open and close it, and the size of each. */
+  readonly opening: number;
+  readonly closing: number;
+  /** Counts the messages about it. */
+  readonly numbers: OwnNumbers;
+  /** When each agent receives that it is open. */
+  readonly receivedAt: Float64Array;
+  openingBytes: number;
+  closingBytes: number;
+  /** Of votes that counted, by agent; 0 where it has not voted. `voteNames`: of their messages. */
+  readonly votedAt: Float64Array;
+  readonly decisions: Uint8Array;
+  readonly voteNames: Uint32Array;
+  readonly voteBytes: Uint32Array;
+  /** By agent: when its vote arrives at each neighbour, as in what is told. */
+  readonly voteArrivals: Map<number, Float64Array>;
+  /** By meme: what it speaks for, and what it says. */
+  readonly stances: Map<string, Decision>;
+  readonly texts: Map<string, string>;
+  /** By agent: 1 when it has posted or passed on a meme; most never do. */
+  readonly memes: Uint8Array;
+  /** By agent: its memes, its remarks, and the memes that its vote refers to and so passes on. */
+  readonly posted: Map<number, PostedMeme[]>;
+  readonly remarks: Map<number, ToldRemark[]>;
+  readonly references: Map<number, readonly string[]>;
+}

@@ -1,0 +1,203 @@
+/**
+ * The social graph of a scenario: which agents hear each other. Each model of a graph draws its
+ * links once, from a stream of its own.
+ */
+import { ln } from '../numbers.js';
+import { type Stream, Streams, shuffle } from '../rng.js';
+import { groupSizes } from '../scenario/population.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+
+type Edges = readonly (readonly [number, number])[];
+
+/** The graph of a run, by its seed. @param edges of topology `edges`: what its file says. */
+export const drawnGraph = (scenario: Scenario, seed: string, edges: Edges): Neighbours =>
+  buildGraph(scenario, new Streams(seed).of('world', 'graph'), edges);
+
+/**
+ * Neighbours of each agent, ascending; links are mutual, and nobody is linked to himself.
+ * @param edges of topology `edges`: what its file says.
+ */
+export function buildGraph(scenario: Scenario, stream: Stream, edges: Edges = []): Neighbours {
+  const { topology, population: size } = scenario;
+  const { kind, degree, rewired } = topology;
+  const everybody = Array.from({ length: size }, (_, agent) => agent);
+  if (kind === 'complete') return everybody.map((agent) => without(everybody, agent));
+  const linked = unlinked(size);
+  if (kind === 'edges') for (const [a, b] of edges) join(linked, a, b);
+  else if (kind === 'groups') joinGroups(linked, groupSizes(scenario), degree, rewired, stream);
+  else {
+    // Groups are not neighbourhoods unless the topology says so: seats are drawn.
+    const seats = scenario.agents.length > 1 ? [...shuffle(size, stream)] : everybody;
+    if (kind === 'erdos_renyi') joinByChance(linked, getLinkProbability(scenario), stream);
+    else if (kind === 'scale_free') attachByPreference(linked, seats, degree / 2, stream);
+    else joinRing(linked, seats, degree / 2);
+    if (kind === 'small_world') rewire(linked, seats, degree / 2, rewired, everybody, stream);
+  }
+  return inOrder(linked);
+}
+
+const without = (agents: readonly number[], agent: number) =>
+  agents.filter((other) => other !== agent);
+
+/** Of each link of an Erdos-Renyi graph. */
+export function getLinkProbability({
+  topology: { degree, probability },
+  population,
+}: Pick<Scenario, 'topology' | 'population'>): number {
+  return probability ?? Math.min(1, degree / Math.max(1, population - 1));
+}
+
+/** A ring inside each group; rewired links lead to anybody of another group. */
+function joinGroups(
+  linked: Linked,
+  sizes: readonly number[],
+  degree: number,
+  rewired: number,
+  stream: Stream,
+): void {
+  const everybody = Array.from(linked, (_, agent) => agent);
+  const groups = sizes.map((size, index) => {
+    const first = sizes.slice(0, index).reduce((sum, one) => sum + one, 0);
+    return everybody.slice(first, first + size);
+  });
+  for (const seats of groups) joinRing(linked, seats, degree / 2);
+  for (const seats of groups) {
+    const [first = 0] = seats;
+    const others = [...everybody.slice(0, first), ...everybody.slice(first + seats.length)];
+    rewire(linked, seats, degree / 2, rewired, others, stream);
+  }
+}
+
+/** A graph while it is made: the agents that each agent is linked to. */
+type Linked = Set<number>[];
+
+/** Neighbours of each agent, ascending. */
+export type Neighbours = number[][];
+
+const unlinked = (size: number): Linked => Array.from({ length: size }, () => new Set());
+
+function join(linked: Linked, a: number, b: number): void {
+  if (a === b) return;
+  linked[a]!.add(b);
+  linked[b]!.add(a);
+}
+
+function part(linked: Linked, a: number, b: number): void {
+  linked[a]!.delete(b);
+  linked[b]!.delete(a);
+}
+
+const inOrder = (linked: Linked): Neighbours => linked.map((set) => [...set].sort((a, b) => a - b));
+
+/** Each link once, from the lower ordinal to the higher. */
+export function* listEdges(neighbours: Neighbours): Iterable<{ a: number; b: number }> {
+  for (const [a, others] of neighbours.entries()) {
+    for (const b of others) if (a < b) yield { a, b };
+  }
+}
+
+/**
+ * Each link by itself with one probability: G(n, p) of Erdos, Renyi and Gilbert (1959). It goes
+ * from link to link and not from pair to pair: how many pairs lie between two links is geometric
+ * (Batagelj and Brandes 2005, Physical Review E 71, 036113).
+ */
+function joinByChance(linked: Linked, probability: number, stream: Stream): void {
+  if (probability === 0) return;
+  const { length: size } = linked;
+  // Where so few digits of 1 - p are left, the logarithm is -p itself.
+  const none = probability < 1e-8 ? -probability : ln(1 - probability);
+  // Pairs (a, b) with b < a, row by row.
+  let [a, b] = [1, -1];
+  while (a < size) {
+    b += 1 + (probability === 1 ? 0 : Math.floor(ln(1 - stream.real()) / none));
+    while (b >= a && a < size) {
+      b -= a;
+      a += 1;
+    }
+    if (a < size) join(linked, a, b);
+  }
+}
+
+/** A ring in which each agent is linked to `reach` others on each side. */
+function joinRing(linked: Linked, seats: readonly number[], reach: number): void {
+  for (const [agent, next] of ringLinks(seats, reach)) join(linked, agent, next);
+}
+
+/**
+ * The model of Watts and Strogatz (1998, Nature 393, 440-442).
+ *
+ * Goes over the links of a ring, once round for each distance; with a probability one leads from
+ * its first end to somebody else instead, drawn from all to whom that one has no link yet. The
+ * number of links stays as it is.
+ */
+function rewire(
+  linked: Linked,
+  seats: readonly number[],
+  reach: number,
+  rewired: number,
+  others: readonly number[],
+  stream: Stream,
+): void {
+  for (const [agent, next] of ringLinks(seats, reach)) {
+    if (!stream.chance(rewired)) continue;
+    const other = stranger(linked, agent, others, stream);
+    if (other === null) continue;
+    part(linked, agent, next);
+    join(linked, agent, other);
+  }
+}
+
+/** Each link of a ring once, the nearest first. */
+function* ringLinks(seats: readonly number[], reach: number): Iterable<[number, number]> {
+  const { length: size } = seats;
+  for (let step = 1; step <= Math.min(reach, size / 2); step += 1) {
+    // Half round an even ring, the link to the seat opposite is the one from there.
+    const links = 2 * step === size ? step : size;
+    for (let seat = 0; seat < links; seat += 1) yield [seats[seat]!, seats[(seat + step) % size]!];
+  }
+}
+
+/** Somebody to whom an agent has no link; null where there is nobody. */
+function stranger(
+  linked: Linked,
+  agent: number,
+  others: readonly number[],
+  stream: Stream,
+): number | null {
+  const known = linked[agent]!;
+  const isStranger = (other: number) => other !== agent && !known.has(other);
+  if (2 * known.size >= others.length) {
+    const strangers = others.filter(isStranger);
+    return strangers.length === 0 ? null : stream.pick(strangers);
+  }
+  for (;;) {
+    const other = stream.pick(others);
+    if (isStranger(other)) return other;
+  }
+}
+
+/**
+ * Preferential attachment (Barabasi and Albert 1999, Science 286, 509-512): each newcomer links to
+ * `reach` others, chosen by how many links they have.
+ */
+function attachByPreference(
+  linked: Linked,
+  seats: readonly number[],
+  reach: number,
+  stream: Stream,
+): void {
+  // Both ends of each link: a pick of it is a pick by degree.
+  const ends: number[] = [];
+  for (const [seat, agent] of seats.entries()) {
+    const known = Math.min(seat, reach);
+    const chosen = new Set<number>();
+    while (chosen.size < known) {
+      const any = ends.length === 0 || seat <= reach;
+      chosen.add(any ? seats[stream.int(seat)]! : stream.pick(ends));
+    }
+    for (const other of chosen) {
+      join(linked, agent, other);
+      ends.push(agent, other);
+    }
+  }
+}

@@ -1,0 +1,342 @@
+/**
+ * The knowledge of agents: the network's events, each known to each agent some time after it
+ * happened. Proposals and outcomes come by the network's feed, votes and memes along the social
+ * graph; both are looked up when an agent acts, so nothing is kept for each (agent, message).
+ */
+import { canonical } from '../../engine/protocol/canonical.js';
+import type { Event, EventData } from '../../engine/protocol/schema/event.js';
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import {
+  blockTag,
+  type ContentNote,
+  type KnownHead,
+  type ReceivedMeme,
+  type ReceivedRemark,
+  type ReceivedVote,
+  stanceTag,
+} from '../agents/port.js';
+import type { Outbox } from './due-queue.js';
+import { Gossip, type Talk } from './gossip.js';
+import type { Links } from './links.js';
+import { type MessageKind, messageName, OwnNumbers, strangerPlace } from './messages.js';
+import type { Cause, Mutes, Observer } from './observer.js';
+
+/** How long after its end a block is still talked about. */
+const TALK_MS = 10_000;
+const HEADS = 8;
+/** Proposals on their way whose content is remembered. */
+const CONTENTS = 1_024;
+
+interface KnowledgeOptions {
+  links: Links;
+  outbox: Outbox | null;
+  seedNumber: number;
+  neighbours: readonly (readonly number[])[];
+  ordinals: ReadonlyMap<string, number>;
+  /** The head of the network when the run begins. */
+  head: string;
+  observer: Observer;
+  mutes: Mutes;
+}
+
+export class Knowledge {
+  readonly #links: Links;
+  #seed: number;
+  readonly #size: number;
+  readonly #ordinals: ReadonlyMap<string, number>;
+  readonly #numbers: OwnNumbers;
+  readonly #gossip: Gossip;
+  readonly #alliances = new Alliances((id) => this.ordinalOf(id));
+  readonly #contents = new Map<string, Content>();
+  /** Of agents whose score has moved: all begin with one half. */
+  readonly #reputations = new Map<number, number>();
+  readonly #talks = new Map<string, Talk>();
+  readonly #byTag = new Map<string, Talk>();
+  /** `closing` names the event that told of it. */
+  #heads: { hash: string; closing: number; at: number }[];
+
+  constructor(options: KnowledgeOptions) {
+    const { links, seedNumber, neighbours, ordinals, head } = options;
+    this.#links = links;
+    this.#seed = seedNumber;
+    this.#size = neighbours.length;
+    this.#numbers = new OwnNumbers(neighbours.length);
+    this.#ordinals = ordinals;
+    this.#gossip = new Gossip(options);
+    this.#heads = [{ hash: head, closing: 0, at: 0 }];
+  }
+
+  noteContent({ block, number, soundness, hasMeme, transactions = [] }: ContentNote): void {
+    const content = { soundness, hasMeme, transactions };
+    this.#contents.set(block, number === undefined ? content : { ...content, number });
+    // A proposal that was refused is never received: the oldest of them go.
+    const [oldest] = this.#contents.keys();
+    if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
+  }
+
+  /** Takes one event in; `at` is when it happened, `cause` the request that it follows from. */
+  learn(event: Event, at: number, cause: Cause | null): void {
+    if (event.type === 'block_validation') this.#vote(event.data, at, cause);
+    else if (event.type === 'block_proposal') this.#propose(event, at);
+    else if (event.type === 'block_status') this.#close(event, at);
+    else if (event.type === 'meme_posted') this.#meme(event, at, cause);
+    else if (event.type === 'consensus_discussion') this.#remark(event, at);
+    else if (event.type === 'alliance_update') this.#alliances.update(event.data);
+    else if (event.type === 'reputation_update') {
+      this.#reputations.set(this.ordinalOf(event.data.agent_id), event.data.new_score);
+    }
+  }
+
+  closeReceivedAt(agent: number, closing: number, closedAt: number): number {
+    return this.#links.delivery(closing, agent, closedAt);
+  }
+
+  /** Messages are named by another seed from now on. */
+  redraw(seed: number): void {
+    this.#seed = seed;
+  }
+
+  /** The name of the next message of a kind that an agent causes, about a block if it has one. */
+  nextName(kind: MessageKind, by: number, block?: Talk): number {
+    const number = (block?.numbers ?? this.#numbers).take(kind, by);
+    return messageName(this.#seed, kind, by, number, block ?? null);
+  }
+
+  block(agent: number, hash: string, now: number): Talk | undefined {
+    const talk = this.#talks.get(hash);
+    return talk && talk.receivedAt[agent]! <= now ? talk : undefined;
+  }
+
+  talk(hash: string): Talk | undefined {
+    return this.#talks.get(hash);
+  }
+
+  knowsClosed(agent: number, hash: string, now: number): boolean {
+    const talk = this.#talks.get(hash);
+    if (!talk) return true;
+    return talk.closedAt !== 0 && this.closeReceivedAt(agent, talk.closing, talk.closedAt) <= now;
+  }
+
+  head(agent: number, now: number): KnownHead {
+    const known = this.#heads.findLast(
+      ({ closing, at }) => this.closeReceivedAt(agent, closing, at) <= now,
+    );
+    const hash = (known ?? this.#heads[0]!).hash;
+    let contested = false;
+    for (const talk of this.#talks.values()) {
+      const received = talk.parent === hash && talk.receivedAt[agent]! <= now;
+      if (!received || this.knowsClosed(agent, talk.hash, now)) continue;
+      if (talk.producer === agent) return { hash, contested: true, own: true };
+      contested = true;
+    }
+    return { hash, contested, own: false };
+  }
+
+  receivedVotes(agent: number, hash: string, now: number): ReceivedVote[] {
+    const talk = this.#talks.get(hash);
+    const allies = this.#alliances.alliesOf(agent);
+    return talk ? this.#gossip.receivedVotes(agent, talk, allies, now) : [];
+  }
+
+  /** The approving share of the votes received, in whole percent; null without any. */
+  support(agent: number, hash: string, now: number): number | null {
+    const talk = this.#talks.get(hash);
+    const allies = this.#alliances.alliesOf(agent);
+    return talk ? this.#gossip.support(agent, talk, allies, now) : null;
+  }
+
+  receivedMemes(agent: number, hash: string, now: number): ReceivedMeme[] {
+    const talk = this.#talks.get(hash);
+    return talk ? this.#gossip.receivedMemes(agent, talk, now) : [];
+  }
+
+  receivedRemarks(agent: number, hash: string, now: number): ReceivedRemark[] {
+    const talk = this.#talks.get(hash);
+    return talk ? this.#gossip.receivedRemarks(agent, talk, now) : [];
+  }
+
+  alliancesOf(agent: number): readonly string[] {
+    return this.#alliances.of(agent);
+  }
+
+  alliesOf = (agent: number): number[] => [...(this.#alliances.alliesOf(agent) ?? [])];
+  membersOf = (alliance: string): readonly number[] => this.#alliances.membersOf(alliance);
+  reputationOf = (agent: number): number => this.#reputations.get(agent) ?? FIRST_REPUTATION;
+
+  /** -1 for an agent that is not of the scenario. */
+  ordinalOf(agentId: string): number {
+    return this.#ordinals.get(agentId) ?? -1;
+  }
+
+  /** Names an agent in draws, also one that is not of the scenario. */
+  placeOf(agentId: string): number {
+    return this.#ordinals.get(agentId) ?? strangerPlace(agentId);
+  }
+
+  #propose(event: Event & { type: 'block_proposal' }, at: number): void {
+    const { data } = event;
+    const hash = data.block_hash;
+    const content = this.#contents.get(hash) ?? UNKNOWN;
+    this.#contents.delete(hash);
+    const place = this.placeOf(data.producer.id);
+    const { number = this.#numbers.take('event.proposal', place) } = content;
+    const opening = messageName(this.#seed, 'event.proposal', place, number, null);
+    const receivedAt = new Float64Array(this.#size);
+    for (let agent = 0; agent < receivedAt.length; agent += 1) {
+      receivedAt[agent] = this.#links.delivery(opening, agent, at);
+    }
+    const talk: Talk = {
+      hash,
+      place,
+      number,
+      numbers: new OwnNumbers(this.#size),
+      parent: data.parent_hash,
+      proposedAt: at,
+      producer: this.ordinalOf(data.producer.id),
+      soundness: content.soundness,
+      hasMeme: content.hasMeme,
+      transactions: content.transactions,
+      opening,
+      receivedAt,
+      closing: messageName(this.#seed, 'event.close', place, number, null),
+      openingBytes: eventBytes(event),
+      ...untold(this.#size),
+    };
+    this.#talks.set(hash, talk);
+    this.#byTag.set(blockTag(hash), talk);
+    for (const old of this.#talks.values()) {
+      if (old.closedAt === 0 || old.closedAt + TALK_MS > at) continue;
+      this.#talks.delete(old.hash);
+      this.#byTag.delete(blockTag(old.hash));
+    }
+  }
+
+  /** `data` is of a vote that counted. */
+  #vote(data: EventData['block_validation'], at: number, cause: Cause | null): void {
+    const talk = this.#talks.get(data.block_hash);
+    const agent = cause ? cause.from : this.ordinalOf(data.validator.id);
+    if (!talk || agent < 0) return;
+    talk.votedAt[agent] = at;
+    talk.voteNames[agent] = this.nextName('gossip.vote', agent, talk);
+    talk.voteBytes[agent] = cause?.bytes ?? 0;
+    this.#gossip.vote(talk, agent, data.decision, cause?.memes ?? []);
+  }
+
+  #close(event: Event & { type: 'block_status' }, at: number): void {
+    const { block_hash: hash, status } = event.data;
+    const talk = this.#talks.get(hash);
+    if (talk) {
+      talk.closedAt = at;
+      talk.closingBytes = eventBytes(event);
+    }
+    if (status !== 'finalized') return;
+    this.#heads.push({ hash, closing: talk?.closing ?? unheardOf(hash), at });
+    if (this.#heads.length > HEADS) this.#heads.shift();
+  }
+
+  #meme({ data }: Event & { type: 'meme_posted' }, at: number, cause: Cause | null): void {
+    const talk = data.tags.map((tag) => this.#byTag.get(tag)).find((found) => found);
+    const name = this.nextName('gossip.meme', this.placeOf(data.creator.id), talk);
+    if (!talk) return;
+    const stance: Decision = data.tags.includes(stanceTag.approve) ? 'approve' : 'reject';
+    const meme = { id: data.meme_id, at, name, bytes: cause?.bytes ?? 0 };
+    if (cause?.text) talk.texts.set(meme.id, cause.text);
+    this.#gossip.meme(talk, this.ordinalOf(data.creator.id), stance, meme);
+  }
+
+  #remark(event: Event & { type: 'consensus_discussion' }, at: number): void {
+    const { block_hash, agent, message, sentiment } = event.data;
+    const talk = this.#talks.get(block_hash);
+    const name = this.nextName('gossip.remark', this.placeOf(agent.id), talk);
+    const stance = stances[sentiment];
+    const remark = { message, stance, at, name, bytes: eventBytes(event) };
+    if (talk) this.#gossip.remark(talk, this.ordinalOf(agent.id), remark);
+  }
+}
+
+type Content = Required<Pick<ContentNote, 'soundness' | 'hasMeme' | 'transactions'>> & {
+  /** Left out for a stranger's block, which is numbered when it comes. */
+  number?: number;
+};
+
+/** Of a block that no agent of the scenario has noted down. */
+const UNKNOWN: Content = { soundness: 50, hasMeme: false, transactions: [] };
+const FIRST_REPUTATION = 50;
+const stances = { positive: 'approve', negative: 'reject', neutral: null } as const;
+
+/** Where nobody has said anything yet. */
+const untold = (size: number) => ({
+  closedAt: 0,
+  closingBytes: 0,
+  votedAt: new Float64Array(size),
+  decisions: new Uint8Array(size),
+  voteNames: new Uint32Array(size),
+  voteBytes: new Uint32Array(size),
+  voteArrivals: new Map(),
+  memes: new Uint8Array(size),
+  stances: new Map(),
+  texts: new Map(),
+  posted: new Map(),
+  remarks: new Map(),
+  references: new Map(),
+});
+
+/** Names the end of a block that was proposed before anybody listened. */
+const unheardOf = (block: string): number => Number.parseInt(block.slice(0, 8), 16);
+
+/** As canonical JSON, without its number: how many others there were before is not its size. */
+export const eventBytes = ({ type, data }: Event): number =>
+  Buffer.byteLength(canonical({ data, type }));
+
+/** Which agents are allied. Members hear of each other at once: it is agreed between them. */
+export class Alliances {
+  /** Of those who have any: most agents have none. */
+  readonly #allies = new Map<number, Set<number>>();
+  readonly #own = new Map<number, Set<string>>();
+  readonly #members = new Map<string, number[]>();
+  /** Of those that are proposed: who is in already. */
+  readonly #founders = new Map<string, number[]>();
+  readonly #ordinalOf: (agentId: string) => number;
+
+  constructor(ordinalOf: (agentId: string) => number) {
+    this.#ordinalOf = ordinalOf;
+  }
+
+  of(agent: number): readonly string[] {
+    return [...(this.#own.get(agent) ?? [])];
+  }
+
+  alliesOf(agent: number): ReadonlySet<number> | undefined {
+    return this.#allies.get(agent);
+  }
+
+  membersOf(alliance: string): readonly number[] {
+    return this.#members.get(alliance) ?? this.#founders.get(alliance) ?? [];
+  }
+
+  update({ alliance_id, status, members }: EventData['alliance_update']): void {
+    const before = this.#members.get(alliance_id) ?? [];
+    const joined = members.filter(({ role }) => role !== 'invited');
+    const inIt = joined.map(({ id }) => this.#ordinalOf(id)).filter((ordinal) => ordinal >= 0);
+    const after = status === 'active' ? inIt : [];
+    if (status === 'proposed') this.#founders.set(alliance_id, inIt);
+    else this.#founders.delete(alliance_id);
+    for (const agent of before) this.#own.get(agent)?.delete(alliance_id);
+    for (const agent of after) {
+      const own = this.#own.get(agent) ?? new Set();
+      this.#own.set(agent, own.add(alliance_id));
+    }
+    if (after.length > 0) this.#members.set(alliance_id, after);
+    else this.#members.delete(alliance_id);
+    for (const agent of new Set([...before, ...after])) this.#refresh(agent);
+  }
+
+  #refresh(agent: number): void {
+    const allies = new Set<number>();
+    for (const id of this.#own.get(agent) ?? []) {
+      for (const member of this.#members.get(id) ?? []) if (member !== agent) allies.add(member);
+    }
+    if (allies.size > 0) this.#allies.set(agent, allies);
+    else this.#allies.delete(agent);
+  }
+}

@@ -1,0 +1,417 @@
+/**
+ * The world in virtual time, in one process: agents are called in windows shorter than any message
+ * needs, so that nothing said in a window is received in it. Requests are verified in rounds,
+ * applied at their arrival, and committed behind; the order is (arrival, sender, number) and
+ * nothing else.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Profile, resolveLimits } from '../../api/contract/limit-table.js';
+import { type BlockShare, createBlockShare } from '../../api/limits/block-share.js';
+import { computeCost, toOperation } from '../../api/limits/cost.js';
+import { Limits } from '../../api/limits/limits.js';
+import { refuseBlockShare, refuseQuota } from '../../api/limits/quota-refusals.js';
+import { type Admitted, admit } from '../../engine/admit/admit.js';
+import { checkFreshness } from '../../engine/admit/credentials.js';
+import type { Verified } from '../../engine/admit/verify.js';
+import type { Outcome } from '../../engine/core/state.js';
+import type { VirtualClock } from '../../engine/node/clock.js';
+import type { Network } from '../../engine/node/network.js';
+import type { Command, CommandKind } from '../../engine/protocol/schema/command.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import { StoreError } from '../../engine/store/store.js';
+import { memeText } from './messages.js';
+import type { Cause, Intervening, RuleViolation, Watch } from './observer.js';
+import { type Sent, Society, type SocietyOptions } from './society.js';
+
+/** Applied entries that may wait for the disk before the world does. */
+const BACKLOG = 4_096;
+/**
+ * Windows between turns of the process, of which one costs as much as a quiet window; and how long
+ * busy ones keep it from whatever else it does, such as to show the run.
+ */
+const STEPS_A_TURN = 32;
+const TURN_MS = 8;
+
+interface LocalWorldOptions extends SocietyOptions {
+  network: Network;
+  clock: VirtualClock;
+  watch: Watch | null;
+  /** Of a server in front of the network; null without. */
+  quotas: Quotas | null;
+}
+
+export class LocalWorld extends Society {
+  readonly #network: Network;
+  readonly #clock: VirtualClock;
+  readonly #watch: Watch | null;
+  readonly #quotas: Quotas | null;
+  /** What was charged for requests that the network has yet to take. */
+  readonly #charged = new Map<Admitted, Charged>();
+  readonly #windowMs: number;
+  readonly #intervening: Intervening | null;
+  #steps = 0;
+  #turnedAt = performance.now();
+  /** The first rule that the network broke: the run ends there. */
+  broken: RuleViolation | null = null;
+
+  constructor(options: LocalWorldOptions) {
+    super(options);
+    this.#network = options.network;
+    this.#clock = options.clock;
+    this.#watch = options.watch;
+    this.#quotas = options.quotas;
+    this.#windowMs = options.links.windowMs;
+    this.#intervening = options.intervening ?? null;
+  }
+
+  /**
+   * Runs the next window in which something happens, but nothing from `horizon` on: where all is
+   * due later, time passes to there. False when nothing ever will happen.
+   *
+   * @param looksAt when the caller wants to look although nothing happens. Time passes no further
+   * than to the end of the window that holds this instant, so windows stay as they are.
+   */
+  async step(
+    horizon = Number.POSITIVE_INFINITY,
+    looksAt = Number.POSITIVE_INFINITY,
+  ): Promise<boolean> {
+    const network = this.#network;
+    const stop = this.#stopAt(horizon, looksAt);
+    const next = this.#nextWithin(Math.min(horizon, stop));
+    if (Math.min(next, stop) === Number.POSITIVE_INFINITY || this.broken) return false;
+    if (this.#beginOf(next) >= stop) {
+      this.now = stop;
+      return true;
+    }
+    if (next >= horizon) {
+      this.now = Math.max(this.now, horizon);
+      return true;
+    }
+    const end = Math.min(this.#beginOf(next) + this.#windowMs, horizon);
+    const answered = this.callAndAsk(end);
+    if (answered) await answered;
+    if (this.arrivesBefore(end)) {
+      const arrivals = this.#admitted(this.arrived(end));
+      const taken = network.verification.enabled
+        ? this.#takeInRounds(arrivals)
+        : this.#takeEach(arrivals);
+      if (taken) await taken;
+    }
+    this.#advance(end);
+    this.sendOff();
+    this.now = Math.max(this.now, end);
+    // The disk gets its turn; the world waits only when it is far ahead of it.
+    this.#steps += 1;
+    if (network.backlog > BACKLOG) await network.durable;
+    else if (this.#steps >= STEPS_A_TURN || performance.now() - this.#turnedAt > TURN_MS) {
+      await nextTurn();
+      this.#steps = 0;
+      this.#turnedAt = performance.now();
+    }
+    return true;
+  }
+
+  /** When the window begins that an instant is in. */
+  #beginOf(at: number): number {
+    return at === Number.POSITIVE_INFINITY ? at : at - (at % this.#windowMs);
+  }
+
+  /** The end of the window after which the caller looks; infinite where the horizon is nearer. */
+  #stopAt(horizon: number, looksAt: number): number {
+    const end = Math.ceil(looksAt / this.#windowMs) * this.#windowMs;
+    return end > this.now && end < horizon ? end : Number.POSITIVE_INFINITY;
+  }
+
+  /** When something happens next; what is made to be otherwise before that window acts first. */
+  #nextWithin(horizon: number): number {
+    for (;;) {
+      const due = this.#network.nextDeadline();
+      const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
+      const begins = this.#beginOf(next);
+      const { nextAt = Number.POSITIVE_INFINITY } = this.#intervening ?? {};
+      if (nextAt > begins || nextAt >= horizon) return next;
+      this.now = Math.max(this.now, nextAt);
+      this.#intervening!.actAt(this.now);
+    }
+  }
+
+  /** To be called once all is durable. */
+  finish(): void {
+    this.#note(this.#watch?.finish(this.#clock.now(), this.#network.read));
+  }
+
+  #advance(to: number): void {
+    this.#clock.set(to);
+    const events = this.#network.fireDeadlines();
+    if (events.length === 0) return;
+    this.#note(this.#watch?.advance(to, events));
+    this.#publish(events, null);
+  }
+
+  /** Takes in what arrives in a window, round by round. */
+  async #takeInRounds(arrived: readonly Arrival[]): Promise<void> {
+    const network = this.#network;
+    let arrivals = arrived;
+    while (arrivals.length > 0 && !this.broken) {
+      this.#advance(arrivals[0]!.sent.at);
+      if (this.#keptOut(arrivals[0]!)) {
+        arrivals = arrivals.slice(1);
+        continue;
+      }
+      const length = roundLength(arrivals, {
+        nextDeadline: network.nextDeadline(),
+        votesUntilClose: (block) => network.votesUntilClose(block),
+      });
+      await this.#round(length === arrivals.length ? arrivals : arrivals.slice(0, length));
+      arrivals = arrivals.slice(length);
+    }
+  }
+
+  /**
+   * Where nothing is verified, each is taken as it comes: what rounds would give, without them.
+   * @returns a wait, only where the disk is far behind: a promise costs more than a quiet window.
+   */
+  #takeEach(arrivals: readonly Arrival[], from = 0): Promise<unknown> | null {
+    const network = this.#network;
+    for (let index = from; index < arrivals.length; index += 1) {
+      if (this.broken) return null;
+      if (network.backlog > BACKLOG) {
+        return network.durable.then(() => this.#takeEach(arrivals, index));
+      }
+      const arrival = arrivals[index]!;
+      if (this.#quotas) this.#advance(arrival.sent.at);
+      else this.#clock.set(arrival.sent.at);
+      if (this.#keptOut(arrival)) continue;
+      const ended = this.#quotas && this.#precheck(arrival);
+      if (ended) this.#count(arrival.sent.from, arrival.admitted.command.kind, ended);
+      else this.#take(arrival, network.verification.skip(arrival.admitted));
+    }
+    return null;
+  }
+
+  #admitted(sent: readonly Sent[]): Arrival[] {
+    const arrivals: Arrival[] = [];
+    const { networkId } = this;
+    for (const one of sent) {
+      const { at, from, request } = one;
+      // Only a meme's file takes time to be looked into.
+      const known = admit(request, networkId);
+      if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
+      else if (checkFreshness(known.signedAt, at)) {
+        this.refused(from, request.kind, 'TIMESTAMP_SKEW');
+      } else arrivals.push({ sent: one, admitted: known });
+    }
+    return arrivals;
+  }
+
+  async #round(arrivals: readonly Arrival[]): Promise<void> {
+    const network = this.#network;
+    const verified = await Promise.all(
+      arrivals.map((one) => this.#precheck(one) ?? network.verifyAdmitted(one.admitted)),
+    );
+    for (const [index, arrival] of arrivals.entries()) {
+      if (this.broken) return;
+      this.#clock.set(arrival.sent.at);
+      const one = verified[index]!;
+      if ('result' in one) this.#count(arrival.sent.from, arrival.admitted.command.kind, one);
+      else this.#take(arrival, one);
+      if (network.backlog > BACKLOG) await network.durable;
+    }
+  }
+
+  /** Whether a request that is there is made never to arrive. */
+  #keptOut({ sent: { at, bytes }, admitted }: Arrival): boolean {
+    if (!this.#intervening) return false;
+    const { command } = admitted;
+    const kept = this.#intervening.keepsOut(command, () => {
+      this.#advance(at);
+      return this.#network.precheck(admitted) === null;
+    });
+    if (kept) this.lost(command.kind, bytes);
+    return kept;
+  }
+
+  /** Applies a request at its instant, and spreads what came of it. */
+  #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
+    const { sent, admitted } = arrival;
+    const { at, from, note, bytes } = sent;
+    const { command } = admitted;
+    if ('refusal' in verified) {
+      this.#turnedAway(from, command.kind, verified.refusal);
+      return;
+    }
+    const { outcome, events } = this.#network.apply(verified);
+    if (this.#quotas) this.#conclude(admitted, outcome);
+    this.#note(this.#watch?.observe({ at, command, outcome, events }));
+    this.#count(from, command.kind, outcome);
+    const text = command.kind === 'meme' ? memeText(admitted.request) : undefined;
+    this.#publish(events, { from, note, bytes, text, memes: memesOf(command) });
+  }
+
+  /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
+  #precheck({ sent: { from }, admitted }: Arrival): Outcome | null {
+    const outcome = this.#hopeless(admitted);
+    const charged = this.#quotas?.take(from, admitted, outcome);
+    if (!charged) return outcome;
+    if ('refusal' in charged) return { result: 'refused', refusal: charged.refusal };
+    if (outcome) charged.conclude(outcome);
+    else this.#charged.set(admitted, charged);
+    return outcome;
+  }
+
+  #conclude(admitted: Admitted, outcome: Outcome): void {
+    this.#charged.get(admitted)?.conclude(outcome);
+    this.#charged.delete(admitted);
+  }
+
+  /** The outcome of a request that would change nothing, before its signature costs anything. */
+  #hopeless(admitted: Admitted): Outcome | null {
+    const { command } = admitted;
+    const outcome = this.#network.precheck(admitted);
+    if (!this.#network.knows(command.public_key) && command.kind !== 'register') return outcome;
+    this.#note(this.#watch?.precheck({ at: this.#clock.now(), command, outcome }));
+    return outcome;
+  }
+
+  #note(broken: RuleViolation | null | undefined): void {
+    this.broken ??= broken ?? null;
+  }
+
+  #count(from: number, kind: CommandKind, outcome: Outcome): void {
+    const at = this.#clock.now();
+    if (outcome.result === 'refused') this.#turnedAway(from, kind, outcome.refusal);
+    else if (outcome.result === 'equivocation') this.refused(from, kind, 'equivocation', at);
+    else if (outcome.result === 'duplicate') this.refused(from, kind, 'duplicate', at);
+  }
+
+  /** A refusal is part of a run, unless it says that the network cannot go on. */
+  #turnedAway(from: number, kind: CommandKind, refusal: Refusal): void {
+    const { code, reason, message } = refusal;
+    if (code === 'NETWORK_ERROR') {
+      throw new StoreError(reason === 'DISK_FULL' ? 'FULL' : 'FAILED', message);
+    }
+    this.refused(from, kind, reason, this.#clock.now());
+    this.tryAgain(from, kind, refusal, this.#clock.now());
+  }
+
+  #publish(events: readonly Event[], cause: Cause | null): void {
+    // Most happened now, and a text of now is cheaper than to read one.
+    const now = this.#clock.now();
+    const stamp = formatInstant(now);
+    for (const event of events) {
+      const { timestamp } = event.data;
+      this.publish(event, timestamp === stamp ? now : Date.parse(timestamp), cause);
+    }
+  }
+}
+
+const none: readonly string[] = [];
+const memesOf = (command: Command) => (command.kind === 'vote' ? command.meme_references : none);
+
+/*
+ * Which requests may be verified together. A request that the network would refuse anyway is turned
+ * away at its entry, before its signature costs anything; so whatever is verified must still be
+ * acceptable when its turn comes. A round ends where one request could spoil the next.
+ */
+
+/** Whose acceptance, or whose effect on others, depends on more than their own sender and block. */
+const alone = new Set<CommandKind>([
+  'propose',
+  'status',
+  'alliance_propose',
+  'alliance_respond',
+  'alliance_leave',
+]);
+
+/** A request that has reached the network, and has been admitted. */
+interface Arrival {
+  readonly sent: Sent;
+  readonly admitted: Admitted;
+}
+
+/** What bounds a round. */
+interface RoundBounds {
+  nextDeadline: number | null;
+  /** Votes that a block can take before it may be closed; 0 when it is not open. */
+  votesUntilClose(block: string): number;
+}
+
+/** How many arrivals from the front of the queue make the next round: one at least. */
+function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number {
+  const votesLeft = new Map<string, number>();
+  const seen = new Set<string>();
+  for (const [index, { sent, admitted }] of arrivals.entries()) {
+    const { at, from } = sent;
+    const { command } = admitted;
+    const due = bounds.nextDeadline;
+    const late = due !== null && at > due;
+    if (late || alone.has(command.kind)) return Math.max(1, index);
+    if (command.kind !== 'vote' && command.kind !== 'discuss') continue;
+    const block = command.block_hash;
+    const open = bounds.votesUntilClose(block);
+    // A closed block stays closed: what comes for it is turned away in any round.
+    if (open === 0) continue;
+    const left = votesLeft.get(block) ?? open;
+    // Two votes of one sender on one block: the second depends on the first.
+    const own = `${command.kind} ${from} ${block}`;
+    if (left === 0 || seen.has(own)) return index;
+    seen.add(own);
+    if (command.kind !== 'vote') continue;
+    // The vote that may close its block may orphan the others: nothing after it is certain.
+    if (left === 1) return index + 1;
+    votesLeft.set(block, left - 1);
+  }
+  return arrivals.length;
+}
+
+/*
+ * The rate limits of a server, in the world's time: what its gate would refuse never reaches the
+ * network. Each agent has an address of its own; reads are not simulated.
+ */
+
+/** What a request has been charged, until its outcome is known. */
+interface Charged {
+  conclude(outcome: Outcome): void;
+}
+
+/** Nobody captures requests here; and where nothing is signed, all signatures are alike. */
+const unseen = { has: () => false, add: () => {} };
+
+export class Quotas {
+  readonly #limits: Limits;
+  readonly #blocks: BlockShare | null;
+  readonly #reputationOf: (publicKey: string) => number;
+
+  constructor(profile: Profile, now: () => number, reputationOf: (publicKey: string) => number) {
+    const figures = resolveLimits(profile);
+    this.#limits = new Limits(profile, figures, now);
+    this.#blocks = createBlockShare(figures, now);
+    this.#reputationOf = reputationOf;
+  }
+
+  /** Charges a request, or says why not. `look`: what the network would refuse it with. */
+  take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
+    const { kind, public_key: key } = admitted.command;
+    const operation = toOperation(admitted);
+    const cost = computeCost(
+      this.#limits,
+      unseen,
+      operation,
+      this.#limits.account(`address:${from}`),
+    );
+    const exceeded = cost.exceeded();
+    if (exceeded && !cost.isFree(exceeded, look)) return { refusal: refuseQuota(exceeded) };
+    const opens = kind === 'propose' && !look ? this.#blocks : null;
+    const waitMs = opens?.take(key, this.#reputationOf(key)) ?? 0;
+    if (opens && waitMs > 0) return { refusal: refuseBlockShare(opens, waitMs) };
+    cost.charge();
+    return {
+      conclude(outcome) {
+        cost.conclude(outcome);
+        if (outcome.result !== 'accepted') opens?.refund(key);
+      },
+    };
+  }
+}

@@ -1,0 +1,385 @@
+/**
+ * A society of scripted agents, which every world has: the agents, their knowledge, the calls that
+ * are due, and messages under way. How time passes and where requests go is left to the two worlds.
+ */
+import type { Signatory } from '../../engine/protocol/compose.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
+import { formatInstant, GENESIS_HASH } from '../../engine/protocol/schema/primitives.js';
+import type { Reason, Refusal } from '../../engine/protocol/schema/reason.js';
+import { agentId } from '../../engine/protocol/signing.js';
+import type {
+  Behaviour,
+  CallLoop,
+  ContentNote,
+  DecisionNote,
+  QuestionGate,
+  RequestAbout,
+  ScheduledEvent,
+  ScriptedAgent,
+  TalkContent,
+} from '../agents/port.js';
+import { withValues } from '../scenario/problem.js';
+import type { Scenario } from '../scenario/schema/scenario.js';
+import { type Call, type Due, DueQueue, Outbox, plans } from './due-queue.js';
+import { EventCalls } from './event-calls.js';
+import type { Faults } from './faults.js';
+import { Knowledge } from './knowledge.js';
+import { computeDeparture, type Departure, type Links, NETWORK, type Uplinks } from './links.js';
+import { type MessageKind, requestBytes, requestKinds } from './messages.js';
+import type { Cause, Changeable, Intervening, Observer, RefusedWhy } from './observer.js';
+
+/** Why a proposal is worth another try. */
+const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
+
+/** A request under way. */
+export interface Sent extends Due {
+  request: SignedRequest;
+  bytes: number;
+  /** Of a vote that is as its agent cast it. */
+  note: DecisionNote | null;
+}
+
+export class Society implements Changeable {
+  readonly #options: SocietyOptions;
+  #seedNumber: number;
+  #scenario: Scenario;
+  readonly #eventCalls: EventCalls;
+  protected readonly knowledge: Knowledge;
+  readonly #ids: string[];
+  readonly #calls = new DueQueue<Call>();
+  /** Null where nobody outside decides. */
+  readonly #questions: Questions | null;
+  readonly #sent = new DueQueue<Sent>();
+  /** Null where nobody's uplink has a limit. */
+  readonly #outbox: Outbox | null;
+  readonly producers: readonly number[];
+  now: number;
+  /** Requests that were not done, by reason. */
+  readonly refusals = new Map<string, number>();
+  /** How often each agent was scheduled, and how many requests it sent: they order what is due. */
+  readonly #scheduled: Uint32Array;
+  readonly #requests: Uint32Array;
+
+  constructor(options: SocietyOptions) {
+    this.#options = options;
+    const { agents, neighbours, links, uplinks, seedNumber, startMs, observer } = options;
+    const { head = GENESIS_HASH, intervening, asking } = options;
+    this.#scenario = options.scenario;
+    this.#questions = asking ? new Questions(asking, observer, intervening) : null;
+    this.#seedNumber = seedNumber;
+    const outbox = uplinks && new Outbox(uplinks, observer);
+    this.#outbox = outbox;
+    this.#scheduled = new Uint32Array(agents.length);
+    this.#requests = new Uint32Array(agents.length);
+    this.now = startMs;
+    this.#ids = agents.map(({ by }) => agentId(by.publicKey));
+    this.producers = agents.filter(({ producer }) => producer).map(({ ordinal }) => ordinal);
+    const ordinals = new Map(this.#ids.map((id, ordinal) => [id, ordinal]));
+    const mutes = intervening?.mutes ?? new Map<string, number>();
+    const around = { links, outbox, neighbours, observer };
+    this.knowledge = new Knowledge({ ...around, seedNumber, ordinals, head, mutes });
+    this.#eventCalls = new EventCalls(this, this.knowledge, options);
+  }
+
+  get scenario() {
+    return this.#scenario;
+  }
+  change(path: string, value: unknown): void {
+    this.#scenario = withValues(this.#scenario, [[path, value]]) as Scenario;
+    const { links } = this.#options;
+    if (path === 'links.loss') links.setLoss(Number(value), this.now);
+    if (path === 'links.duplication') links.setDuplication(Number(value));
+  }
+  get networkId() {
+    return this.#options.networkId;
+  }
+  get startMs() {
+    return this.#options.startMs;
+  }
+  get seedNumber() {
+    return this.#seedNumber;
+  }
+  redraw(seedNumber: number): void {
+    this.#seedNumber = seedNumber;
+    this.knowledge.redraw(seedNumber);
+  }
+
+  stamp(agent: number): string {
+    return formatInstant(this.networkTime() + this.#options.faults.skewMs(agent, this.now));
+  }
+
+  /** What requests are signed with, as the network has it: its clock may not be the world's. */
+  protected networkTime(): number {
+    return this.now;
+  }
+
+  send(from: number, request: SignedRequest, about?: RequestAbout): void {
+    const { inTransit, links, observer, intervening } = this.#options;
+    const kind = requestKinds[request.kind];
+    const note = about && 'note' in about ? about.note : null;
+    const block = about && ('note' in about ? about.note.block : about.block);
+    const talk = block === undefined ? undefined : this.knowledge.talk(block);
+    const name = this.knowledge.nextName(kind, from, talk);
+    const wanted = intervening ? intervening.sending(from, { request, note }) : { request, note };
+    if (!wanted) return;
+    const sent = inTransit ? inTransit(wanted.request) : wanted.request;
+    const own = sent === wanted.request || Buffer.compare(sent.body, wanted.request.body) === 0;
+    const bytes = requestBytes(sent);
+    const kept = own ? wanted.note : null;
+    observer.traffic(kind, 'sent', 1, bytes);
+    this.#depart(kind, name, this.#sending(from, sent, bytes, kept));
+    const copy = links.copyOf(name);
+    if (copy === null) return;
+    observer.traffic(kind, 'duplicated', 1, bytes);
+    this.#depart(kind, copy, this.#sending(from, sent, bytes, kept));
+  }
+
+  #sending(from: number, request: SignedRequest, bytes: number, note: DecisionNote | null): Sent {
+    return { at: this.now, from, number: this.#requests[from]!++, request, bytes, note };
+  }
+
+  #depart(kind: MessageKind, name: number, sent: Sent): void {
+    const { at, from, bytes } = sent;
+    if (!this.#outbox?.takes(from)) this.#underway(kind, name, sent, at);
+    else {
+      const leaves = (departure: Departure) =>
+        this.#underway(kind, name, sent, computeDeparture(departure, 0));
+      this.#outbox.put({ from, at, bytes, copies: 1, leaves });
+    }
+  }
+
+  /** It has left its sender, and will arrive or not. */
+  #underway(kind: MessageKind, name: number, sent: Sent, left: number): void {
+    const { links, observer } = this.#options;
+    sent.at = links.arrival(name, sent.from, NETWORK, left);
+    if (sent.at === Number.POSITIVE_INFINITY) observer.traffic(kind, 'lost', 1, sent.bytes);
+    else this.#sent.push(sent);
+  }
+
+  schedule(agent: number, at: number, event: ScheduledEvent): void {
+    const number = this.#scheduled[agent]!++;
+    this.#calls.push({ at, from: agent, number, since: this.now, event });
+    this.#options.intervening?.scheduled(agent, event);
+  }
+
+  sendTalk(from: number, to: readonly number[], { content, bytes }: TalkContent): void {
+    const { links, observer } = this.#options;
+    const name = this.knowledge.nextName('talk', from);
+    const message = { from, content };
+    observer.traffic('talk', 'sent', to.length, bytes);
+    const underway = (other: number, left: number) => {
+      const at = links.arrival(name, from, other, left);
+      if (at === Number.POSITIVE_INFINITY) observer.traffic('talk', 'lost', 1, bytes);
+      else this.schedule(other, at, { type: 'receive', message });
+    };
+    if (!this.#outbox?.takes(from)) for (const other of to) underway(other, this.now);
+    else {
+      const all = [...to];
+      const leaves = (departure: Departure) => {
+        for (const [copy, other] of all.entries())
+          underway(other, computeDeparture(departure, copy));
+      };
+      this.#outbox.put({ from, at: this.now, bytes, copies: all.length, leaves });
+    }
+  }
+
+  agentId = (agent: number) => this.#ids[agent]!;
+  groupOf = (agent: number) => this.#options.agents[agent]?.group.group ?? '';
+  signatoryOf = (agent: number): Signatory => this.#options.agents[agent]!.by;
+  neighbours = (agent: number) => this.#options.neighbours[agent]!;
+  block = (agent: number, hash: string) => this.knowledge.block(agent, hash, this.now);
+  knowsClosed = (agent: number, hash: string) => this.knowledge.knowsClosed(agent, hash, this.now);
+  head = (agent: number) => this.knowledge.head(agent, this.now);
+  receivedVotes = (agent: number, hash: string) =>
+    this.knowledge.receivedVotes(agent, hash, this.now);
+  support = (agent: number, hash: string) => this.knowledge.support(agent, hash, this.now);
+  receivedMemes = (agent: number, hash: string) =>
+    this.knowledge.receivedMemes(agent, hash, this.now);
+  receivedRemarks = (agent: number, hash: string) =>
+    this.knowledge.receivedRemarks(agent, hash, this.now);
+  alliancesOf = (agent: number) => this.knowledge.alliancesOf(agent);
+  alliesOf = (agent: number) => this.knowledge.alliesOf(agent);
+  membersOf = (alliance: string) => this.knowledge.membersOf(alliance);
+  reputationOf = (agent: number) => this.knowledge.reputationOf(agent);
+
+  noteContent(note: ContentNote): void {
+    this.knowledge.noteContent(note);
+    this.#options.observer.published(note);
+  }
+
+  /** When the next call or arrival is due; infinite when there is none. */
+  protected nextDue(): number {
+    return Math.min(this.#calls.nextAt, this.#sent.nextAt);
+  }
+
+  /** Calls everybody whose call is due before `end`. */
+  protected callAgents(end: number): void {
+    const { callLoop } = this.#options;
+    const calls = this.#calls;
+    const next = (): boolean => {
+      const call = calls.takeBefore(end);
+      if (call) this.#call(call);
+      return call !== undefined;
+    };
+    if (!callLoop) while (next());
+    else if (calls.nextAt < end) callLoop(next);
+  }
+
+  /** The same, and lets those answer who are asked then; where nobody is, nothing is waited for. */
+  protected callAndAsk(end: number): Promise<void> | undefined {
+    const began = this.now;
+    this.callAgents(end);
+    return this.#questions?.answerAll(this, (held) => {
+      for (const call of held) this.#calls.push(call);
+      this.now = began;
+      this.callAgents(end);
+    });
+  }
+
+  #call(call: Call): void {
+    if (this.#questions?.holds(call)) return;
+    const { agents, behaviour, faults, intervening } = this.#options;
+    const { at, since, from: agent, event } = call;
+    const down = faults.down(agent, at);
+    // Who stands still goes on later; who has crashed forgets.
+    if (down?.kind === 'pause') {
+      this.#calls.push({ ...call, at: down.end });
+      return;
+    }
+    const forgets = faults.crashedBetween(agent, since, at) && plans.has(event.type);
+    if (!down && !forgets) {
+      this.now = Math.max(this.now, at);
+      behaviour.handle(agents[agent]!, this, event);
+    }
+    if (!this.#questions?.asked(call)) intervening?.called(agent, event);
+  }
+
+  /** To be called when nothing more is sent before what has been sent: it goes on its way. */
+  protected sendOff(): void {
+    this.#outbox?.empty();
+  }
+
+  protected arrivesBefore(end: number): boolean {
+    return this.#sent.nextAt < end;
+  }
+
+  /** Takes what arrives before `end`, in order. */
+  protected arrived(end: number): Sent[] {
+    const arrived: Sent[] = [];
+    for (let sent = this.#sent.takeBefore(end); sent; sent = this.#sent.takeBefore(end)) {
+      arrived.push(sent);
+    }
+    return arrived;
+  }
+
+  /** Spreads what happened at an instant: who will hear of it, and when. */
+  protected publish(event: Event, at: number, cause: Cause | null): void {
+    this.#options.intervening?.happened(event);
+    this.knowledge.learn(event, at, cause);
+    this.#options.observer.event(event, at, cause);
+    this.#eventCalls.spread(event, at);
+  }
+
+  /** Counts a request that does not arrive after all. */
+  protected lost(kind: CommandKind, bytes: number): void {
+    this.#options.observer.traffic(requestKinds[kind], 'lost', 1, bytes);
+  }
+
+  /** Notes a request that was not done. */
+  protected refused(from: number, kind: CommandKind, why: RefusedWhy, at = this.now): void {
+    this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
+    this.#options.observer.refused(from, kind, why, at);
+  }
+
+  /** Calls a producer for which there was no room when there is again, if it is to insist. */
+  protected tryAgain(from: number, kind: CommandKind, refusal: Refusal, at = this.now): void {
+    const { agents } = this.#options;
+    if (kind !== 'propose' || !this.scenario.producers.insist || !noRoom.has(refusal.reason))
+      return;
+    const waitMs = 1_000 * Number(refusal.details?.retry_after_s ?? 1);
+    this.schedule(from, at + waitMs, { type: 'produce', turn: agents[from]!.turn });
+  }
+}
+
+/** The parts that a world of scripted agents is made of. */
+export interface SocietyOptions {
+  scenario: Scenario;
+  networkId: string;
+  agents: ScriptedAgent[];
+  /** What the agents do when they are called on. */
+  behaviour: Behaviour;
+  /** How they are called one after another; left out, simply so. */
+  callLoop?: CallLoop;
+  /** Where decisions come from that are not made here; left out, all are. */
+  asking?: QuestionGate;
+  neighbours: number[][];
+  faults: Faults;
+  links: Links;
+  /** Null where none has a limit. */
+  uplinks: Uplinks | null;
+  seedNumber: number;
+  startMs: number;
+  observer: Observer;
+  /** What is made to be otherwise; left out, nothing. */
+  intervening?: Intervening;
+  /** The block that the first ones are built on; left out, genesis. */
+  head?: string;
+  /** Sees each request on its way, and may change it: faults for tests. */
+  inTransit?: (request: SignedRequest) => SignedRequest;
+}
+
+/**
+ * Calls of agents for whom others decide. All that is asked in a window is answered together, since
+ * nothing said in it is received in it; what an agent is called for next waits for its answer.
+ */
+class Questions {
+  readonly #asking: QuestionGate;
+  readonly #observer: Observer;
+  readonly #intervening: Intervening | undefined;
+  /** Calls that have put a question: they are done with the answer. */
+  readonly #open = new Map<number, Call>();
+  #held: Call[] = [];
+
+  constructor(asking: QuestionGate, observer: Observer, intervening: Intervening | undefined) {
+    this.#asking = asking;
+    this.#observer = observer;
+    this.#intervening = intervening;
+  }
+
+  /** Whether the call has to wait for an answer to its agent. */
+  holds(call: Call): boolean {
+    if (!this.#asking.waits(call.from)) return false;
+    this.#held.push(call);
+    return true;
+  }
+
+  /** Whether the call that was made has put a question. */
+  asked(call: Call): boolean {
+    if (!this.#asking.waits(call.from)) return false;
+    this.#open.set(call.from, call);
+    return true;
+  }
+
+  /**
+   * Lets agents do what was answered, each at the time of its question, until none is left.
+   * @param again calls those that waited, and whoever was to be called meanwhile.
+   */
+  async answerAll(world: { now: number }, again: (held: Call[]) => void): Promise<void> {
+    const reached = world.now;
+    for (;;) {
+      const all = await this.#asking.answers();
+      if (all.length === 0) break;
+      for (const { agent, at, cost, act } of all) {
+        world.now = at;
+        this.#observer.asked(agent, cost);
+        act();
+        this.#intervening?.called(agent, this.#open.get(agent)!.event);
+      }
+      this.#open.clear();
+      again(this.#held.splice(0));
+    }
+    world.now = Math.max(world.now, reached);
+  }
+}

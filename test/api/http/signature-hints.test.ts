@@ -1,0 +1,86 @@
+/** Refusals that explain themselves: signatures, credentials, transactions, and what is allowed. */
+import { describe, expect, test } from 'vitest';
+import { oneTransport, type TransportName, world } from '../../support/service/server.js';
+import {
+  type Agent,
+  discuss,
+  propose,
+  sha256,
+  signed,
+  transaction,
+} from '../../support/service/signer.js';
+import { GENESIS_HASH } from '../../support/service/world.js';
+
+const HASH = 'a'.repeat(64);
+const put = (by: Agent, body = '{"status":"active"}') =>
+  signed(by, 'PUT', `/api/v1/agents/${by.agentId}/status`, body);
+const signing = (by: Agent, change: (text: string) => string): Agent => ({
+  ...by,
+  sign: (text) => by.sign(change(text)),
+});
+
+async function begin(transport: TransportName, limits: 'spec' | 'bench' = 'bench') {
+  const there = await world({ transport, limits });
+  return { there, ada: await there.join('Ada') };
+}
+
+describe.each(oneTransport)('explained over %s', (transport) => {
+  test('what is none of them points at debug/verify; only five are looked into', async () => {
+    const { there, ada } = await begin(transport, 'spec');
+    const odd = discuss(
+      signing(ada, () => 'something else'),
+      { block_hash: HASH },
+    );
+    const answer = await there.send(odd);
+    expect(answer.error.details).not.toHaveProperty('mistake');
+    expect(answer.error.message).toContain('/api/v1/debug/verify');
+    for (let times = 0; times < 4; times += 1) await there.send(odd);
+    const sixth = await there.send(put(signing(ada, (text) => text.replace('PUT', 'POST'))));
+    expect(sixth.error.details).not.toHaveProperty('mistake');
+  });
+
+  test('malformed credentials: the message says what they look like', async () => {
+    const { there, ada } = await begin(transport);
+    const request = put(ada);
+    const messageFor = async (name: string, value: string) => {
+      const headers = { ...request.headers, [name]: value };
+      const { error } = await there.send({ ...request, headers });
+      expect(error.details.reason).toBe('MALFORMED');
+      return error.message;
+    };
+    const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
+    const signature = request.headers['X-Agent-Signature']!;
+    expect(await messageFor('X-Agent-Signature', base64(signature))).toContain('base64: send hex');
+    expect(await messageFor('X-Agent-Public-Key', base64(ada.publicKey))).toContain(
+      'base64: send hex',
+    );
+    expect(await messageFor('X-Agent-Public-Key', `0x${ada.publicKey}`)).toContain('leave out 0x');
+    expect(await messageFor('X-Timestamp', '1767225600')).toContain('are seconds');
+    expect(await messageFor('X-Timestamp', '1767225600000')).toContain('are milliseconds');
+    expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00')).toContain('add Z');
+  });
+
+  test('a transaction signed for another network says what its signer must sign', async () => {
+    const { there, ada } = await begin(transport);
+    const networkId = await there.networkId();
+    const good = transaction(ada, networkId, 'one');
+    const bad = transaction(ada, 'elsewhere', 'two');
+    const fields = { parent_hash: GENESIS_HASH, transactions: [good, bad] };
+    const { error } = await there.send(propose(ada, fields));
+    expect(error.message).toContain(networkId);
+    expect(error.details).toMatchObject({
+      kind: 'transaction',
+      pointer: '/transactions/1/signature',
+      index: 1,
+      network_id: networkId,
+      signer: ada.publicKey,
+      expected_input_sha256: sha256(`agentnet-v1-tx\n${networkId}\n${sha256('two')}`),
+    });
+  });
+
+  test('schema messages list what is allowed', async () => {
+    const { there, ada } = await begin(transport);
+    const { error } = await there.send(put(ada, '{"status":"away"}'));
+    expect(error.message).toContain('"active", "inactive", "maintenance"');
+  });
+});

@@ -1,0 +1,112 @@
+/** Who is let in: names the server is served under, pages that open WebSockets, their version. */
+import { hostname } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { servedName } from '../../../dist/api/http/head-checks.js';
+import { raw, statusOf } from '../../support/service/raw.js';
+import { type Around, transports, world } from '../../support/service/server.js';
+
+const read = (host: string | null) =>
+  `GET /api/v1/network/state HTTP/1.1\r\n${host === null ? '' : `Host: ${host}\r\n`}\r\n`;
+
+const opening = (headers: Record<string, string>) => {
+  const all = {
+    Host: 'localhost',
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET /ws/v1 HTTP/1.1\r\n${lines.join('')}\r\n`;
+};
+
+const whole = (text: string) => text.endsWith('\r\n\r\n') || text.endsWith('}');
+
+test('a name to be served under has no scheme, port, path or blank', () => {
+  expect(servedName('Network.Example')).toBe('network.example');
+  expect(servedName('192.0.2.7')).toBe('192.0.2.7');
+  for (const other of ['a.example:443', 'https://a.example', 'a.example/', 'a b', '']) {
+    expect(() => servedName(other), other).toThrow();
+  }
+});
+
+describe.each(transports)('entry checks of %s', (transport) => {
+  const begin = (server: Around['server'] = {}) => world({ transport, server });
+
+  test.each([
+    'localhost',
+    'LOCALHOST:8080',
+    'localhost.:80',
+    '127.0.0.1:80',
+    '192.0.2.7',
+    '[::1]:8080',
+    '[2001:db8::1]',
+    hostname(),
+    'network.example',
+    'Network.Example:443',
+  ])('the name %s is answered', async (host) => {
+    const there = await begin({ hosts: ['network.example'] });
+    expect(statusOf(await raw(there.url, read(host)))).toBe(200);
+    expect(statusOf(await raw(there.url, opening({ Host: host }), whole))).toBe(101);
+  });
+
+  test.each([
+    'evil.example',
+    'network.example.evil.example',
+    'sub.network.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'localhost@evil.example',
+    'localhost:80:80',
+    'a b',
+    '[::1',
+    '.',
+  ])('the name %s is another server: 421', async (host) => {
+    const there = await begin({ hosts: ['network.example'] });
+    for (const bytes of [read(host), opening({ Host: host })]) {
+      const text = await raw(there.url, bytes);
+      expect(statusOf(text), text).toBe(421);
+      expect(text).toContain('"WRONG_HOST"');
+      expect(text).toContain('serve --hosts');
+    }
+  });
+
+  test.each([
+    ['https://a.example', 101],
+    ['http://localhost', 101],
+    ['http://localhost:1', 403],
+    ['https://evil.example', 403],
+    ['null', 403],
+    ['https://a.example.evil.example', 403],
+  ])('a WebSocket from a page of %s: %i', async (Origin, expected) => {
+    const there = await begin({ cors: ['https://a.example'] });
+    const text = await raw(there.url, opening({ Origin }), whole);
+    expect(statusOf(text), text).toBe(expected);
+    if (expected === 403) expect(text).toContain('"WRONG_ORIGIN"');
+  });
+
+  test.each(['8', '12', '14', '13, 8', ''])('a WebSocket of version %j: 426', async (version) => {
+    const there = await begin();
+    const text = await raw(there.url, opening({ 'Sec-WebSocket-Version': version }));
+    expect(statusOf(text), text).toBe(426);
+    expect(text).toMatch(/\r\nSec-WebSocket-Version: 13\r\n/i);
+    expect(text).toContain('"SOCKET_VERSION"');
+  });
+
+  test('an upgrade elsewhere, or to something else, is a request like any other', async () => {
+    const there = await begin();
+    const to = (path: string, more: Record<string, string> = {}) =>
+      raw(there.url, opening(more).replace('/ws/v1', path));
+    expect(statusOf(await to('/ws/v2'))).toBe(404);
+    expect(await to('/ws/v2')).toContain('"UNKNOWN_ROUTE"');
+    expect(statusOf(await to('/healthz', { Upgrade: 'h2c' }))).toBe(200);
+    expect(statusOf(await to('/ws/v1', { 'Sec-WebSocket-Key': 'short' }))).toBe(404);
+  });
+
+  test('a head that is not to be trusted opens no WebSocket', async () => {
+    const there = await begin();
+    const text = await raw(there.url, opening({ 'Transfer-Encoding': 'chunked' }));
+    expect(statusOf(text), text).toBe(411);
+  });
+});

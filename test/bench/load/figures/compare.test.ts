@@ -1,0 +1,304 @@
+/** Two results side by side: figures, changes, warnings, and how the command ends. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { changeText, compare, type Unit, valueText } from '../../../../dist/bench/load/compare.js';
+import { writeLoad } from '../../../../dist/bench/load/files.js';
+import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import { type Ended, expectOneLine, runCommand } from '../../../support/command.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { loadResult, saturation } from '../fixture.js';
+
+const slower = (changes: Partial<LoadResult> = {}) => loadResult({ seed: 2, medianMs: 8 }, changes);
+
+const figure = (a: LoadResult, b: LoadResult, name: string) =>
+  compare(a, b).figures.find((one) => one.figure === name);
+
+test('compare: every figure of both, with its change', () => {
+  const [a, b] = [loadResult(), slower()];
+  const { usable, warnings, figures, r } = compare(a, b);
+  expect([usable, warnings, r]).toEqual([
+    true,
+    [],
+    { a: 12_400, b: 12_400, change: 0, moved: false, scaled: false },
+  ]);
+  expect(figures.map((one) => one.figure)).toEqual([
+    'accepted_per_s',
+    'of_target',
+    'errors',
+    ...['vote', 'vote.service'].flatMap((scope) =>
+      ['p50', 'p90', 'p95', 'p99', 'p999', 'max'].map((name) => `${scope}.${name}`),
+    ),
+  ]);
+  const [before, after] = [a, b].map(({ operations }) => operations[0]!.response.p50!);
+  expect(figure(a, b, 'vote.p50')).toEqual({
+    figure: 'vote.p50',
+    unit: 'ms',
+    a: before,
+    b: after,
+    change: after! / before! - 1,
+    by_r: null,
+  });
+});
+
+test('compare: what only one of them has is shown, and has no change', () => {
+  const [a, b] = [loadResult(), loadResult({ operations: ['vote', 'propose'], workload: 'mixed' })];
+  expect(figure(a, b, 'propose.p99')).toMatchObject({ a: null, change: null });
+  expect(figure(a, b, 'tps')).toMatchObject({ a: null, b: 990, change: null });
+  expect(figure(b, a, 'finality.p50')).toMatchObject({ b: null, change: null });
+  expect(figure(a, b, 'propose.errors')).toMatchObject({ unit: 'share', a: null });
+});
+
+test('compare: what was sent beside the schedule is none of its figures', () => {
+  const beside = loadResult({ operations: ['propose', 'vote (beside)'] });
+  const names = compare(beside, beside).figures.map((one) => one.figure);
+  expect(names).toContain('propose.p99');
+  expect(names.filter((name) => name.startsWith('vote'))).toEqual([]);
+});
+
+const closed = (more: Partial<LoadResult> = {}) => {
+  const { asked } = loadResult();
+  const loop = { ...asked, rate: null, concurrency: 8, loop: 'closed' } as const;
+  return loadResult({}, { asked: loop, ...more });
+};
+
+test.each([
+  ['closed loop', closed],
+  ['saturation', (more = {}) => loadResult({}, { saturation: saturation(), ...more })],
+])('compare: %s: at another speed of the machine, figures are also in units of R', (_, made) => {
+  const a = made();
+  const alike = compare(a, made({ r: a.r! * 1.09 }));
+  expect(alike.r.moved).toBe(false);
+  expect(alike.figures.filter(({ change, by_r }) => change !== 0 || by_r)).toEqual([]);
+  const b = made({ r: a.r! * 2 });
+  const { r, warnings, figures } = compare(a, b);
+  expect(r).toMatchObject({ change: 1, moved: true, scaled: true });
+  expect(warnings).toHaveLength(1);
+  expect(figures.filter(({ change }) => change !== 0)).toEqual([]);
+  expect(figure(a, b, 'accepted_per_s')!.by_r).toEqual({
+    unit: 'of_r',
+    a: a.arrivals.accepted_per_s / a.r!,
+    b: a.arrivals.accepted_per_s / (2 * a.r!),
+    change: -0.5,
+  });
+  const { by_r: times } = figure(a, b, 'vote.p99')!;
+  expect(times).toMatchObject({ unit: 'verifications', change: 1 });
+  expect(times!.a).toBeCloseTo((a.operations[0]!.response.p99! * a.r!) / 1_000);
+  expect(figure(a, b, 'errors')!.by_r).toBe(null);
+});
+
+test('compare: open loop: two equal runs are equal, however fast the machine was', () => {
+  const a = loadResult();
+  const b = loadResult({}, { r: a.r! * 1.4 });
+  const { r, warnings, figures } = compare(a, b);
+  expect(r).toMatchObject({ moved: true, scaled: false });
+  expect(warnings).toHaveLength(1);
+  expect(figures.filter(({ change, by_r }) => change !== 0 || by_r)).toEqual([]);
+});
+
+test('compare: open loop: at another rate, the share of what was asked for is a figure', () => {
+  const a = loadResult();
+  const { asked, arrivals } = a;
+  const twice = { ...arrivals, accepted_per_s: 2 * arrivals.accepted_per_s };
+  const b = loadResult({}, { asked: { ...asked, rate: 2_000 }, arrivals: twice });
+  expect(figure(a, b, 'accepted_per_s')!.change).toBeCloseTo(1);
+  expect(figure(a, b, 'of_target')!.change).toBeCloseTo(0);
+  const short = { ...arrivals, of_target: 0.5 };
+  const half = loadResult({}, { asked: { ...asked, rate: 2_000 }, arrivals: short });
+  expect(figure(a, half, 'accepted_per_s')!.change).toBeCloseTo(0);
+  expect(figure(a, half, 'of_target')!.change).toBeCloseTo(0.5 - 0.99);
+});
+
+/** What a reader makes of a cell such as `4,033/s`, `0.69 ms` or `1.2 %`. */
+function read(cell: string): number | null {
+  const sizes: Record<string, number> = {
+    ...{ ms: 1, s: 1_000, min: 60_000, h: 3_600_000, days: 86_400_000 },
+    ...{ '/s': 1, R: 1, verifications: 1, '%': 0.01 },
+  };
+  const [, digits, unit] = /^([\d,.]+) ?([^\d.,]+)$/.exec(cell) ?? [];
+  if (digits === undefined) return null;
+  return Number(digits.replaceAll(',', '')) * sizes[unit!]!;
+}
+
+/** Expects the last cell to be the change that a reader computes from the two before it. */
+function expectChange(a: string, b: string, change: string): void {
+  const [before, after] = [read(a), read(b)];
+  const row = `${a} | ${b} | ${change}`;
+  if (before === null || after === null) return void expect(change, row).toBe('–');
+  const points = a.endsWith('%');
+  if (before === 0 && after !== 0 && !points) return void expect(change, row).toBe('–');
+  const expected = points ? after - before : before === 0 ? 0 : after / before - 1;
+  const [, sign, digits, unit] = /^([+-]?)([\d.]+) (%|points)$/.exec(change) ?? [];
+  expect(unit, row).toBe(points ? 'points' : '%');
+  const decimals = digits!.split('.')[1]!.length;
+  const shown = (Number(digits) / 100) * (sign === '-' ? -1 : 1);
+  // As many digits as are written are right, and a change that is seen is not written as none.
+  expect(Math.abs(shown - expected), row).toBeLessThan(0.00501 * 10 ** -decimals + 1e-12);
+  if (Math.abs(expected) > 1e-6) expect(Math.sign(shown), row).toBe(Math.sign(expected));
+}
+
+const value = fc.oneof(
+  fc.double({ min: 0, max: 1e7, noNaN: true }),
+  fc.integer({ min: 0, max: 100_000 }).map((thousandths) => thousandths / 1_000),
+);
+
+test('compare: property: a change is that of the two numbers as they are written', () => {
+  const units = fc.constantFrom<Unit>('ms', 'share', 'per_s', 'of_r', 'verifications');
+  // Values near each other are those whose rounding matters.
+  const near = fc.double({ min: 0.98, max: 1.02, noNaN: true });
+  const other = fc.oneof(
+    value.map((one) => () => one),
+    near.map((factor) => (one: number) => one * factor),
+  );
+  fc.assert(
+    fc.property(units, value, other, (unit, one, made) => {
+      const [a, b] = [one, made(one)].map((all) => (unit === 'share' ? all % 1 : all));
+      const cells = [a!, b!].map((cell) => valueText({ unit }, cell));
+      expectChange(cells[0]!, cells[1]!, changeText(unit, a!, b!));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('command: property: each change in the table is that of its row', async () => {
+  const shape = fc.record({
+    seed: fc.integer({ min: 1, max: 1_000 }),
+    rate: fc.integer({ min: 20, max: 5_000 }),
+    medianMs: fc.double({ min: 0.02, max: 2_000, noNaN: true }),
+    failing: fc.constantFrom(0, 0.001, 0.01, 0.3),
+    workload: fc.constantFrom('votes' as const, 'mixed' as const, 'subscribers' as const),
+    speed: fc.double({ min: 0.5, max: 2, noNaN: true }),
+    inOpenLoop: fc.boolean(),
+  });
+  const made = ({
+    speed,
+    inOpenLoop,
+    ...of
+  }: typeof shape extends fc.Arbitrary<infer T> ? T : never) => {
+    const result = loadResult(of);
+    const loop = inOpenLoop
+      ? result.asked
+      : { ...result.asked, rate: null, concurrency: 8, loop: 'closed' as const };
+    return { ...result, asked: loop, r: result.r! * speed };
+  };
+  await fc.assert(
+    fc.asyncProperty(shape, shape, async (one, other) => {
+      const { stdout } = await command(made(one), made(other));
+      const rows = stdout
+        .split('\n')
+        .map((line) => line.split(/ {2,}/))
+        .filter(([name]) =>
+          /^(R|[\w.]+(_per_s|of_target|tps|errors|p\d+|max)(, by R)?)$/.test(name!),
+        );
+      expect(rows.length).toBeGreaterThan(10);
+      for (const [, a, b, change] of rows) expectChange(a!, b!, change!);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+test('command: two equal runs do not make CI red when the machine became faster', async () => {
+  const a = loadResult({ operations: ['vote', 'propose'], workload: 'transactions' });
+  const conditions = 'tps<-10%,accepted_per_s<-10%,p99>+10%';
+  const { code, stdout } = await command(a, { ...a, r: a.r! * 1.4 }, '--fail-on', conditions);
+  expect(code, stdout).toBe(0);
+});
+
+test('compare: warns of what was asked, of other servers, and of verdicts', () => {
+  const a = loadResult();
+  const b = loadResult(
+    {},
+    {
+      asked: { ...a.asked, rate: null, concurrency: 8, loop: 'closed', batch: 10 },
+      server: { ...a.server, durable: false, limits_profile: null, version: '0.2.0' },
+      verdict: 'INVALID',
+      reasons: ['80 % was accepted', 'and so on'],
+      ended: 'interrupted',
+      r: null,
+    },
+  );
+  const { usable, warnings, r } = compare(a, b);
+  expect(usable).toBe(false);
+  expect(r).toEqual({ a: 12_400, b: null, change: null, moved: false, scaled: false });
+  expect(warnings).toEqual([
+    'B is INVALID: 80 % was accepted; and so on',
+    'B did not end as planned: it was interrupted after 10 of 10 s',
+    'R is not known of both: whether the machine was as fast cannot be said',
+    'loop differs: open in A, closed in B',
+    'rate differs: 1000 in A, none in B',
+    'concurrency differs: none in A, 8 in B',
+    'batch differs: 0 in A, 10 in B',
+    'limits_profile differs: bench in A, none in B',
+    'durable differs: true in A, false in B',
+  ]);
+});
+
+async function command(a: LoadResult, b: LoadResult, ...args: string[]): Promise<Ended> {
+  const folder = temporaryFolder();
+  await writeLoad(a, join(folder, 'a'));
+  writeFileSync(join(folder, 'b.json'), JSON.stringify(b));
+  return runCommand(['load', 'compare', join(folder, 'a'), join(folder, 'b.json'), ...args]);
+}
+
+test('command: a table with a row a figure, notes, and conditions that are met', async () => {
+  const clears = '\u001b[2J';
+  const unstable = slower({ verdict: 'UNSTABLE', reasons: [`it swings${clears}\nfrom left`] });
+  const conditions = 'p99>+10%,accepted_per_s<-5%';
+  const { code, stdout, stderr } = await command(loadResult(), unstable, '--fail-on', conditions);
+  expect(code).toBe(15);
+  expect(stdout).toMatch(/^ +A +B +change$/m);
+  expect(stdout).toMatch(/^verdict +VALID +UNSTABLE$/m);
+  expect(stdout).toMatch(/^R +12,400\/s +12,400\/s +0\.0 %$/m);
+  expect(stdout).toMatch(/^vote\.p99 +[\d.]+ ms +[\d.]+ ms +\+\d+\.\d %$/m);
+  expect(stdout).toMatch(/^errors +[\d.]+ % +[\d.]+ % +-?[\d.]+ points$/m);
+  expect(stdout).toContain('note: B is UNSTABLE: it swings\\u001b[2J\\nfrom left\n');
+  expect(stderr).toMatch(
+    /^folkmoot: p99>\+10%: it went from [\d.]+ ms to [\d.]+ ms, \+[\d.]+ %\n$/,
+  );
+});
+
+test('command: one JSON object with everything, whatever the conditions say', async () => {
+  const [a, b] = [loadResult(), slower()];
+  const args = ['--json', '--fail-on', 'p99>1us', '--fail-on', 'errors>50%'];
+  const { code, stdout } = await command(a, b, ...args);
+  expect(code).toBe(15);
+  const json = JSON.parse(stdout);
+  expect(json).toMatchObject({
+    a: { verdict: 'VALID', started: a.started, asked: a.asked },
+    b: { path: expect.stringMatching(/b\.json$/) },
+    ...JSON.parse(JSON.stringify(compare(a, b))),
+    conditions: [
+      {
+        condition: 'p99>1us',
+        met: expect.stringContaining('p99>1us: it is'),
+        unmeasured: null,
+      },
+      { condition: 'errors>50%', met: null, unmeasured: null },
+    ],
+  });
+});
+
+test.each([
+  ['nothing is asked for', {}, [], 0],
+  ['no condition is met', {}, ['--fail-on', 'p99>9s'], 0],
+  ['a run is unstable', { verdict: 'UNSTABLE' as const }, [], 0],
+  ['a run is invalid', { verdict: 'INVALID' as const }, [], 14],
+  ['a run is bound by its client', { verdict: 'CLIENT_BOUND' as const }, [], 14],
+  ['and a condition is met', { verdict: 'INVALID' as const }, ['--fail-on', 'max>0us'], 14],
+  ['and one is unmeasured', { verdict: 'INVALID' as const }, ['--fail-on', 'tps<1'], 14],
+  ['a condition is unmeasured', {}, ['--fail-on', 'tps<-10%'], 17],
+  ['one is unmeasured and one is met', {}, ['--fail-on', 'tps<-10%,max>0us'], 15],
+])('command: when %s', async (_, changes, args, code) => {
+  expect((await command(slower(changes), loadResult(), ...args)).code).toBe(code);
+});
+
+test('command: a wrong condition and a file that is none are told in a line', async () => {
+  const wrong = await command(loadResult(), loadResult(), '--fail-on', 'p99>fast');
+  expectOneLine(wrong);
+  expect(wrong.code).toBe(2);
+  const missing = await runCommand(['load', 'compare', 'nowhere', 'nowhere']);
+  expectOneLine(missing);
+  expect(missing.code).toBe(2);
+  expect(missing.stderr).toContain('nowhere does not exist; expected the result.json');
+});

@@ -1,0 +1,120 @@
+/** `folkmoot certify` and `check-certificate`: out of what, exit codes, one line. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { expectOneLine, runCommand, simJson } from '../../support/command.js';
+import { bodyOf, logLines, suiteFolder } from '../../support/runs.js';
+
+const folder = suiteFolder();
+const run = join(folder, 'run');
+const printed = join(folder, 'run.ndjson');
+const file = join(folder, 'c.json');
+let block: string;
+let digests: string[];
+
+const done = async (...args: string[]) => {
+  const { code, stdout, stderr } = await runCommand(args);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+};
+
+beforeAll(async () => {
+  await simJson('--agents', '20', '--blocks', '6', '--seed', '4', '--out', run);
+  writeFileSync(printed, await done('log', run));
+  const lines = await logLines(run);
+  digests = lines.map(({ digest }) => digest);
+  const votes = lines.filter(({ kind }) => kind === 'vote');
+  block = bodyOf<{ block_hash: string }>(votes[0]!.body).block_hash;
+  writeFileSync(file, await done('certify', run, block));
+});
+
+test('certify: writes the same from a run, a printed log and archives', async () => {
+  const text = readFileSync(file, 'utf8');
+  expect(await done('certify', printed, block)).toBe(text);
+  await done('archive', join(run, 'network'), '--before', '60');
+  expect(await done('certify', run, block)).toBe(text);
+});
+
+test('certify: takes a height or a part of the hash; --out writes a new file', async () => {
+  const text = readFileSync(file, 'utf8');
+  const { claim } = JSON.parse(await done('check-certificate', file, '--json'));
+  const out = join(folder, 'by-height.json');
+  expect(await done('certify', run, String(claim.height), '--out', out)).toBe('');
+  expect(readFileSync(out, 'utf8')).toBe(text);
+  expect(await done('certify', printed, block.slice(0, 10).toUpperCase())).toBe(text);
+  const refused = [
+    ['certify', run, block, '--out', out],
+    ['certify', run, '999'],
+    ['certify', printed, 'ffffffff00'],
+    ['certify', run, 'hm'],
+  ];
+  for (const args of refused) {
+    const ended = await runCommand(args);
+    expectOneLine(ended);
+    expect(ended.code).toBe(2);
+  }
+});
+
+test('check-certificate: says what it proves and what must be trusted', async () => {
+  const said = await done('check-certificate', file);
+  expect(said).toMatch(new RegExp(`^holds: block ${block} of the network folkmoot-sim was`));
+  expect(said).toContain('It proves:\n- Key ');
+  expect(said).toContain('trust:\n- That digest ');
+  const { spans, claim } = JSON.parse(await done('check-certificate', file, '--json'));
+  const { last } = spans.at(-1);
+  expect(claim.block_hash).toBe(block);
+  const bound = await done(
+    'check-certificate',
+    file,
+    '--trusted-digest',
+    `${last}:${digests[last]}`,
+  );
+  expect(bound).toContain(`the digest you gave for entry ${last}`);
+});
+
+test('check-certificate: exit code 12 and one line for what is refused', async () => {
+  const other = join(folder, 'other.json');
+  writeFileSync(other, readFileSync(file, 'utf8').replace('"height":1', '"height":2'));
+  const refused = await runCommand(['check-certificate', other]);
+  expect([refused.code, refused.stdout]).toEqual([12, '']);
+  expectOneLine(refused);
+  expect(refused.stderr).toContain("the block's height is 1; recomputed it is 2");
+  const json = await runCommand(['check-certificate', other, '--json']);
+  expect([json.code, json.stderr]).toEqual([12, '']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ holds: false });
+  const foreign = ['--trusted-digest', `0:${'ab'.repeat(32)}`];
+  expectOneLine(await runCommand(['check-certificate', file, ...foreign]));
+  const small = await runCommand(['check-certificate', file, '--most', '1']);
+  expect([small.code, small.stderr]).toEqual([
+    12,
+    expect.stringContaining('at most 1024 are read'),
+  ]);
+});
+
+test('certify: ends with exit code 2 for a network that signs nothing', async () => {
+  const unsigned = join(folder, 'unsigned');
+  await simJson('--agents', '20', '--blocks', '2', '--unsigned', '--out', unsigned);
+  const lines = await logLines(unsigned);
+  const vote = lines.find(({ kind }) => kind === 'vote')!;
+  const { block_hash } = bodyOf<{ block_hash: string }>(vote.body);
+  const ended = await runCommand(['certify', unsigned, block_hash]);
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+  expectOneLine(ended);
+});
+
+test('certificates: exit code 2 and one line for what cannot be meant', async () => {
+  const mistakes = [
+    ['check-certificate', join(folder, 'none.json')],
+    ['check-certificate', folder],
+    ['check-certificate', file, '--trusted-digest', 'five'],
+    ['certify', join(folder, 'none'), block],
+    ['certify', run, 'f'.repeat(64)],
+    ['certify', run, 'block'],
+    ['certify', run, block, '--through', '999999'],
+  ];
+  for (const args of mistakes) {
+    const ended = await runCommand(args);
+    expect([args, ended.code, ended.stdout]).toEqual([args, 2, '']);
+    expectOneLine(ended);
+  }
+});

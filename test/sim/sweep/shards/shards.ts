@@ -1,0 +1,42 @@
+/** Sweeps that are dealt out and merged again, in the process of the test. */
+import { join } from 'node:path';
+import {
+  type MergeOptions,
+  mergeSweep,
+  planSweep,
+  type SweepOptions,
+  type SweepResult,
+  sweep,
+} from 'folkmoot/sim';
+import { build } from '../../../../dist/cli/output/provenance.js';
+
+/** As the command line does, whose folders these go on with. */
+export const made = build();
+
+/** Runs the sweep of a file in one folder. */
+export const whole = (file: string, out: string, options: Partial<SweepOptions> = {}) =>
+  sweep(planSweep(file), { out, made, jobs: 1, ...options });
+
+/** The folders of shards 1 to `of`. */
+export const foldersIn = (around: string, of: number): string[] =>
+  Array.from({ length: of }, (_, index) => join(around, `shard-${index + 1}`));
+
+/** Runs every shard, in folders of their own. */
+export async function dealt(
+  file: string,
+  around: string,
+  of: number,
+  options: Partial<SweepOptions> = {},
+): Promise<SweepResult[]> {
+  const results: SweepResult[] = [];
+  for (const [at, out] of foldersIn(around, of).entries()) {
+    results.push(await whole(file, out, { shard: { index: at + 1, of }, ...options }));
+  }
+  return results;
+}
+
+export const merged = (
+  folders: readonly string[],
+  out: string,
+  options: Partial<MergeOptions> = {},
+): Promise<SweepResult> => mergeSweep(folders, { out, made, ...options });

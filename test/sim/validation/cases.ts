@@ -1,0 +1,310 @@
+/**
+ * All cases, in the order of docs/validation.md. Those about decisions are here: juries,
+ * thresholds, time to finality, cascades, and the rule that stops a sweep.
+ */
+
+import jstat from 'jstat';
+import { ln } from '../../../dist/sim/numbers.js';
+import { type Stream, Streams } from '../../../dist/sim/rng.js';
+import { simulate } from '../../../dist/sim/run/simulate.js';
+import { loadScenario } from '../../../dist/sim/scenario/load.js';
+import { computeStatistics, Sample } from '../../../dist/sim/sweep/statistics.js';
+import { getLevel, Replicates } from '../../../dist/sim/sweep/stopping.js';
+import {
+  approving,
+  bftQuorum,
+  binomialTail,
+  blocksOf,
+  finalizedOf,
+  meanInterval,
+  meanOf,
+  orderStatisticMean,
+  type Row,
+  type Size,
+  scaled,
+  shareInterval,
+  type ValidationCase,
+  whim,
+  whimOf,
+} from './case.js';
+import {
+  complexity,
+  crashes,
+  gossip,
+  latency,
+  partitions,
+  smallWorld,
+  uplinks,
+} from './network-cases.js';
+
+const ELECTORS = 31;
+
+/** Approve whatever comes. */
+
+type Policy = 'bft' | 'majority';
+
+/** So many of 31 against all others: the same outcome each time. */
+async function against(policy: Policy, rejecting: number, blocks: number): Promise<Row> {
+  const town = { group: 'town', count: ELECTORS - rejecting, producers: 1, traits: approving };
+  const other = { group: 'other', count: rejecting, strategy: { kind: 'bloc' } };
+  const raw = {
+    agents: [town, other],
+    producers: { block_interval_ms: 1_000 },
+    consensus: { policy, dormant_after: 0, voting_period_ms: 10_000 },
+    length: { blocks },
+  };
+  const found = await blocksOf(raw);
+  const approve = ELECTORS - rejecting;
+  const enough = policy === 'bft' ? approve >= bftQuorum(ELECTORS) : approve > rejecting;
+  return {
+    what: `${policy}: ${approve} approve, ${rejecting} reject: share finalized`,
+    theory: enough ? 1 : 0,
+    measured: finalizedOf(found) / found.length,
+    interval: null,
+    from: `${found.length} blocks`,
+  };
+}
+
+/** Everybody approves by a coin of one chance: the quorum is a tail of the binomial. */
+async function byCoin(policy: Policy, threshold: number, blocks: number): Promise<Row> {
+  const raw = {
+    agents: [{ group: 'town', count: ELECTORS, producers: 1, traits: whim(threshold) }],
+    producers: { block_interval_ms: 1_000 },
+    consensus: { policy, dormant_after: 0 },
+    length: { blocks },
+  };
+  const found = await blocksOf(raw);
+  const quorum = policy === 'bft' ? bftQuorum(ELECTORS) : Math.floor(ELECTORS / 2) + 1;
+  const chance = whimOf(threshold);
+  const finalized = finalizedOf(found);
+  return {
+    what: `${policy}: each of ${ELECTORS} approves with ${chance.toFixed(4)}: share finalized`,
+    theory: binomialTail(ELECTORS, chance, quorum),
+    measured: finalized / found.length,
+    interval: shareInterval(finalized, found.length),
+    from: `${found.length} blocks`,
+  };
+}
+
+async function thresholdRows(size: Size): Promise<Row[]> {
+  const few = scaled(size, 5, 100);
+  const many = scaled(size, 100, 2_000);
+  const found: Row[] = [];
+  for (const rejecting of [10, 11]) found.push(await against('bft', rejecting, few));
+  for (const rejecting of [15, 16]) found.push(await against('majority', rejecting, few));
+  for (const threshold of [26, 33, 40]) found.push(await byCoin('bft', threshold, many));
+  for (const threshold of [46, 51, 56]) found.push(await byCoin('majority', threshold, many));
+  return found;
+}
+
+const thresholds: ValidationCase = {
+  name: 'thresholds',
+  about:
+    'A `bft` block needs more than two thirds of the weight, a `majority` block more approving ' +
+    'than rejecting. With a fixed number against it the outcome is certain; where each elector ' +
+    'tosses a coin, the share of finalized blocks is a tail of the binomial distribution.',
+  source: 'docs/protocol.md, section 7; binomial distribution',
+  rows: thresholdRows,
+};
+
+/** Each is right about a good block with 61 of 101. */
+const THRESHOLD = 40;
+
+async function jury(jurors: number, blocks: number): Promise<Row> {
+  const raw = {
+    agents: [{ group: 'jury', count: jurors, producers: 1, traits: whim(THRESHOLD) }],
+    producers: { block_interval_ms: 1_000 },
+    consensus: { policy: 'majority', dormant_after: 0 },
+    length: { blocks },
+  };
+  const found = await blocksOf(raw);
+  const right = finalizedOf(found);
+  return {
+    what: `${jurors} jurors, each right with ${whimOf(THRESHOLD).toFixed(4)}: jury right`,
+    theory: binomialTail(jurors, whimOf(THRESHOLD), Math.floor(jurors / 2) + 1),
+    measured: right / found.length,
+    interval: shareInterval(right, found.length),
+    from: `${found.length} blocks`,
+  };
+}
+
+async function condorcetRows(size: Size): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const jurors of [1, 11, 41, 101]) found.push(await jury(jurors, scaled(size, 100, 1_500)));
+  return found;
+}
+
+const condorcet: ValidationCase = {
+  name: 'condorcet',
+  about:
+    'Jurors who decide by themselves and are right with more than one half are right together ' +
+    'the more often the more they are; the chance is a tail of the binomial distribution.',
+  source: 'Condorcet 1785, Essai sur l’application de l’analyse',
+  rows: condorcetRows,
+};
+
+/** Of every message; the least time an agent thinks; and the width of the uniform rest. */
+const LATENCY_MS = 20;
+const THINK_MS = 200;
+const WIDTH_MS = 3_000;
+
+async function rowsOf(electors: number, blocks: number): Promise<Row[]> {
+  const traits = { ...approving, think_ms: WIDTH_MS };
+  const raw = {
+    agents: [{ group: 'town', count: electors, producers: 1, traits }],
+    producers: { block_interval_ms: 1_000 },
+    consensus: { dormant_after: 0 },
+    length: { blocks },
+  };
+  const found = (await blocksOf(raw)).map(({ finality }) => finality);
+  const quorum = bftQuorum(electors);
+  const fixed = 2 * LATENCY_MS + THINK_MS;
+  const p95 = fixed + WIDTH_MS * jstat.jStat.beta.inv(0.95, quorum, electors + 1 - quorum);
+  const below = found.filter((ms) => ms <= p95).length;
+  const from = `${found.length} blocks`;
+  return [
+    {
+      what: `${electors} electors, quorum ${quorum}: mean finality, ms`,
+      theory: fixed + orderStatisticMean(quorum, electors, WIDTH_MS),
+      measured: meanOf(found),
+      interval: meanInterval(found),
+      from,
+    },
+    {
+      what: `${electors} electors: share final within ${p95.toFixed(0)} ms, theory's p95`,
+      theory: 0.95,
+      measured: below / found.length,
+      interval: shareInterval(below, found.length),
+      from,
+    },
+  ];
+}
+
+async function finalityRows(size: Size): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const electors of [4, 30, 100]) {
+    found.push(...(await rowsOf(electors, scaled(size, 60, 1_000))));
+  }
+  return found;
+}
+
+const finality: ValidationCase = {
+  name: 'finality',
+  about:
+    'All approve, each after a time uniform over 3 s, and messages need 20 ms: a block is final ' +
+    'with the vote that makes the quorum, the k-th smallest of n uniform times, which has a beta ' +
+    'distribution.',
+  source: 'David and Nagaraja 2003, Order Statistics, section 2.3',
+  rows: finalityRows,
+};
+
+/** The walk of signals ends two steps from where it began: on the wrong side with this chance. */
+const wrongOf = (right: number): number =>
+  ((1 - right) * (1 - right)) / (right * right + (1 - right) * (1 - right));
+
+async function row(accuracy: number, blocks: number): Promise<Row> {
+  const { scenario, folder } = loadScenario('cascade', [
+    ['agents.town.strategy.parameters.accuracy', accuracy],
+    ['length', { blocks }],
+    ['sweep', null],
+  ]);
+  const { reported } = await simulate(scenario, { folder, store: 'memory', audit: false });
+  const { wrong_cascades: measured, cascades } = reported.groups.town!;
+  const all = Math.round(cascades! * blocks);
+  const wrong = Math.round(measured! * all);
+  return {
+    what: `signals right with ${accuracy}: share of cascades that are wrong`,
+    theory: wrongOf(accuracy),
+    measured: measured!,
+    interval: shareInterval(wrong, all),
+    from: `${all} cascades`,
+  };
+}
+
+async function cascadeRows(size: Size): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const accuracy of [0.5, 0.6, 0.8]) found.push(await row(accuracy, scaled(size, 60, 2_000)));
+  return found;
+}
+
+const cascades: ValidationCase = {
+  name: 'cascades',
+  about:
+    'Each of 30 voters has a signal that is right with the chance q and sees the votes before ' +
+    'its own; as soon as two more stand on one side, all join it. The cascade is wrong with the ' +
+    'chance (1 - q)^2 / (q^2 + (1 - q)^2). The scenario is the shipped `cascade`.',
+  source: 'Bikhchandani, Hirshleifer and Welch 1992, Journal of Political Economy 100(5)',
+  rows: cascadeRows,
+};
+
+const WIDTHS = [0.45, 0.35, 0.3] as const;
+const LEAST = 0.94;
+
+const exponential = (rng: Stream) => -ln(1 - rng.real());
+
+/** Both have the mean 1. */
+const families = [
+  { name: 'exponential', draw: exponential },
+  { name: 'gamma of shape 2', draw: (rng: Stream) => (exponential(rng) + exponential(rng)) / 2 },
+] as const;
+
+async function stoppingRows(size: Size): Promise<Row[]> {
+  return families.flatMap((family) => WIDTHS.map((width) => covered(family, width, size)));
+}
+
+function covered({ name, draw }: (typeof families)[number], width: number, size: Size): Row {
+  const trials = scaled(size, 4_000, 20_000);
+  const rng = new Streams('stopping').of('world', `${name}/${width}`);
+  let held = 0;
+  for (let trial = 0; trial < trials; trial += 1) held += Number(holdsMean(width, () => draw(rng)));
+  return {
+    what: `${name}, half width ${width}: share of cells whose interval holds the mean`,
+    theory: LEAST,
+    atLeast: true,
+    measured: held / trials,
+    interval: shareInterval(held, trials),
+    from: `${trials} cells`,
+  };
+}
+
+/** Runs one cell until it stops, as a sweep does. */
+function holdsMean(width: number, draw: () => number): boolean {
+  const until = { half_width: width, most: 1_000 };
+  const replicates = new Replicates({ replicates: 5, until }, 1);
+  const drawn: number[] = [];
+  const valuesOf = (_: number, count: number) => {
+    while (drawn.length < count) drawn.push(draw());
+    return drawn;
+  };
+  while (replicates.checkCells(valuesOf, 't_log'));
+  const { low, high } = computeStatistics(Sample.of(drawn), 't_log', getLevel({ until }));
+  return low !== null && high !== null && low <= 1 && 1 <= high;
+}
+
+const stopping: ValidationCase = {
+  name: 'stopping',
+  about:
+    'A sweep adds runs to a cell until its interval is narrow. A fixed 95 % interval holds the ' +
+    'mean less often at the run where it became narrow (90.5 % of exponential data). The first ' +
+    'look at 30 runs and intervals of 97.5 % at each look make up for that. All runs of a cell ' +
+    'are drawn from one distribution with the mean 1; a cell ends at 1,000 runs at most.',
+  source:
+    'Jennison and Turnbull 1999, Group Sequential Methods with Applications to Clinical Trials; ' +
+    'Chow and Robbins 1965, Annals of Mathematical Statistics 36(2) 457-462',
+  rows: stoppingRows,
+};
+
+export const cases: readonly ValidationCase[] = [
+  thresholds,
+  condorcet,
+  latency,
+  finality,
+  crashes,
+  partitions,
+  smallWorld,
+  gossip,
+  cascades,
+  complexity,
+  uplinks,
+  stopping,
+];

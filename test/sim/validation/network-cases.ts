@@ -1,0 +1,531 @@
+/**
+ * Cases about the network: gossip, latencies, uplinks, small worlds, partitions, crashes, and the
+ * number of messages of a block.
+ */
+
+import jstat from 'jstat';
+import { Streams } from '../../../dist/sim/rng.js';
+import { simulate } from '../../../dist/sim/run/simulate.js';
+import { completeScenario } from '../../../dist/sim/scenario/complete.js';
+import type { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
+import { buildGraph } from '../../../dist/sim/world/graph.js';
+import type { MessageKind } from '../../../dist/sim/world/messages.js';
+import {
+  approving,
+  type BlockRow,
+  bftQuorum,
+  blocksOf,
+  finalizedOf,
+  meanInterval,
+  meanOf,
+  measuresOf,
+  type Row,
+  type Size,
+  scaled,
+  shareInterval,
+  type ValidationCase,
+  votesOf,
+} from './case.js';
+
+const SEATS = 41;
+
+/** One agent makes a meme of each block; all others only pass it on. */
+function ring(thinkMs: number, latencyMs: number, blocks: number) {
+  const traits = { ...approving, remarks: 0, think_ms: thinkMs };
+  return {
+    agents: [
+      { group: 'poster', count: 1, producers: 1, traits: { ...traits, care: 1, memes: 1 } },
+      { group: 'others', count: SEATS - 1, traits: { ...traits, memes: 0 } },
+    ],
+    producers: { schedule: 'round_robin', block_interval_ms: 3 * thinkMs + 60_000, memes: 0 },
+    social: { ...ringSocial, memes: { rate: 1 } },
+    topology: { kind: 'ring', degree: 2 },
+    links: { latency: { distribution: 'constant', mean_ms: latencyMs, spread_ms: 0 } },
+    consensus: { policy: 'majority', dormant_after: 0, voting_period_ms: 2 * thinkMs + 60_000 },
+    measure: { every_ms: 3_600_000, votes: true },
+    length: { blocks },
+  };
+}
+
+const ringSocial = {
+  discussion: { rate: 0 },
+  alliances: { rate: 0 },
+  breaks: { rate: 0 },
+};
+
+/** Of each block, how many but the poster had received its meme when they voted. */
+async function reached(thinkMs: number, latencyMs: number, blocks: number): Promise<number[]> {
+  const counts = Array.from({ length: blocks }, () => 0);
+  for (const { block, group, memes } of await votesOf(ring(thinkMs, latencyMs, blocks))) {
+    if (group === 'others' && memes > 0 && block < blocks) counts[block]! += 1;
+  }
+  return counts;
+}
+
+/** Twice e - 1, cut off where the two sides of the ring meet. */
+function chainMean(): number {
+  let term = 1;
+  let sum = 0;
+  for (let hop = 1; hop <= (SEATS - 1) / 2; hop += 1) {
+    term /= hop;
+    sum += term;
+  }
+  return 2 * sum;
+}
+
+async function gossipRows(size: Size): Promise<Row[]> {
+  const atOnce = await reached(0, 50, scaled(size, 3, 20));
+  const blocks = scaled(size, 60, 1_000);
+  const spread = await reached(100_000, 10, blocks);
+  return [
+    {
+      what: 'all vote at one instant, links of 50 ms: agents reached',
+      ...{ theory: 2, measured: meanOf(atOnce), interval: null, from: `${atOnce.length} blocks` },
+    },
+    {
+      what: 'votes spread over 100 s, links of 10 ms: agents reached',
+      ...{ theory: chainMean(), measured: meanOf(spread), interval: meanInterval(spread) },
+      from: `${blocks} blocks`,
+    },
+  ];
+}
+
+export const gossip: ValidationCase = {
+  name: 'gossip',
+  about:
+    'One of 41 agents on a ring posts a meme; who votes passes on what it has received. If all ' +
+    'vote at one instant only its neighbours know it. If votes are spread at random and links ' +
+    'are fast, an agent d hops away knows it when the d agents up to it vote in their order, ' +
+    'with the chance 1/d!: twice e - 1 agents on the mean.',
+  source: 'records of a random permutation; the limit of fast links',
+  rows: gossipRows,
+};
+
+const MEAN_MS = 300;
+const SPREAD_MS = 200;
+const THINK_MS = 200;
+
+async function latencyRows(size: Size): Promise<Row[]> {
+  const traits = { ...approving, think_ms: 0 };
+  const latency = { distribution: 'exponential', mean_ms: MEAN_MS, spread_ms: SPREAD_MS };
+  const blocks = await blocksOf({
+    agents: [{ group: 'elector', count: 1, producers: 1, traits }],
+    producers: { block_interval_ms: 1_000 },
+    links: { latency },
+    length: { blocks: scaled(size, 200, 4_000) },
+  });
+  const found = blocks.map(({ finality }) => finality);
+  const shift = THINK_MS + 2 * (MEAN_MS - SPREAD_MS);
+  const from = `${found.length} blocks`;
+  const shares = [0.05, 0.5, 0.95, 0.99].map((place): Row => {
+    // Whole milliseconds: one half is half way between two.
+    const ms = Math.round(shift + jstat.jStat.gamma.inv(place, 2, SPREAD_MS));
+    const theory = jstat.jStat.gamma.cdf(ms + 0.5 - shift, 2, SPREAD_MS);
+    const within = found.filter((one) => one <= ms).length;
+    const measured = within / found.length;
+    const interval = shareInterval(within, found.length);
+    return { what: `share of blocks final within ${ms} ms`, theory, measured, interval, from };
+  });
+  const mean = { theory: shift + 2 * SPREAD_MS, measured: meanOf(found) };
+  return [{ what: 'mean finality, ms', ...mean, interval: meanInterval(found), from }, ...shares];
+}
+
+export const latency: ValidationCase = {
+  name: 'latency',
+  about:
+    'A block with one elector who thinks 200 ms is final after two latencies, its own and that ' +
+    'of the vote. With exponential latencies of mean 300 ms and deviation 200 ms, shifted by ' +
+    '100 ms, their sum has a gamma distribution of shape 2.',
+  source: 'gamma distribution',
+  rows: latencyRows,
+};
+
+const UPLINK_KBPS = 1;
+/** Of a text of 123 characters, and the quotes on either side. */
+const SERVICE_MS = (8 * 125) / UPLINK_KBPS;
+const SENDERS = 100;
+/** After this many times of service nothing is left of the empty queues of the start. */
+const WARMUP_MS = 300_000;
+
+/**
+ * Sends after times with an exponential distribution, by comparisons alone (von Neumann 1951), so
+ * that they are the same on every machine.
+ */
+const script = `
+const exponential = (rng) => {
+  for (let whole = 0; ; whole += 1) {
+    const first = rng.real();
+    let accepted = true;
+    let last = first;
+    for (let next = rng.real(); next < last; next = rng.real()) {
+      last = next;
+      accepted = !accepted;
+    }
+    if (accepted) return whole + first;
+  }
+};
+
+const next = ({ memory, nowMs, parameters }, rng) => {
+  memory.at = (memory.at ?? nowMs) + parameters.meanMs * exponential(rng);
+  return { do: 'wake', ms: Math.max(1, Math.ceil(memory.at) - nowMs) };
+};
+
+export const start = next;
+export const hear = () => null;
+export const mingle = () => null;
+export const wake = (view, rng) => [
+  { do: 'send', to: [view.neighbours[0]], content: 'x'.repeat(123) },
+  next(view, rng),
+];
+`;
+
+/** One makes blocks, so that the run goes on; the others only send. */
+function senders(meanMs: number, lengthMs: number) {
+  const module = 'sends.mjs';
+  const strategy = { kind: 'script', module, parameters: { meanMs } };
+  const agents = [
+    { group: 'clerk', count: 1, producers: 1, strategy: { kind: 'honest' } },
+    { group: 'senders', count: SENDERS, uplink_kbps: UPLINK_KBPS, strategy },
+  ];
+  const consensus = { policy: 'majority', participation: 0, dormant_after: 0 };
+  return {
+    files: { [module]: script },
+    agents,
+    links: { latency: { distribution: 'constant', mean_ms: 50, spread_ms: 0 } },
+    consensus: { ...consensus, voting_period_ms: 10_000 },
+    producers: { block_interval_ms: 10_000 },
+    measure: { every_ms: 3_600_000, warmup_ms: WARMUP_MS },
+    length: { virtual_ms: WARMUP_MS + lengthMs },
+  };
+}
+
+async function row(size: Size, utilisation: number): Promise<Row> {
+  const { files, ...raw } = senders(SERVICE_MS / utilisation, scaled(size, 100_000, 400_000));
+  const seeds = Array.from({ length: scaled(size, 5, 15) }, (_, index) => `${index + 1}`);
+  const waits: number[] = [];
+  for (const seed of seeds) {
+    const { uplink_wait_mean_ms } = await measuresOf(raw, files, seed);
+    waits.push(uplink_wait_mean_ms!);
+  }
+  return {
+    what: `utilisation ${utilisation}: mean wait, ms`,
+    theory: (utilisation * SERVICE_MS) / (2 * (1 - utilisation)),
+    measured: meanOf(waits),
+    interval: meanInterval(waits),
+    from: `${seeds.length} runs`,
+  };
+}
+
+export const uplinks: ValidationCase = {
+  name: 'uplinks',
+  about:
+    'Agents send messages of one size at instants of a Poisson process, and each leaves an ' +
+    'uplink of 1 kbit/s in one second: a queue with one server and a constant time of service ' +
+    '(M/D/1). With the utilisation r and the time of service s, a message waits ' +
+    'r s / (2 (1 - r)) on the mean.',
+  source: 'Pollaczek and Khinchine',
+  rows: async (size) => [await row(size, 0.5), await row(size, 0.8)],
+};
+
+type Graph = readonly (readonly number[])[];
+
+const SIZE = 4_000;
+const DEGREE = 10;
+
+function graph(rewired: number, seed: string): Graph {
+  const agents = [{ group: 'town', count: SIZE, producers: 1 }];
+  const topology = { kind: 'small_world', degree: DEGREE, rewired };
+  const scenario = completeScenario({ title: 'A graph', agents, topology });
+  return buildGraph(scenario, new Streams(seed).of('world', 'graph'));
+}
+
+/** Of all pairs of neighbours of one agent, the share that are neighbours themselves. */
+function clustering(links: Graph): number {
+  const sets = links.map((neighbours) => new Set(neighbours));
+  let closed = 0;
+  let pairs = 0;
+  for (const neighbours of links) {
+    for (const a of neighbours) for (const b of neighbours) if (sets[a]!.has(b)) closed += 1;
+    pairs += neighbours.length * (neighbours.length - 1);
+  }
+  return closed / pairs;
+}
+
+/** Mean steps from the first agent to each other one. */
+function pathLength(links: Graph): number {
+  const steps = new Map([[0, 0]]);
+  for (const [agent, far] of steps) {
+    for (const other of links[agent]!) if (!steps.has(other)) steps.set(other, far + 1);
+  }
+  let sum = 0;
+  for (const far of steps.values()) sum += far;
+  return sum / (links.length - 1);
+}
+
+function clusteringRow(rewired: number, graphs: number): Row {
+  const found = Array.from({ length: graphs }, (_, one) => clustering(graph(rewired, `${one}`)));
+  const ring = (3 * (DEGREE - 2)) / (4 * (DEGREE - 1));
+  // Rewired links come in at random: the more degrees vary, the more pairs there are to be linked.
+  const pairs = DEGREE * (DEGREE - 1);
+  const kept = 1 - rewired;
+  const variance = (DEGREE / 2) * rewired * (2 - rewired);
+  return {
+    what: `${SIZE} agents, degree ${DEGREE}, ${rewired} rewired: clustering`,
+    theory: (ring * kept * kept * kept * pairs) / (pairs + variance),
+    measured: meanOf(found),
+    interval: meanInterval(found),
+    from: `${graphs} graphs`,
+  };
+}
+
+/** On a ring, whoever is d seats away is d / (degree / 2) steps away, rounded up. */
+function ringPath(): number {
+  let sum = 0;
+  for (let seat = 1; seat < SIZE; seat += 1) {
+    sum += Math.ceil(Math.min(seat, SIZE - seat) / (DEGREE / 2));
+  }
+  return sum / (SIZE - 1);
+}
+
+async function smallWorldRows(size: Size): Promise<Row[]> {
+  const graphs = scaled(size, 5, 30);
+  const ring = graph(0, '1');
+  const whole = { interval: null, from: '1 graph' };
+  return [
+    {
+      what: `${SIZE} agents on a ring of degree ${DEGREE}: clustering`,
+      ...{ theory: (3 * (DEGREE - 2)) / (4 * (DEGREE - 1)), measured: clustering(ring), ...whole },
+    },
+    {
+      what: `${SIZE} agents on a ring of degree ${DEGREE}: mean path`,
+      ...{ theory: ringPath(), measured: pathLength(ring), ...whole },
+    },
+    ...[0.01, 0.1, 0.3].map((rewired) => clusteringRow(rewired, graphs)),
+  ];
+}
+
+export const smallWorld: ValidationCase = {
+  name: 'small-world',
+  about:
+    'A ring of degree k has the clustering 3(k - 2) / 4(k - 1). Rewiring a share p of its links ' +
+    'leaves (1 - p)^3 of the triangles, among k(k - 1) + kp(2 - p)/2 pairs of neighbours of an ' +
+    'agent, since degrees now have the variance kp(2 - p)/2; up to terms of 1/n.',
+  source: 'Watts and Strogatz 1998, Nature 393; Barrat and Weigt 2000, Eur. Phys. J. B 13',
+  rows: smallWorldRows,
+};
+
+const ELECTORS = 31;
+const PERIOD_MS = 5_000;
+const PARTITION_FROM_MS = 20_000;
+
+const between = (blocks: readonly BlockRow[], from: number, to: number): number => {
+  const within = blocks.filter(({ proposed, closed }) => proposed >= from && closed <= to);
+  return finalizedOf(within) / within.length;
+};
+
+async function cut(off: number, lengthMs: number): Promise<Row[]> {
+  const traits = { ...approving, think_ms: 300 };
+  const healed = PARTITION_FROM_MS + lengthMs;
+  const whom = [{ group: 'cut' }];
+  const blocks = await blocksOf({
+    agents: [
+      { group: 'rest', count: ELECTORS - off, producers: 1, traits },
+      { group: 'cut', count: off, traits },
+    ],
+    producers: { block_interval_ms: 1_000 },
+    faults: [{ kind: 'partition', start_ms: PARTITION_FROM_MS, length_ms: lengthMs, whom }],
+    consensus: { dormant_after: 0, voting_period_ms: PERIOD_MS },
+    length: { virtual_ms: healed + lengthMs },
+    patience_periods: 10_000,
+  });
+  const enough = ELECTORS - off >= bftQuorum(ELECTORS);
+  const what = `${off} of ${ELECTORS} cut off`;
+  const row = { interval: null, from: `${blocks.length} blocks` };
+  const after = between(blocks, healed + PERIOD_MS, healed + lengthMs);
+  return [
+    {
+      what: `${what}: share finalized meanwhile`,
+      ...{ theory: enough ? 1 : 0, measured: between(blocks, PARTITION_FROM_MS, healed), ...row },
+    },
+    { what: `${what}: share finalized after healing`, theory: 1, measured: after, ...row },
+  ];
+}
+
+async function partitionRows(size: Size): Promise<Row[]> {
+  const lengthMs = scaled(size, 60_000, 600_000);
+  return [...(await cut(10, lengthMs)), ...(await cut(11, lengthMs))];
+}
+
+export const partitions: ValidationCase = {
+  name: 'partitions',
+  about:
+    'While a partition cuts off a third of the electorate or more, `bft` finalizes nothing, ' +
+    'below a third it goes on, and after healing every block is final again.',
+  source: 'Dwork, Lynch and Stockmeyer 1988, Consensus in the presence of partial synchrony',
+  rows: partitionRows,
+};
+
+const PRODUCERS = 10;
+const CRASHED = 3;
+const SLOT_MS = 2_000;
+/** Before it everybody has joined; the crash begins half a second before a slot. */
+const CRASH_FROM_MS = 24_500;
+
+function crashScenario(schedule: string, slots: number) {
+  const traits = { ...approving, think_ms: 300 };
+  const whole = { start_ms: CRASH_FROM_MS, length_ms: (slots + 10) * SLOT_MS };
+  return {
+    agents: [
+      { group: 'voters', count: 21, traits },
+      { group: 'steady', count: PRODUCERS - CRASHED, producers: PRODUCERS - CRASHED, traits },
+      { group: 'crashing', count: CRASHED, producers: CRASHED, traits },
+    ],
+    producers: { schedule, block_interval_ms: SLOT_MS },
+    faults: [{ kind: 'crash', ...whole, whom: [{ group: 'crashing' }] }],
+    consensus: { dormant_after: 0 },
+    length: { virtual_ms: CRASH_FROM_MS + slots * SLOT_MS },
+  };
+}
+
+async function inSlots(schedule: string, slots: number) {
+  const blocks = await blocksOf(crashScenario(schedule, slots));
+  return blocks.filter(({ proposed }) => proposed >= CRASH_FROM_MS).map(({ proposed }) => proposed);
+}
+
+async function crashRows(size: Size): Promise<Row[]> {
+  const slots = scaled(size, 100, 2_000);
+  const from = `${slots} slots`;
+  const theory = (PRODUCERS - CRASHED) / PRODUCERS;
+  const inTurn = await inSlots('round_robin', slots);
+  const drawn = await inSlots('random', slots);
+  const gaps = drawn.slice(1).map((at, index) => (at - drawn[index]!) / SLOT_MS);
+  const what = `${CRASHED} of ${PRODUCERS} producers crashed`;
+  return [
+    {
+      what: `${what}, slots in turn: share with a block`,
+      ...{ theory, measured: inTurn.length / slots, interval: null, from },
+    },
+    {
+      what: `${what}, slots drawn: share with a block`,
+      ...{ theory, measured: drawn.length / slots, interval: shareInterval(drawn.length, slots) },
+      from,
+    },
+    {
+      what: `${what}, slots drawn: mean slots from block to block`,
+      ...{ theory: 1 / theory, measured: meanOf(gaps), interval: meanInterval(gaps), from },
+    },
+  ];
+}
+
+export const crashes: ValidationCase = {
+  name: 'crashes',
+  about:
+    'A slot whose producer has crashed stays empty. In turn, that is exactly their share; where ' +
+    'the producer of each slot is drawn, the number of blocks is binomial and the wait for the ' +
+    'next one geometric.',
+  source: 'binomial and geometric distribution',
+  rows: crashRows,
+};
+
+async function complexityRows(size: Size): Promise<Row[]> {
+  const agents = scaled(size, 12, 50);
+  const found = await messageComplexity([agents, 4 * agents]);
+  return found.map(({ topology, agents: n, kind, formula, expected, counted }) => ({
+    what: `${topology}, n = ${n}: ${kind}, ${formula}`,
+    theory: expected,
+    measured: counted,
+    interval: null,
+    from: '3 blocks',
+  }));
+}
+
+export const complexity: ValidationCase = {
+  name: 'complexity',
+  about:
+    'Messages for each block on which all n agents vote, over links that lose nothing: requests ' +
+    'and events grow with n, gossip with the number m of links between agents, so in a complete ' +
+    'graph with the square of n.',
+  source: 'counting: each vote goes once over every link of its voter, from both of its ends',
+  rows: complexityRows,
+};
+
+/*
+ * The requests and events of a block grow with the agents, its gossip with the links between them:
+ * in a complete graph with the square of the agents.
+ */
+
+interface ComplexityRow {
+  topology: Scenario['topology']['kind'];
+  agents: number;
+  kind: MessageKind;
+  /** In n agents, and m links between them. */
+  formula: string;
+  /** Messages for each block, by the formula and as counted. */
+  expected: number;
+  counted: number;
+}
+
+/** The topologies of the table, each with m by n. */
+const topologies = [
+  { kind: 'complete', links: (n: number) => (n * (n - 1)) / 2 },
+  { kind: 'ring', degree: 4, links: (n: number) => 2 * n },
+  // As drawn: where a rewired link meets another one there is one less.
+  { kind: 'small_world', degree: 8, rewired: 0.1, links: null },
+] as const;
+
+const formulas = {
+  'request.propose': { formula: '1', of: () => 1 },
+  'request.vote': { formula: 'n', of: (n: number) => n },
+  'event.proposal': { formula: 'n', of: (n: number) => n },
+  'event.close': { formula: 'n', of: (n: number) => n },
+  'gossip.vote': { formula: '2 m', of: (_: number, links: number) => 2 * links },
+} as const satisfies Partial<Record<MessageKind, object>>;
+
+const BLOCKS = 3;
+
+/**
+ * Runs a few blocks on which everybody votes, over links that lose nothing.
+ * @param sizes how many agents: 12 at least, 2,000 at most.
+ */
+export async function messageComplexity(sizes: readonly number[]): Promise<ComplexityRow[]> {
+  const rows: ComplexityRow[] = [];
+  for (const topology of topologies) {
+    for (const agents of sizes) rows.push(...(await rowsOf(topology, agents)));
+  }
+  return rows;
+}
+
+async function rowsOf(
+  { links, ...topology }: (typeof topologies)[number],
+  agents: number,
+): Promise<ComplexityRow[]> {
+  const scenario = complexityScenario(topology, agents);
+  const { messages } = await simulate(scenario, { store: 'memory', audit: false });
+  const m = links ? links(agents) : drawnLinks(scenario);
+  return Object.entries(formulas).map(([name, { formula, of }]) => {
+    const kind = name as keyof typeof formulas;
+    const counted = messages[kind].sent / BLOCKS;
+    return { topology: topology.kind, agents, kind, formula, expected: of(agents, m), counted };
+  });
+}
+
+function drawnLinks(scenario: Scenario): number {
+  const graph = buildGraph(scenario, new Streams(scenario.seed).of('world', 'graph'));
+  return graph.reduce((sum, neighbours) => sum + neighbours.length, 0) / 2;
+}
+
+/** A majority of all is reached when the last one has voted: half of them are for a block. */
+function complexityScenario(topology: object, count: number): Scenario {
+  const off = () => ({ rate: 0 });
+  return completeScenario({
+    title: `${count} agents`,
+    signatures: 'none',
+    agents: [{ group: 'all', count, producers: 1, strategy: { kind: 'honest' } }],
+    topology,
+    social: { memes: off(), discussion: off(), alliances: off(), breaks: off() },
+    links: { latency: { distribution: 'constant', mean_ms: 20, spread_ms: 0 } },
+    producers: { schedule: 'round_robin', block_interval_ms: 10_000 },
+    consensus: { policy: 'majority', participation: 0, dormant_after: 0 },
+    length: { blocks: BLOCKS },
+  });
+}

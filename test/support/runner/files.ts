@@ -1,0 +1,76 @@
+/** Lists of slow test files. Paths lie under test/, without the end that names their project. */
+
+/**
+ * Slow files that the gate runs: at least one of each kind of failure and of each part that only a
+ * program, a browser or a disk can show. `npm run test:slow` runs the others too.
+ */
+export const gate = [
+  // The command line: exit codes, a start, a stop, output that nobody reads.
+  'cli/commands/sim',
+  'cli/commands/events',
+  'cli/output/tty',
+  // Crashes, power cuts and damaged files.
+  'cli/kill',
+  'live/crash/kill',
+  'disk/power-begin',
+  'disk/faults',
+  'engine/store/crash',
+  'engine/replay/tamper',
+  'package/old-formats',
+  // Nodes, etcd and the queue.
+  'cluster/faults',
+  'cluster/etcd/calls',
+  'cluster/queue/queue',
+  'sim/sweep/resume',
+  // The auditor and the conformance suite against engines that are wrong.
+  'sim/audit/mutants',
+  'sim/conformance/wrong-engines',
+  // Clients in other languages, and over the wire.
+  'own-client/python',
+  'engine/replay/python',
+  'engine/certificate/python',
+  'client/cli',
+  'cli/mcp/block',
+  // Load runs.
+  'bench/load/run/run',
+  // The page in a browser: every view, a live network, a file, reports.
+  'ui/access',
+  'ui/page',
+  'ui/exported/strangers',
+  'report/look',
+  // Documents: every command and link in them.
+  'docs',
+];
+
+/** The time limit of a test in one of these files. */
+export const longestMs = 900_000;
+
+/** Files that take a minute or more, the longest first: they begin first. */
+export const longest = [
+  'api/fronts/conformance',
+  'sim/scripts/studies',
+  'ui/exported/views',
+  'sim/attribution/ablation',
+  'sim/sweep/growth',
+  'ui/views/journey',
+  'sim/deciders/mcp/programs',
+  'cluster/serve',
+  'cluster/peer/snapshot',
+  'sim/sweep/shards/merge',
+  'sim/sweep/sweep',
+  'ui/load/load',
+  'sim/sweep/queue/queue',
+  'sim/deciders/programs',
+  'ui/journeys/keys',
+  'sim/sweep/tables',
+  'ui/views/agent',
+  'sim/sweep/queue/payload',
+  'cluster/faults',
+  'ui/access',
+  'cli/mistakes',
+  'live/log/archive',
+  'disk/faults',
+  'ui/server-stopped',
+  'ui/views/past',
+  'cli/npx',
+];

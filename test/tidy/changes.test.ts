@@ -1,0 +1,68 @@
+/** CONTRIBUTING.md lists the files of each common change: its examples are followed here. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { root, sources } from './sources.js';
+
+const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+const shipped = sources.filter(({ path }) => !/^(test|tools|examples)\//.test(path));
+
+interface Change {
+  title: string;
+  /** Texts that stand in every file of the change. */
+  examples: string[];
+  /** Files, and folders that end in a slash. */
+  listed: string[];
+}
+
+const changes = text
+  .split(/^## /m)
+  .filter((section) => section.startsWith('Add '))
+  .map((section): Change => {
+    const codeIn = (line: string) => [...line.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+    const example = /^Examples?: .*$/m.exec(section)?.[0] ?? '';
+    const rows = section.split('\n').filter((line) => /^\| [`A-Z]/.test(line));
+    const listed = rows.flatMap((row) => codeIn(row.split('|')[1]!));
+    return { title: section.split('\n', 1)[0]!, examples: codeIn(example), listed };
+  });
+
+const isWord = /^\w+$/;
+const names = (source: string, example: string) =>
+  isWord.test(example) ? new RegExp(`\\b${example}\\b`).test(source) : source.includes(example);
+
+/** An event and a field of a block are read in many places that did not have to change for them. */
+const followed = changes.filter(({ examples }) => examples.length > 0);
+
+test('CONTRIBUTING.md: follows at least ten changes by an example', () => {
+  expect(followed.length).toBeGreaterThanOrEqual(10);
+});
+
+test.each(changes)('CONTRIBUTING.md: $title, lists files that exist', ({ listed }) => {
+  expect(listed).not.toEqual([]);
+  expect(listed.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+describe.each(followed)('CONTRIBUTING.md: $title', ({ examples, listed }) => {
+  test('lists every file that names the example', () => {
+    // Bench cases use what they measure; they are listed only where the change is to bench.
+    const known = [
+      ...listed,
+      ...(listed.some((one) => one.startsWith('bench/')) ? [] : ['bench/']),
+    ];
+    const covers = (path: string) =>
+      known.some((one) => one === path || (one.endsWith('/') && path.startsWith(one)));
+    const missed = shipped
+      .filter((source) => examples.some((example) => names(source.text, example)))
+      .map(({ path }) => path)
+      .filter((path) => !covers(path));
+    expect(missed).toEqual([]);
+  });
+
+  test('lists no file without it', () => {
+    const needless = shipped
+      .filter(({ path }) => listed.includes(path))
+      .filter((source) => !examples.some((example) => names(source.text, example)))
+      .map(({ path }) => path);
+    expect(needless).toEqual([]);
+  });
+});

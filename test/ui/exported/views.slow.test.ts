@@ -1,0 +1,197 @@
+/** A run in one file, opened from the disk in a real browser: it shows what `explore` shows. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { folkmoot } from '../../support/cli.js';
+import { suiteFolder } from '../../support/runs.js';
+import { accessFaults, checkedModes, modes, open, sameImage } from '../browser.js';
+import { explore } from '../explore-server.js';
+import { fileUrl, offline, settled, type Where } from './file.js';
+
+const needs = `(needs ${executablePath})`;
+const folder = suiteFolder();
+const run = join(folder, 'run');
+const file = join(run, 'run.html');
+let browser: Browser;
+let url = '';
+let last = 0;
+let block = '';
+let agent = '';
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  const size = ['--agents', '60', '--blocks', '8', '--seed', '11'];
+  expect((await folkmoot(['sim', ...size, '--out', run])).code).toBe(0);
+  const ended = await folkmoot(['explore', run, '--export', '--json']);
+  expect(ended.code, ended.stderr).toBe(0);
+  last = (JSON.parse(ended.stdout) as { entries: number }).entries - 1;
+  browser = await launch();
+  url = await explore(run, (stop) => afterAll(stop));
+  const read = async <T>(path: string) =>
+    ((await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T }).data;
+  const { blocks } = await read<{ blocks: { block_hash: string; producer: { id: string } }[] }>(
+    'blocks',
+  );
+  block = blocks[3]!.block_hash;
+  agent = blocks[3]!.producer.id;
+});
+afterAll(() => browser?.close());
+
+/** On a busy machine, a page may stand still for a while before it goes on. */
+async function expectSame(tabs: readonly [Page, Page], parts: readonly string[]): Promise<void> {
+  const texts = async (tab: Page) =>
+    (await settled(tab, parts)).map((text) => text.replaceAll('\u2026', ''));
+  const compared = async () => {
+    const [one, other] = await Promise.all(tabs.map(async (tab) => (await texts(tab)).join('\n')));
+    return one === other ? 'the same' : `${one}\n\nagainst\n\n${other}`;
+  };
+  await expect.poll(compared).toBe('the same');
+}
+
+/** What of each view is the same, log or no log: figures and clock of all, and these. */
+const views: readonly { view: string; item: () => string | null; parts: readonly string[] }[] = [
+  { view: 'now', item: () => null, parts: ['main'] },
+  { view: 'agents', item: () => null, parts: ['main'] },
+  { view: 'opinion', item: () => null, parts: ['main'] },
+  { view: 'alliances', item: () => null, parts: ['main'] },
+  { view: 'talk', item: () => null, parts: ['main'] },
+  { view: 'agent', item: () => agent, parts: ['main h1', '[aria-labelledby=votes]', '.lines'] },
+  {
+    view: 'block',
+    item: () => block,
+    parts: ['[aria-labelledby=block]', '.votes tbody th', '.votes td:nth-child(2)', '.votes q'],
+  },
+  { view: 'explore', item: () => null, parts: ['main h1', '[aria-labelledby=happened]'] },
+];
+
+test.skipIf(!hasBrowser).each(views)(
+  `exported: $view is as explore shows it, figure by figure ${needs}`,
+  async ({ view, item, parts }) => {
+    for (const at of [null, last, Math.floor(last / 2), Math.floor((3 * last) / 4)]) {
+      const there = await offline(browser, file, { view, item: item(), at });
+      const path = `${view}${item() === null ? '' : `/${item()}`}`;
+      const here = await open(browser, `${url}/ui/${path}${at === null ? '' : `?at=${at}`}`);
+      await here.tab.setViewportSize(modes.light!.viewport!);
+      const all = ['.figures', '.where', '.pill', ...parts];
+      await expectSame([there.tab, here.tab], all);
+      expect(there.complaints).toEqual([]);
+      await there.tab.close();
+      await here.tab.close();
+    }
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `exported: agents stand together by group as in explore ${needs}`,
+  async () => {
+    const there = await offline(browser, file, { view: 'agents', band: 'group', color: 'group' });
+    const here = await open(browser, `${url}/ui/agents?band=group&color=group`);
+    await here.tab.getByRole('button', { name: 'group', pressed: true }).first().waitFor();
+    await expectSame([there.tab, here.tab], ['main']);
+    expect(there.complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(`exported: a reloaded link gives the same picture ${needs}`, async () => {
+  for (const where of [
+    { at: 150 },
+    { view: 'agents', at: 200, color: 'reputation' },
+    { view: 'block', item: block },
+  ]) {
+    const { tab, complaints } = await offline(browser, file, where);
+    await settled(tab);
+    const before = await tab.locator('main').screenshot();
+    const address = tab.url();
+    await tab.reload();
+    await tab.waitForSelector('main h1, main h2');
+    await settled(tab);
+    expect(tab.url()).toBe(address);
+    await expect
+      .poll(async () => sameImage(browser, before, await tab.locator('main').screenshot()))
+      .toBe(true);
+    expect(complaints).toEqual([]);
+    await tab.close();
+  }
+});
+
+test.skipIf(!hasBrowser)(`exported: goes from view to view, and back ${needs}`, async () => {
+  const { tab, complaints } = await offline(browser, file, { at: 120 });
+  await tab.getByRole('link', { name: 'Agents', exact: true }).click();
+  await tab.waitForURL(/\?view=agents&at=120$/);
+  await tab.getByRole('link', { name: 'Explore', exact: true }).click();
+  await tab.getByRole('heading', { name: /^Entry 120/ }).waitFor();
+  await tab.getByRole('button', { name: 'One event on' }).click();
+  await tab.getByRole('heading', { name: /^Entry 12[1-9]/ }).waitFor();
+  await tab.goBack();
+  await tab.waitForURL(/view=agents/);
+  // Open the link in a second tab. It names the entry once the page has gone back.
+  const talk = tab.getByRole('link', { name: 'Talk', exact: true });
+  const [other] = await Promise.all([
+    tab.context().waitForEvent('page'),
+    talk.and(tab.locator('[href*="at=12"]')).click({ modifiers: ['Control'] }),
+  ]);
+  await other.getByRole('link', { name: 'Talk', exact: true, includeHidden: false }).waitFor();
+  expect(other.url()).toContain('?view=talk&at=12');
+  await other.close();
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(
+  `exported: what it does not hold is said in its place ${needs}`,
+  async () => {
+    const there = async (where: Where) => {
+      const { tab } = await offline(browser, file, where);
+      return (await settled(tab)).join('\n');
+    };
+    const proof = await there({ view: 'explore' });
+    const { digest } = JSON.parse(readFileSync(join(run, 'summary.json'), 'utf8')) as {
+      digest: string;
+    };
+    expect(proof).toContain(`entries of the log were recomputed`);
+    expect(proof).toContain(digest);
+    expect(proof).toContain('signatures and digests are in the log, which this file does not hold');
+    const votes = await there({ view: 'block', item: block });
+    expect(votes).toContain('which this file does not hold');
+    expect(votes).not.toMatch(/unchecked|failed|Certificate/);
+    expect(await there({ view: 'doctor' })).toContain('This asks a server, and a file is none');
+    expect(await there({ view: 'block', item: '0123' })).toContain('No block has this hash');
+    expect(await there({ view: 'nothing' })).toContain('Nothing is called');
+    expect(await there({ at: 99_999_999 })).toContain('Block');
+    const { tab } = await offline(browser, file);
+    expect(await tab.getByRole('link', { name: /doctor|Reference/ }).count()).toBe(0);
+  },
+);
+
+test.skipIf(!hasBrowser).each(checkedModes)(
+  `exported: axe finds nothing, nothing is cut off and nothing complains, %s ${needs}`,
+  async (mode) => {
+    for (const { view, item } of views) {
+      const { tab, complaints } = await offline(
+        browser,
+        file,
+        { view, item: item(), at: 200 },
+        modes[mode],
+      );
+      expect([view, await accessFaults(tab)]).toEqual([view, []]);
+      const wide = await tab.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect([view, wide, complaints]).toEqual([view, 0, []]);
+      await tab.close();
+    }
+  },
+);
+
+test.skipIf(!hasBrowser)(`exported: the report of the run leads into it ${needs}`, async () => {
+  const { tab } = await open(browser, fileUrl(join(run, 'report.html')));
+  const slowest = tab.getByRole('link', { name: /^the slowest, block/ });
+  const [, height] = /block (\d+)/.exec(await slowest.innerText())!;
+  await slowest.click();
+  await tab.getByRole('heading', { name: new RegExp(`^Block ${height} `) }).waitFor();
+  await tab.goBack();
+  await tab.getByRole('link', { name: /^its end, entry/ }).click();
+  await tab.getByText('finished run').waitFor();
+  expect(await tab.locator('.where').innerText()).toContain(`entry ${last.toLocaleString('en')}`);
+});

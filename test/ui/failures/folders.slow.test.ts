@@ -1,0 +1,106 @@
+/** What becomes of a folder or a server while a page is open: it says so, and goes on. */
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { freePort, temporaryFolder } from '../../support/fixture.js';
+import { begin } from '../../support/running-command.js';
+import { suiteFolder } from '../../support/runs.js';
+import { modes, open } from '../browser.js';
+import { copyOf, explored, keptRun } from '../folder.js';
+import { expectWhole, isLive, own, voters } from '../voters.js';
+
+const needs = `(needs ${executablePath})`;
+const run = join(suiteFolder(), 'run');
+let browser: Browser;
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  browser = await launch();
+  await keptRun(run, '--agents', '40', '--blocks', '4', '--seed', '5');
+});
+afterAll(() => browser?.close());
+
+test.skipIf(!hasBrowser).each([
+  ['deleted', 'was deleted', (path: string) => rmSync(path, { recursive: true })],
+  [
+    'replaced',
+    'was replaced by another',
+    (path: string) => {
+      const other = copyOf(run);
+      renameSync(path, `${path}-before`);
+      renameSync(other, path);
+    },
+  ],
+])(`folders: a folder that is %s under the page ${needs}`, async (_, words, change) => {
+  const path = copyOf(run);
+  const { url } = await explored(path);
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await tab.getByText('finished run').waitFor();
+  change(path);
+  const said = `${words}: what was read before is still shown, and nothing new`;
+  await tab.getByRole('alert').getByText(said).waitFor();
+  await tab.keyboard.press('[');
+  await tab.getByText(/^paused, /).waitFor();
+  await tab.getByRole('link', { name: 'Block', exact: true }).click();
+  await tab.getByText(/All \d+ signatures of votes hold/).waitFor();
+  expect(complaints).toEqual([]);
+  // Whoever comes later is told, too.
+  const { tab: later } = await open(browser, `${url}/ui/agents`, modes.light);
+  await later.getByRole('alert').getByText(said).waitFor();
+  await later.getByRole('heading', { name: '40 agents' }).waitFor();
+});
+
+test.skipIf(!hasBrowser)(`folders: a folder that grows is followed ${needs}`, async () => {
+  const folder = join(temporaryFolder(), 'data');
+  const server = begin(['serve', '--port', '0', '--data', folder, '--limits', 'bench']);
+  const [, at] = await server.printed(/"url":"([^"]+)"/);
+  const { url } = await explored(folder);
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await tab.getByText('finished run').waitFor();
+  const vote = await voters(at!);
+  await isLive(tab);
+  await vote(2);
+  await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
+  await expectWhole(tab, at!);
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(`folders: a server that is killed comes back ${needs}`, async () => {
+  const folder = join(temporaryFolder(), 'data');
+  const port = String(await freePort());
+  const args = ['serve', '--port', port, '--data', folder, '--limits', 'bench'];
+  const first = begin(args);
+  const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
+  const vote = await voters(url);
+  await vote(2);
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await isLive(tab);
+  await first.stop('SIGKILL');
+  await tab.getByText('No news for').waitFor();
+  await tab.getByText('out of touch').waitFor();
+  // What needs the server says so: the end of the newest block may be at hand, that of the one
+  // before is not. What is here goes on.
+  await tab.keyboard.press('[');
+  await tab.keyboard.press('[');
+  await tab.getByText('does not answer').first().waitFor();
+  await begin(args).printed(/"url":"([^"]+)"/);
+  await tab.getByText('No news for').waitFor({ state: 'hidden' });
+  await tab.getByText(/^paused, /).waitFor();
+  await tab.keyboard.press('l');
+  await isLive(tab);
+  await vote(2);
+  await tab.getByRole('heading', { name: 'Block 4 finalized' }).waitFor();
+  await expectWhole(tab, url);
+  expect(complaints.filter(own)).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(`folders: a folder that nobody has read yet ${needs}`, async () => {
+  const size = ['--agents', '400', '--blocks', '20', '--unsigned', '--seed', '2'];
+  const fresh = await keptRun(join(temporaryFolder(), 'run'), ...size);
+  const { url } = await explored(fresh);
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await tab.getByText('finished run').waitFor();
+  await tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
+  expect(complaints).toEqual([]);
+});

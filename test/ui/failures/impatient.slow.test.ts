@@ -1,0 +1,106 @@
+/** Readers who do not wait: keys pressed at once, and many of them, before all is there. */
+import { setTimeout } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Overview, Snapshot } from '../../../dist/api/view/model.js';
+import { agentOf, live } from '../../client/helpers.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { modes, newTab, open } from '../browser.js';
+import { crowd } from '../crowd.js';
+import { entryShown } from '../voters.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+const needs = `(needs ${executablePath})`;
+const entryIn = (url: URL) => Number(url.searchParams.get('at') ?? Number.NaN);
+/** Entries by which blocks closed: the next one is proposed right after. */
+const endsOf = ({ blocks, entry: last }: Snapshot): number[] =>
+  blocks.flatMap(({ closed_at }, place) =>
+    closed_at === null ? [] : [(blocks[place + 1]?.entry ?? last + 1) - 1],
+  );
+async function closings(url: string): Promise<number[]> {
+  const answer = await fetch(`${url}/api/v1/overview?buckets=10`);
+  const { data } = (await answer.json()) as { data: Overview };
+  return data.closings.map(({ entry }) => entry);
+}
+const reach = (tab: Page, entry: number) => tab.waitForURL((url) => entryIn(url) === entry);
+
+test.skipIf(!hasBrowser)(`impatient: what comes twice is fetched once ${needs}`, async () => {
+  const { url } = await live();
+  const agents = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const asked: string[] = [];
+  tab.context().on('request', (request) => {
+    if (request.url().includes('/columns')) asked.push(request.url());
+  });
+  await tab.getByText('live', { exact: true }).waitFor();
+  for (let round = 1; round <= 3; round += 1) {
+    const { block_hash } = await agents[0]!.propose({ transactions: [`one ${round}`] });
+    for (const agent of agents) await agent.vote({ block_hash, decision: 'approve' });
+    await tab.getByRole('heading', { name: `Block ${round} finalized` }).waitFor();
+  }
+  const ends = await closings(url);
+  // Every few seconds metrics follow: from then on the newest block's end is one to go back to.
+  await expect.poll(() => entryShown(tab)).toBeGreaterThan(ends[2]!);
+  // The frames of the socket are here already, and are in the first page once more.
+  const keys = tab.keyboard;
+  await keys.press('[');
+  await reach(tab, ends[2]!);
+  await keys.press('[');
+  await reach(tab, ends[1]!);
+  await keys.press(',');
+  await reach(tab, ends[1]! - 1);
+  await keys.press('.');
+  await reach(tab, ends[1]!);
+  await keys.press(']');
+  await reach(tab, ends[2]!);
+  // What is fetched, is fetched to the end within moments.
+  await setTimeout(500);
+  expect(asked.length).toBeLessThanOrEqual(3);
+  expect(new Set(asked).size).toBe(asked.length);
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)(`impatient: keys count before the network has come ${needs}`, async () => {
+  const quiet = { agents: 40, votes: 1_500, eventsPerSecond: 0 };
+  const { url, picture: snapshot, made, close } = await crowd({ ...quiet, making: true });
+  onTestFinished(close);
+  const tab = await newTab(browser, modes.light);
+  await tab.goto(`${url}/ui/`);
+  await tab.getByRole('heading', { name: 'Reading the log' }).waitFor();
+  for (const key of ['[', '[', ',']) await tab.keyboard.press(key);
+  made();
+  const ends = endsOf(snapshot).filter((entry) => entry < snapshot.entry);
+  await reach(tab, ends.at(-2)! - 1);
+});
+
+test.skipIf(!hasBrowser)(`impatient: each key of many counts, in order ${needs}`, async () => {
+  const {
+    url,
+    picture: snapshot,
+    close,
+  } = await crowd({ agents: 40, votes: 4_000, eventsPerSecond: 50 });
+  onTestFinished(close);
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  // Where blocks closed is not known: it has to be looked for.
+  await tab.context().route('**/overview*', () => undefined);
+  await tab.reload();
+  await tab.waitForSelector('.clock');
+  const keys = tab.keyboard;
+  await keys.press(' ');
+  await tab.waitForURL(/at=\d+/);
+  const here = entryIn(new URL(tab.url()));
+  for (const key of '[[[[[,,.') await keys.press(key);
+  const ends = endsOf(snapshot).filter((entry) => entry < here);
+  await reach(tab, ends.at(-5)! - 1);
+  for (const key of ']],') await keys.press(key);
+  await reach(tab, ends.at(-4)! - 1);
+  for (const key of '[,[l') await keys.press(key);
+  await tab.waitForURL((url) => !url.searchParams.has('at'));
+  await tab.getByText('live', { exact: true }).waitFor();
+  expect(complaints).toEqual([]);
+});

@@ -1,0 +1,155 @@
+/** A page and its server, and what lies between: sleep, silence, and clocks that differ. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { watchLimits } from '../../../dist/api/contract/channels.js';
+import { agentOf, live } from '../../client/helpers.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { modes, newTab, open } from '../browser.js';
+import { expectWhole, isLive, own, viewOf, voters } from '../voters.js';
+
+const needs = `(needs ${executablePath})`;
+/** Of voting, on a clock that is wrong. */
+const PERIOD_MS = 600_000;
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+/** Stops all that draws in a browser, as a machine does that sleeps; returns how to wake it. */
+async function sleeping(asleep: Browser): Promise<() => void> {
+  const session = await asleep.newBrowserCDPSession();
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  const drawing = processInfo.filter(({ type }) => type === 'renderer');
+  expect(drawing.length).toBeGreaterThan(0);
+  const all = (signal: NodeJS.Signals) => {
+    for (const { id } of drawing) process.kill(id, signal);
+  };
+  all('SIGSTOP');
+  return () => all('SIGCONT');
+}
+
+test.skipIf(!hasBrowser)(`link: a page that comes in part fetches the rest ${needs}`, async () => {
+  const there = await live();
+  const vote = await voters(there.url);
+  await vote(1);
+  const tab = await newTab(browser, modes.light);
+  // As when a machine joins another network just then.
+  let isDown = true;
+  await tab.route(/\/assets\/player/, (route) =>
+    isDown ? route.abort('connectionaborted') : route.continue(),
+  );
+  await tab.goto(`${there.url}/ui/`);
+  await tab.getByText('a part of this page could not be fetched').waitFor();
+  // What a reader asks for meanwhile counts.
+  await tab.keyboard.press('[');
+  isDown = false;
+  await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
+  await tab.getByText(/^paused/).waitFor();
+  await tab.keyboard.press('l');
+  await isLive(tab);
+  await vote(1);
+  await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
+  await expectWhole(tab, there.url);
+});
+
+test.skipIf(!hasBrowser)(`link: a tab that slept goes on without a hole ${needs}`, async () => {
+  const there = await live();
+  const vote = await voters(there.url);
+  await vote(1);
+  const another = await launch();
+  onTestFinished(() => another.close());
+  const { tab, complaints } = await open(another, `${there.url}/ui/`, modes.light);
+  await isLive(tab);
+  const hide = (hidden: boolean) =>
+    tab.evaluate((now) => {
+      Object.defineProperty(document, 'hidden', { get: () => now, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  await hide(true);
+  const wake = await sleeping(another);
+  // More than the server keeps frames for.
+  for (let frame = 0; frame < 80; frame += 1) {
+    await vote(1);
+    await setTimeout(watchLimits.everyMs);
+  }
+  wake();
+  await hide(false);
+  await tab.getByRole('heading', { name: 'Block 81 finalized' }).waitFor();
+  await isLive(tab);
+  await expectWhole(tab, there.url);
+  await tab.keyboard.press('[');
+  await tab.getByText(/^paused, /).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+/** Passes on what comes, until it is told to keep silent: then connections stay open and still. */
+async function passage(to: string) {
+  const ends = new Set<Socket>();
+  const door = createServer((near) => {
+    const far = connect(Number(new URL(to).port), '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => void other.destroy());
+      one.pipe(other);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  onTestFinished(() => {
+    for (const end of ends) end.destroy();
+    door.close();
+  });
+  const silence = () => {
+    for (const end of ends) end.unpipe().pause();
+  };
+  return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, silence };
+}
+
+test.skipIf(!hasBrowser)(`link: a connection that falls silent is left ${needs}`, async () => {
+  const there = await live();
+  const vote = await voters(there.url);
+  const { url, silence } = await passage(there.url);
+  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  await isLive(tab);
+  silence();
+  await vote(2);
+  await tab.getByText('the server has fallen silent').waitFor();
+  await isLive(tab);
+  await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
+  await expectWhole(tab, there.url);
+  expect(complaints.filter(own)).toEqual([]);
+});
+
+test.skipIf(!hasBrowser).each([
+  ['an hour before', -3_600_000],
+  ['half a minute before', -30_000],
+  ['half a minute after', 30_000],
+  ['an hour after', 3_600_000],
+])(`link: a machine whose clock is %s ${needs}`, async (_, wrong) => {
+  const { url } = await live({ genesis: { voting_period_ms: PERIOD_MS } });
+  const [ada] = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
+  await ada.propose({ transactions: ['one'] });
+  const { blocks } = await viewOf(url);
+  const tab = await newTab(browser, modes.light);
+  await tab.addInitScript((by) => {
+    const now = Date.now;
+    Date.now = () => now() + by;
+  }, wrong);
+  await tab.goto(`${url}/ui/`);
+  await isLive(tab);
+  const left = tab.locator('.deadline b', { hasText: 'min' });
+  // What is told may be a moment old; it is not half a minute wrong, and goes on without entries.
+  const shown = async () => 60_000 * Number.parseFloat(await left.innerText());
+  const error = async () => Math.abs(blocks[0]!.deadline - Date.now() - (await shown()));
+  await expect.poll(error).toBeLessThan(10_000);
+  const first = await shown();
+  await expect.poll(shown).toBeLessThan(first);
+  await expect.poll(error).toBeLessThan(10_000);
+});

@@ -1,0 +1,178 @@
+/**
+ * A block in small: the strip of the last blocks, an outcome as a shape that needs no colour, and
+ * the tally against the thresholds of the policy.
+ */
+import { useEffect, useRef } from 'preact/hooks';
+import { format } from '../../report/shared/format.js';
+import type { BlockItem } from '../data/messages.js';
+import { blocks, focus, network } from '../data/store.js';
+import { lookAt } from '../route.js';
+
+const CHAIN_BLOCKS = 60;
+
+export function Chain() {
+  const list = useRef<HTMLOListElement>(null);
+  const last = blocks.value.at(-1)?.number;
+  // The newest is in sight, unless the reader has gone back to others.
+  useEffect(() => {
+    const strip = list.current;
+    if (!strip) return;
+    const away = strip.scrollWidth - strip.clientWidth - strip.scrollLeft;
+    if (away < 300 || strip.scrollLeft === 0) strip.scrollLeft = strip.scrollWidth;
+  }, [last]);
+  return (
+    <ol class="chain" ref={list} aria-label="The last blocks">
+      {blocks.value.slice(-CHAIN_BLOCKS).map((block) => (
+        <li key={block.number}>
+          <ChainLink block={block} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function ChainLink({ block }: { block: BlockItem }) {
+  const { number, height, status, approve, reject, total } = block;
+  const here = focus.value === number;
+  const share = total === 0 ? 0 : Math.round((100 * approve) / total);
+  return (
+    <button
+      type="button"
+      class={`chain-block ${status}`}
+      aria-pressed={here}
+      aria-label={`Block ${height}, ${status}, ${share} % of the weight approve`}
+      title={outcomes[status]}
+      onClick={() => lookAt(number)}
+    >
+      <b>{height}</b>
+      <TallyStrip approve={approve} reject={reject} total={total} />
+      <Glyph status={status} />
+    </button>
+  );
+}
+
+export function OutcomeLegend() {
+  return (
+    <ul class="legend">
+      {Object.keys(outcomes).map((status) => (
+        <li key={status}>
+          <Glyph status={status} /> {status === 'voting' ? 'in voting' : status}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Thresholds {
+  /** Weight at which each side has won; null where none decides before the deadline. */
+  finalize: number | null;
+  reject: number | null;
+  /** Weight of both sides together that a majority needs to count. */
+  turnout: number | null;
+}
+
+/** By the network's policy, as the engine decides it. */
+export function computeThresholds({
+  total,
+  needed,
+}: Pick<BlockItem, 'total' | 'needed'>): Thresholds {
+  const of = network.value;
+  if (of?.policy === 'majority') {
+    const turnout = Math.ceil((of.participation_bps * total) / 10_000);
+    return { finalize: null, reject: null, turnout };
+  }
+  return { finalize: needed, reject: Math.ceil(total / 3), turnout: null };
+}
+
+const percent = (part: number, total: number) =>
+  `${Math.min(100, (100 * part) / Math.max(1, total))}%`;
+
+/**
+ * The bar with its thresholds: approval grows from the left, rejection from the right, and each
+ * threshold is drawn as the length that a side has to fill.
+ */
+export function TallyBar({ block }: { block: BlockItem }) {
+  const { approve, reject, total } = block;
+  const { finalize, reject: rejects, turnout } = computeThresholds(block);
+  const sides = `${format(approve)} of ${format(total)} approve, ${format(reject)} reject`;
+  const goals = [
+    ...(finalize === null ? [] : [`${format(finalize)} to finalize`]),
+    ...(rejects === null ? [] : [`${format(rejects)} to reject`]),
+    ...(turnout === null ? [] : [`turnout ${format(turnout)}`]),
+  ];
+  const label = `${sides}; ${goals.join(', ')}`;
+  return (
+    <div class="tally-box">
+      {finalize !== null && (
+        <Goal
+          length={percent(finalize, total)}
+          of="approve"
+          text={`${format(finalize)} to finalize`}
+        />
+      )}
+      {turnout !== null && (
+        <Goal length={percent(turnout, total)} of="approve" text={`turnout ${format(turnout)}`} />
+      )}
+      <div class="tally" role="img" aria-label={label} key={block.number}>
+        <span class="part approve" style={{ width: percent(approve, total) }} />
+        <span class="part reject" style={{ width: percent(reject, total) }} />
+        {turnout !== null && (
+          <span class="turned-out" style={{ left: percent(approve + reject, total) }} />
+        )}
+      </div>
+      {rejects !== null && (
+        <Goal length={percent(rejects, total)} of="reject" text={`${format(rejects)} to reject`} />
+      )}
+    </div>
+  );
+}
+
+interface GoalProps {
+  length: string;
+  /** The side that fills it, from its own end of the bar. */
+  of: 'approve' | 'reject';
+  text: string;
+}
+
+function Goal({ length, of, text }: GoalProps) {
+  return (
+    <span class={`goal ${of}`} style={{ width: length }}>
+      <span>{text}</span>
+    </span>
+  );
+}
+
+/** Without words: for a strip of many. */
+function TallyStrip({ approve, reject, total }: Pick<BlockItem, 'approve' | 'reject' | 'total'>) {
+  return (
+    <span class="tally small" aria-hidden="true">
+      <span class="part approve" style={{ width: percent(approve, total) }} />
+      <span class="part reject" style={{ width: percent(reject, total) }} />
+    </span>
+  );
+}
+
+const glyphPaths: Record<string, string> = {
+  finalized: 'M2.5 8.5 6.3 12 13.5 4',
+  rejected: 'M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5',
+  expired: 'M8 2.2A5.8 5.8 0 1 0 8 13.8 5.8 5.8 0 1 0 8 2.2M8 5V8.3L10.6 9.8',
+  orphaned: 'M3 13 7 9M9 7 13 3M4.5 7.5 3 9 3 13 7 13 8.5 11.5M11.5 8.5 13 7 13 3 9 3 7.5 4.5',
+  voting: 'M3.2 8H3.3M8 8H8.1M12.7 8H12.8',
+};
+
+/** Words for readers who have not met the network's own. */
+export const outcomes: Readonly<Record<string, string>> = {
+  finalized: 'finalized: enough weight approved it',
+  rejected: 'rejected: it cannot be finalized any more',
+  expired: 'expired: its deadline came first',
+  orphaned: 'orphaned: another block took its place',
+  voting: 'in voting',
+};
+
+export function Glyph({ status }: { status: string }) {
+  return (
+    <svg class={`glyph ${status}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={glyphPaths[status] ?? ''} />
+    </svg>
+  );
+}

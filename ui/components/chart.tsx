@@ -1,0 +1,311 @@
+/**
+ * Charts of a load run, drawn as SVG on the axes of its report: lines over time, and dots of the
+ * rate that was asked for against the rate that was reached.
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { format, formatTick } from '../../report/shared/format.js';
+import { getColor } from '../../report/shared/palette.js';
+import { timeScale } from '../../report/shared/time-scale.js';
+
+/** A value that is written beside an axis, and its share of the way along it. */
+interface Tick {
+  at: number;
+  text: string;
+}
+
+export interface Scale {
+  /** What it counts, as it stands above the axis. */
+  name: string;
+  /** From 0 at the foot to 1; what is off the axis lies at its end. */
+  place(value: number): number;
+  ticks: readonly Tick[];
+  /** Each step of it is as many times the one before. */
+  logarithmic: boolean;
+}
+
+const STEPS = 5;
+
+/** Of counts, from nothing on. */
+export function countScale(name: string, most: number): Scale {
+  const top = most > 0 ? most * 1.06 : 1;
+  const place = (value: number) => inside(value / top);
+  return { name, place, ticks: evenTicks(top, STEPS), logarithmic: false };
+}
+
+/** Of milliseconds, as reports draw them: logarithmic where the longest would hide all others. */
+export function msScale(times: readonly number[]): Scale {
+  const { wide, unit, least, axis } = timeScale(times.length > 0 ? times : [1]);
+  const [from, to] = axis.domain;
+  const place = (ms: number) => {
+    const here = Math.max(ms, least) / unit.ms;
+    return inside(wide ? Math.log(here / from) / Math.log(to / from) : here / to);
+  };
+  const written = (value: number): Tick => ({ at: place(value * unit.ms), text: format(value) });
+  const ticks = Array.isArray(axis.ticks) ? axis.ticks.map(written) : evenTicks(to, STEPS);
+  return { name: unit.name, place, ticks, logarithmic: wide };
+}
+
+/** From 0 on: 1, 2 or 5 of a power of ten apart, and about so many. */
+function evenTicks(most: number, steps: number): Tick[] {
+  const least = most / steps;
+  const ten = 10 ** Math.floor(Math.log10(least));
+  const step = ten * ([1, 2, 5, 10].find((part) => part * ten >= least) ?? 10);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => {
+    const value = Number((index * step).toPrecision(12));
+    return { at: value / most, text: formatTick(value) };
+  });
+}
+
+const inside = (share: number) => Math.min(1, Math.max(0, share));
+
+interface Plane {
+  /** Of a share of the width, from the left; of the height, from the foot. */
+  x(share: number): number;
+  y(share: number): number;
+}
+
+interface PlotProps {
+  /** What is drawn, for who does not see it. */
+  label: string;
+  height: number;
+  scale: Scale;
+  /** What lies along the foot, in words and as ticks for so many of them. */
+  across: string;
+  ticks(most: number): readonly Tick[];
+  /** The share of the width that is pointed at; null when it is left. */
+  onPoint?(share: number | null): void;
+  draw(plane: Plane): ComponentChildren;
+}
+
+const room = { left: 52, right: 24, top: 24, bottom: 40 };
+/** Between two ticks, at the least. */
+const TICK_ROOM = 80;
+
+function Plot({ label, height, scale, across, ticks, onPoint, draw }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const look = () => setWidth(Math.floor(element.clientWidth));
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    look();
+    return () => observer.disconnect();
+  }, []);
+  const wide = Math.max(1, width - room.left - room.right);
+  const foot = height - room.bottom;
+  const plane: Plane = {
+    x: (share) => room.left + wide * share,
+    y: (share) => foot - (foot - room.top) * share,
+  };
+  const point = (event: PointerEvent & { currentTarget: SVGSVGElement }) => {
+    const { left } = event.currentTarget.getBoundingClientRect();
+    onPoint?.(Math.min(1, Math.max(0, (event.clientX - left - room.left) / wide)));
+  };
+  return (
+    <div class="chart" ref={box}>
+      {width > 0 && (
+        <svg
+          role="img"
+          aria-label={label}
+          width={width}
+          height={height}
+          onPointerMove={point}
+          onPointerLeave={() => onPoint?.(null)}
+        >
+          <text x={4} y={14}>
+            {scale.name}
+          </text>
+          {scale.ticks.map(({ at, text }) => (
+            <g key={text}>
+              <line
+                class="rule"
+                x1={plane.x(0)}
+                x2={plane.x(1)}
+                y1={plane.y(at)}
+                y2={plane.y(at)}
+              />
+              <text class="end" x={room.left - 6} y={plane.y(at) + 4}>
+                {text}
+              </text>
+            </g>
+          ))}
+          {ticks(Math.max(2, Math.floor(wide / TICK_ROOM))).map(({ at, text }) => (
+            <text key={text} class="middle" x={plane.x(at)} y={foot + 18}>
+              {text}
+            </text>
+          ))}
+          <text class="end" x={plane.x(1)} y={height - 4}>
+            {across}
+          </text>
+          {draw(plane)}
+        </svg>
+      )}
+    </div>
+  );
+}
+
+export interface Line {
+  name: string;
+  /** As a style sheet refers to it. */
+  color: string;
+  /** Empty for a whole line. */
+  dash: string;
+  /** One a step; null leaves a gap. */
+  values: readonly (number | null)[];
+}
+
+interface LinesProps {
+  label: string;
+  lines: readonly Line[];
+  scale: Scale;
+  /** Seconds a step. */
+  width: number;
+  /** Seconds along the foot, at the least: of those that come later nothing is drawn yet. */
+  seconds: number;
+  /** The step that is read. */
+  at: number;
+  onPoint(step: number | null): void;
+}
+
+const LINES_HEIGHT = 230;
+
+export function Lines({ label, lines, scale, width, seconds, at, onPoint }: LinesProps) {
+  const drawn = Math.max(1, ...lines.map(({ values }) => values.length));
+  const steps = Math.max(drawn, seconds / width);
+  return (
+    <>
+      <ul class="legend">
+        {lines.map(({ name, color, dash }) => (
+          <li key={name}>
+            <svg class="chart-key" width="26" height="10" aria-hidden="true">
+              <path d="M0 5H26" stroke={color} stroke-dasharray={dash} />
+            </svg>
+            {name}
+          </li>
+        ))}
+      </ul>
+      <Plot
+        label={label}
+        height={LINES_HEIGHT}
+        scale={scale}
+        across="measured time, s"
+        ticks={(most) => evenTicks(steps * width, Math.min(most, steps * width))}
+        onPoint={(share) =>
+          onPoint(share === null ? null : Math.min(drawn - 1, Math.floor(share * steps)))
+        }
+        draw={({ x, y }) => (
+          <>
+            <line
+              class="here"
+              x1={x((at + 0.5) / steps)}
+              x2={x((at + 0.5) / steps)}
+              y1={y(0)}
+              y2={y(1)}
+            />
+            {lines.map(({ name, color, dash, values }) => (
+              <path
+                key={name}
+                d={pathOf(
+                  values,
+                  (step) => x(step / steps),
+                  (value) => y(scale.place(value)),
+                )}
+                stroke={color}
+                stroke-dasharray={dash}
+              />
+            ))}
+          </>
+        )}
+      />
+    </>
+  );
+}
+
+/** In the middle of its step; what stands alone is a dash as wide as that. */
+function pathOf(
+  values: readonly (number | null)[],
+  x: (step: number) => number,
+  y: (value: number) => number,
+): string {
+  const there = (step: number) => (values[step] ?? null) !== null;
+  const short = (place: number) => place.toFixed(1);
+  return values
+    .map((value, step) => {
+      if (value === null) return '';
+      const height = short(y(value));
+      const [before, after] = [there(step - 1), there(step + 1)];
+      if (!before && !after) return `M${short(x(step))} ${height}H${short(x(step + 1))}`;
+      return `${before ? 'L' : 'M'}${short(x(step + 0.5))} ${height}`;
+    })
+    .join('');
+}
+
+interface Dot {
+  asked: number;
+  had: number;
+  full: boolean;
+  /** Dots of one series have a colour and a shape of their own. */
+  series: number;
+}
+
+interface DotsProps {
+  label: string;
+  dots: readonly Dot[];
+  /** Of both axes: on the dashed line they are the same. */
+  scale: Scale;
+  most: number;
+  across: string;
+}
+
+const DOTS_HEIGHT = 260;
+
+/** Around the middle of a dot. */
+const dotShapes = [
+  'M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0Z',
+  'M-4-4H4V4H-4Z',
+  'M0-5.5L5.5 0 0 5.5-5.5 0Z',
+  'M0-5L5 4H-5Z',
+] as const;
+
+export function Dots({ label, dots, scale, most, across }: DotsProps) {
+  return (
+    <Plot
+      label={label}
+      height={DOTS_HEIGHT}
+      scale={scale}
+      across={across}
+      ticks={(steps) =>
+        evenTicks(most, steps).map(({ at, text }) => ({ at: scale.place(at * most), text }))
+      }
+      draw={({ x, y }) => (
+        <>
+          <path
+            class="same"
+            d={`M${x(0)} ${y(0)}L${x(scale.place(most))} ${y(scale.place(most))}`}
+          />
+          {dots.map(({ asked, had, full, series }, index) => (
+            <g key={index} transform={`translate(${x(scale.place(asked))} ${y(scale.place(had))})`}>
+              <DotShape series={series} full={full} />
+            </g>
+          ))}
+        </>
+      )}
+    />
+  );
+}
+
+function DotShape({ series, full }: Pick<Dot, 'series' | 'full'>) {
+  const color = getColor(series);
+  const style = { fill: full ? color : 'none' };
+  return <path class="dot" d={dotShapes[series % dotShapes.length]} stroke={color} style={style} />;
+}
+
+/** The dot of a series, as it stands beside its name. */
+export const DotKey = ({ series }: Pick<Dot, 'series'>) => (
+  <svg class="chart-key" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true">
+    <DotShape series={series} full />
+  </svg>
+);

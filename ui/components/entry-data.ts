@@ -1,0 +1,71 @@
+/**
+ * Data of the entry that is shown, asked for again when that is another: from the server, and from
+ * the worker.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { askWorker } from '../data/connect.js';
+import { clock, position } from '../data/store.js';
+import { type FetchState, useFetch } from './requests.js';
+
+interface AtEntry<T> {
+  fetched: FetchState<T>;
+  again: () => void;
+  /** While the next comes, what came last, of `entry`; null for the newest. */
+  last: { data: T; entry: number | null } | null;
+}
+
+/**
+ * Live, it is fetched anew when `live` changes, else at each entry; while the clock plays, what is
+ * there stays. `key`: what it is of.
+ */
+export function useEntryData<T>(
+  key: string,
+  live: string,
+  fetching: (entry: number | null) => Promise<T>,
+): AtEntry<T> {
+  const { mode } = clock.value;
+  const here = position.value!.entry;
+  const wanted = useRef<number | null>(null);
+  const last = useRef<AtEntry<T>['last']>(null);
+  if (mode === 'live') wanted.current = null;
+  else if (mode === 'paused' || wanted.current === null) wanted.current = here;
+  const entry = wanted.current;
+  const [fetched, again] = useFetch(`${key} ${entry ?? `live ${live}`}`, () => fetching(entry));
+  if (fetched.is === 'here') last.current = { data: fetched.data, entry };
+  if (fetched.is === 'failed') last.current = null;
+  return { fetched, again, last: last.current };
+}
+
+/** A path with its query, of an entry or of the newest. */
+export function buildPath(path: string, entry: number | null, more: Record<string, string> = {}) {
+  const query = new URLSearchParams(more);
+  if (entry !== null) query.set('at', String(entry));
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** While a network runs, its snapshot changes many times a second; a view need not. */
+const LEAST_ASK_MS = 500;
+
+/** Null until the first answer; `parameters` are read when it asks. */
+export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {
+  const [answer, set] = useState<T | null>(null);
+  const entry = position.value?.entry ?? -1;
+  const asked = useRef(0);
+  useEffect(() => {
+    let wanted = true;
+    const wait = Math.max(0, asked.current + LEAST_ASK_MS - performance.now());
+    const timer = setTimeout(() => {
+      asked.current = performance.now();
+      askWorker<T>(name, parameters()).then(
+        (got) => wanted && set(got),
+        // The worker says aloud what is wrong with the network; the snapshot before stays.
+        () => undefined,
+      );
+    }, wait);
+    return () => {
+      clearTimeout(timer);
+      wanted = false;
+    };
+  }, [name, key, entry]);
+  return answer;
+}

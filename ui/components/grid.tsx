@@ -1,0 +1,440 @@
+/**
+ * The grid of all agents, one cell each: only cells that changed are drawn, once a frame. Arrow
+ * keys go from cell to cell, and screen readers hear what a cell says.
+ */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { plural } from '../../report/shared/format.js';
+import { approves, DORMANT, rejects } from '../data/messages.js';
+import { agents } from '../data/store.js';
+import {
+  type Banding,
+  createBands,
+  createKindLookup,
+  findAgentAt,
+  groups,
+  type Kind,
+  kinds,
+  type Layout,
+  layOut,
+  neighbour,
+} from './bands.js';
+import { cleanText, describeAgent } from './labels.js';
+
+interface GridProps {
+  coloring: Coloring;
+  banding: Banding;
+  /** Pixels that it should not be higher than. */
+  room: number;
+  chosen: number | null;
+  onChoose(number: number | null): void;
+  onOpen?(number: number): void;
+}
+
+const KEYS = 'Arrow keys go from one to the next, Enter opens one.';
+
+export function Grid(props: GridProps) {
+  const { coloring, banding, room, chosen } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
+  const [spoken, setSpoken] = useState('');
+  const width = useWidth(box);
+  const ink = useInk(box);
+  const count = agents.count.value;
+  const layout = useMemo(
+    () => (width === 0 ? null : layOut(createBands(banding, count), count, width, room)),
+    [banding, count, width, room, groups.value],
+  );
+  const painter = usePainting(canvas, { layout, ink, coloring, chosen });
+  useEffect(() => painter?.paint(), [chosen, painter]);
+
+  const numberAt = ({ clientX, clientY }: MouseEvent) => {
+    const at = canvas.current?.getBoundingClientRect();
+    return at && layout ? findAgentAt(layout, clientX - at.left, clientY - at.top) : null;
+  };
+  const point = (event: MouseEvent) => {
+    const number = numberAt(event);
+    const at = box.current!.getBoundingClientRect();
+    setTip(
+      number === null ? null : { x: event.clientX - at.left, y: event.clientY - at.top, number },
+    );
+  };
+  const press = (event: KeyboardEvent) => {
+    if (!layout || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Enter' && chosen !== null) return props.onOpen?.(chosen);
+    const next = neighbour(layout, chosen ?? layout.order[0] ?? 0, event.key);
+    if (next === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    props.onChoose(chosen === null ? layout.order[0]! : next);
+    setSpoken(describeAgent(chosen === null ? layout.order[0]! : next));
+  };
+  return (
+    <div class="grid" ref={box}>
+      <div
+        class="cells"
+        role="application"
+        aria-roledescription="grid of agents"
+        aria-label={`${plural(count, 'agent')}, a cell each. ${KEYS}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes the arrow keys itself
+        tabIndex={0}
+        onKeyDown={press}
+        onPointerMove={point}
+        onPointerLeave={() => setTip(null)}
+        onClick={(event) => {
+          const number = numberAt(event);
+          props.onChoose(number);
+          if (number !== null) setSpoken(describeAgent(number));
+        }}
+        onDblClick={(event) => {
+          const number = numberAt(event);
+          if (number !== null) props.onOpen?.(number);
+        }}
+      >
+        <canvas ref={canvas} />
+        {layout && layout.bands.length > 1 && <Labels layout={layout} />}
+      </div>
+      {tip && (
+        <p
+          class="tip"
+          style={{
+            left: `${Math.min(tip.x + 12, Math.max(0, width - 250))}px`,
+            top: `${tip.y + 14}px`,
+          }}
+        >
+          {describeAgent(tip.number)}
+        </p>
+      )}
+      <p class="unseen" role="status" aria-live="polite">
+        {spoken}
+      </p>
+    </div>
+  );
+}
+
+function Labels({ layout }: { layout: Layout }) {
+  return (
+    <>
+      {layout.bands.map(({ name, numbers, top }) => (
+        <span key={name} class="band-name" style={{ top: `${top - 19}px` }}>
+          <b>{name}</b> {numbers.length}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function useWidth(box: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
+    observer.observe(element);
+    setWidth(Math.floor(element.clientWidth));
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
+const media = ['(prefers-color-scheme: dark)', '(forced-colors: active)'];
+
+/** The look's colours, also after the reader's system changed them. */
+function useInk(box: { current: HTMLElement | null }): Ink | null {
+  const [ink, setInk] = useState<Ink | null>(null);
+  useLayoutEffect(() => {
+    const read = () => {
+      const probe = document.createElement('span');
+      probe.className = 'probe';
+      box.current!.append(probe);
+      setInk(inkOf(probe));
+      probe.remove();
+    };
+    const lists = media.map((query) => matchMedia(query));
+    for (const list of lists) list.addEventListener('change', read);
+    read();
+    return () => {
+      for (const list of lists) list.removeEventListener('change', read);
+    };
+  }, []);
+  return ink;
+}
+
+interface Wanted {
+  layout: Layout | null;
+  ink: Ink | null;
+  coloring: Coloring;
+  chosen: number | null;
+}
+
+/** Draws everything when what is wanted changes, and from then on what agents say has changed. */
+function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Wanted) {
+  const { layout, ink, coloring } = wanted;
+  const chosen = useRef(wanted.chosen);
+  chosen.current = wanted.chosen;
+  const known = groups.value;
+  const painting = useMemo(() => ({ paint: () => {} }), [layout, ink, coloring, known]);
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    if (!element || !layout || !ink) return;
+    const context = sized(element, layout);
+    const kindOf = createKindLookup(coloring === 'group' ? 'group' : 'personality');
+    const painter = (): Painter => ({
+      context,
+      layout,
+      ink,
+      coloring,
+      kindOf,
+      chosen: chosen.current,
+    });
+    let frame = 0;
+    let dirty: Set<number> | 'all' = 'all';
+    const draw = () => {
+      frame = 0;
+      const now = painter();
+      const numbers = dirty === 'all' ? layout.order : dirty;
+      dirty = new Set();
+      for (const number of numbers) paintCell(now, number);
+      // Over its neighbours' edges.
+      if (now.chosen !== null) paintCell(now, now.chosen);
+    };
+    const soon = () => {
+      if (frame === 0) frame = requestAnimationFrame(draw);
+    };
+    painting.paint = () => {
+      dirty = 'all';
+      soon();
+    };
+    draw();
+    const stop = agents.watch((changed) => {
+      if (changed === 'all') dirty = 'all';
+      else if (dirty !== 'all') for (const number of changed) dirty.add(number);
+      soon();
+    });
+    return () => {
+      stop();
+      cancelAnimationFrame(frame);
+    };
+  }, [painting]);
+  return painting;
+}
+
+function sized(element: HTMLCanvasElement, { width, height }: Layout): CanvasRenderingContext2D {
+  const ratio = devicePixelRatio;
+  element.width = Math.ceil(width * ratio);
+  element.height = Math.ceil((height + 2) * ratio);
+  element.style.width = `${width}px`;
+  element.style.height = `${height + 2}px`;
+  const context = element.getContext('2d', { alpha: true })!;
+  context.scale(ratio, ratio);
+  context.translate(1, 1);
+  return context;
+}
+
+export const colorings = ['decision', 'personality', 'group', 'reputation', 'status'] as const;
+export type Coloring = (typeof colorings)[number];
+
+/** Colours of the page's look, as the canvas takes them. */
+interface Ink {
+  paper: string;
+  line: string;
+  faint: string;
+  ink: string;
+  link: string;
+  /** Eight that are told apart. */
+  series: readonly string[];
+}
+
+const inkNames = ['paper', 'line', 'faint', 'ink', 'link'] as const;
+
+/** As they are now: light or dark, or what the reader's system forces. */
+function inkOf(probe: HTMLElement): Ink {
+  const style = getComputedStyle(probe);
+  const color = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return style.color;
+  };
+  const series = Array.from({ length: 8 }, (_, index) => color(`c${index + 1}`));
+  const [paper, line, faint, ink, link] = inkNames.map(color) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  return { paper, line, faint, ink, link, series };
+}
+
+interface Painter {
+  context: CanvasRenderingContext2D;
+  layout: Layout;
+  ink: Ink;
+  coloring: Coloring;
+  /** Personality or group of an agent. */
+  kindOf: (number: number) => Kind;
+  chosen: number | null;
+}
+
+function paintCell(painter: Painter, number: number): void {
+  const { context, layout, ink, coloring } = painter;
+  const [x, y] = [layout.x[number]!, layout.y[number]!];
+  if (x < 0 || x === undefined) return;
+  const gap = layout.pitch > 8 ? 2 : 1;
+  const size = layout.pitch - gap;
+  context.fillStyle = ink.paper;
+  context.fillRect(x - 1, y - 1, layout.pitch + 1, layout.pitch + 1);
+  const cell = { x, y, size };
+  if (coloring === 'decision') paintDecision(painter, number, cell);
+  else if (coloring === 'personality' || coloring === 'group') paintKind(painter, number, cell);
+  else if (coloring === 'reputation') paintReputation(painter, number, cell);
+  else paintStatus(painter, number, cell);
+  if (painter.chosen !== number) return;
+  context.strokeStyle = ink.ink;
+  context.lineWidth = 2;
+  // Whole pixels, and only such as are cleared above: what is drawn again looks the same.
+  context.strokeRect(x, y, size, size);
+}
+
+interface Cell {
+  x: number;
+  y: number;
+  size: number;
+}
+
+function paintDecision({ context, ink }: Painter, number: number, cell: Cell): void {
+  const said = agents.decision[number];
+  if (said === approves) return fillCell(context, ink.series[0]!, cell);
+  if (said === rejects) {
+    fillCell(context, ink.series[1]!, cell);
+    return strikeCell(context, ink.paper, cell);
+  }
+  if (agents.rows[number]?.validator && agents.status[number] === 0)
+    outlineCell(context, ink.faint, cell);
+  else dotCell(context, ink.faint, cell);
+}
+
+function paintKind({ context, ink, kindOf }: Painter, number: number, cell: Cell): void {
+  const { place, letters } = kindOf(number);
+  fillCell(context, ink.series[place % ink.series.length]!, cell);
+  if (cell.size < 12) return;
+  context.fillStyle = ink.paper;
+  const high = cell.size * (letters.length > 1 ? 0.46 : 0.6);
+  context.font = `600 ${Math.round(high)}px system-ui, sans-serif`;
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  context.fillText(letters, cell.x + cell.size / 2, cell.y + cell.size / 2 + 1);
+}
+
+/** As full as its reputation is high. */
+function paintReputation({ context, ink }: Painter, number: number, cell: Cell): void {
+  const { x, y, size } = cell;
+  const level = Math.round((agents.reputation[number]! / 1_000_000) * size);
+  outlineCell(context, ink.line, cell);
+  context.fillStyle = ink.series[2]!;
+  context.fillRect(x, y + size - level, size, level);
+}
+
+function paintStatus({ context, ink }: Painter, number: number, cell: Cell): void {
+  const code = agents.status[number]!;
+  if (code === 0) return fillCell(context, ink.series[2]!, cell);
+  if (code & DORMANT) {
+    outlineCell(context, ink.series[4]!, cell);
+    return dotCell(context, ink.series[4]!, cell);
+  }
+  outlineCell(context, ink.faint, cell);
+  if (code === 1) strikeCell(context, ink.faint, cell);
+}
+
+function fillCell(context: CanvasRenderingContext2D, color: string, { x, y, size }: Cell): void {
+  context.fillStyle = color;
+  context.fillRect(x, y, size, size);
+}
+
+/** From corner to corner. */
+function strikeCell(context: CanvasRenderingContext2D, color: string, { x, y, size }: Cell): void {
+  context.strokeStyle = color;
+  context.lineWidth = Math.max(1.25, size / 9);
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + size, y + size);
+  context.stroke();
+}
+
+function outlineCell(context: CanvasRenderingContext2D, color: string, { x, y, size }: Cell): void {
+  context.strokeStyle = color;
+  context.lineWidth = 1;
+  context.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+}
+
+function dotCell(context: CanvasRenderingContext2D, color: string, { x, y, size }: Cell): void {
+  const side = Math.max(2, Math.round(size / 3));
+  const from = Math.floor((size - side) / 2);
+  context.fillStyle = color;
+  context.fillRect(x + from, y + from, side, side);
+}
+
+export function DecisionLegend() {
+  return (
+    <ul class="legend">
+      <li>
+        <span class="swatch approve" aria-hidden="true" /> approves
+      </li>
+      <li>
+        <span class="swatch reject" aria-hidden="true" /> rejects
+      </li>
+      <li>
+        <span class="swatch pending" aria-hidden="true" /> has not voted
+      </li>
+      <li>
+        <span class="swatch none" aria-hidden="true" /> does not vote
+      </li>
+    </ul>
+  );
+}
+
+export function Legend({ coloring }: { coloring: Coloring }) {
+  if (coloring === 'decision') return <DecisionLegend />;
+  if (coloring === 'personality' || coloring === 'group') {
+    return (
+      <ul class="legend">
+        {kinds(coloring)
+          .slice(0, 12)
+          .map((name, index) => (
+            <li key={name}>
+              <span
+                class="swatch"
+                aria-hidden="true"
+                style={{ background: `var(--c${(index % 8) + 1})` }}
+              />
+              {cleanText(name, 32)}
+            </li>
+          ))}
+      </ul>
+    );
+  }
+  if (coloring === 'reputation') {
+    return (
+      <ul class="legend">
+        <li>
+          <span class="swatch low" aria-hidden="true" /> the fuller a cell, the higher its
+          reputation, of 100
+        </li>
+      </ul>
+    );
+  }
+  return (
+    <ul class="legend">
+      <li>
+        <span class="swatch active" aria-hidden="true" /> active
+      </li>
+      <li>
+        <span class="swatch dormant" aria-hidden="true" /> dormant: missed too many votes
+      </li>
+      <li>
+        <span class="swatch inactive" aria-hidden="true" /> inactive
+      </li>
+      <li>
+        <span class="swatch pending" aria-hidden="true" /> in maintenance
+      </li>
+    </ul>
+  );
+}

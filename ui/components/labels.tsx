@@ -1,0 +1,142 @@
+/**
+ * How the page names things: texts of strangers made harmless, links to agents, blocks and entries,
+ * an agent in words, times since the network began, and hooks for the time and the room that there
+ * is.
+ */
+
+import { useEffect, useState } from 'preact/hooks';
+import { format } from '../../report/shared/format.js';
+import { approves, DORMANT, rejects } from '../data/messages.js';
+import { agents, blocks, overview } from '../data/store.js';
+import { href } from '../route.js';
+
+/** Directions, invisible marks, and what else is drawn as nothing; emoji keep their colours. */
+const TRICKS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
+
+/** The same without tricks, and no longer than that. */
+export function cleanText(text: string, most = 200): string {
+  const clean = text.slice(0, most * 4).replace(TRICKS, '\u00b7');
+  const letters = [...clean];
+  return letters.length <= most ? clean : `${letters.slice(0, most - 1).join('')}…`;
+}
+
+/** A name: on its own line of writing, so that it cannot turn what stands beside it. */
+export function Name({ text, most = 48 }: { text: string; most?: number }) {
+  return <bdi>{cleanText(text, most)}</bdi>;
+}
+
+/** An agent by number or id. */
+export function AgentLink({ number, id }: { number?: number | undefined; id?: string }) {
+  const known = number ?? (id === undefined ? null : agents.numberOf(id));
+  const row = known === null ? undefined : agents.rows[known];
+  if (!row) return <span class="faint">{id === undefined ? 'nobody' : cleanText(id, 14)}</span>;
+  return (
+    <a href={href('agent', row.id)} title={cleanText(row.personality, 32)}>
+      <Name text={row.name === '' ? row.id : row.name} most={32} />
+    </a>
+  );
+}
+
+/** A block by number, where the page knows it, or by its hash. */
+export function BlockLink({ number, hash }: { number?: number; hash?: string }) {
+  const block = blocks.value.find((one) => one.number === number || one.hash === hash);
+  const known = block?.hash ?? hash;
+  if (known === undefined) return <span class="faint">an earlier block</span>;
+  return (
+    <a href={href('block', known)}>
+      {block ? `block ${block.height}` : `block ${known.slice(0, 8)}…`}
+    </a>
+  );
+}
+
+/** The position after an entry. */
+export function EntryLink({ entry }: { entry: number }) {
+  return <a href={href('explore', undefined, { at: String(entry) })}>entry {format(entry)}</a>;
+}
+
+export const getAgentName = (number: number): string =>
+  cleanText(agents.rows[number]?.name ?? '', 48);
+
+export function getDecision(number: number): string {
+  const said = agents.decision[number];
+  if (said === approves) return 'approves';
+  if (said === rejects) return 'rejects';
+  if (!agents.rows[number]?.validator) return 'does not vote';
+  return agents.status[number] === 0 ? 'has not voted' : 'is away';
+}
+
+export function getStatus(number: number): string {
+  const code = agents.status[number]!;
+  if (code & DORMANT) return 'dormant';
+  return ['active', 'inactive', 'maintenance'][code] ?? '';
+}
+
+export const getReputation = (number: number): number =>
+  Math.round(agents.reputation[number]! / 1_000) / 10;
+
+export function describeAgent(number: number): string {
+  const row = agents.rows[number];
+  if (!row) return '';
+  const kind = cleanText(row.personality, 32);
+  const standing = `reputation ${getReputation(number)}, ${getStatus(number)}`;
+  return `${getAgentName(number)}, ${kind}, ${getDecision(number)}, ${standing}`;
+}
+
+/** As in 49.3 s, 12:04, 3:12:04 or 2 d 03:12:04. */
+export function formatElapsed(ms: number): string {
+  const all = Math.max(0, ms);
+  if (all < 100_000) return `${(Math.round(all / 100) / 10).toFixed(1)} s`;
+  const seconds = Math.floor(all / 1_000);
+  const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  if (h === 0) return `${m}:${two(s)}`;
+  if (h < 48) return `${h}:${two(m)}:${two(s)}`;
+  return `${Math.floor(h / 24)} d ${two(h % 24)}:${two(m)}:${two(s)}`;
+}
+
+const two = (value: number) => String(value).padStart(2, '0');
+
+/** Engine time of the first entry; the time itself where that is not known. */
+const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
+
+/** Since the beginning, or the time of the day where nobody knows that. */
+export function moment(at: number): string {
+  const from = beginning();
+  return from === 0 ? new Date(at).toISOString().slice(11, 19) : formatElapsed(at - from);
+}
+
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+const narrowScreen = matchMedia('(max-width: 640px)');
+
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(narrowScreen.matches);
+  useEffect(() => {
+    const change = () => setNarrow(narrowScreen.matches);
+    narrowScreen.addEventListener('change', change);
+    return () => narrowScreen.removeEventListener('change', change);
+  }, []);
+  return narrow;
+}
+
+const ANNOUNCE_EVERY_MS = 5_000;
+
+/** Says politely, every few seconds at the most, what a reader who does not look would miss. */
+export function Announcer({ summary }: { summary(): string }) {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    const timer = setInterval(() => setText(summary()), ANNOUNCE_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [summary]);
+  return (
+    <p class="unseen" role="status" aria-live="polite">
+      {text}
+    </p>
+  );
+}

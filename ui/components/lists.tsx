@@ -1,0 +1,224 @@
+/**
+ * Figures, tables and lists that views share: a snapshot with the same as a table, facts under
+ * names, pages of rows, and a long list of links as one stop of Tab.
+ */
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+import { useAmong } from '../route.js';
+import { cleanText } from './labels.js';
+
+interface FigureProps {
+  title: string;
+  /** What is seen, and how to read it. */
+  caption: ComponentChildren;
+  picture: () => ComponentChildren;
+  table: () => ComponentChildren;
+  /** Controls of the snapshot. */
+  children?: ComponentChildren;
+}
+
+export function Figure({ title, caption, picture: snapshot, table, children }: FigureProps) {
+  const [asTable, turn] = useAmong('table', title.toLowerCase().replace(/[^a-z]+/g, '-'));
+  return (
+    <figure class="panel figure" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {children}
+        <button
+          type="button"
+          class="button twin"
+          aria-pressed={asTable}
+          aria-label={`${title} as a table`}
+          onClick={() => turn(!asTable)}
+        >
+          Table
+        </button>
+      </header>
+      {asTable ? <Scroll name={`${title}, as a table`}>{table()}</Scroll> : snapshot()}
+      <figcaption class="faint">{caption}</figcaption>
+    </figure>
+  );
+}
+
+interface RowsProps {
+  caption: string;
+  head: readonly string[];
+  /** Which columns are numbers. */
+  numeric?: readonly number[];
+  rows: readonly (readonly ComponentChildren[])[];
+}
+
+/** Rows under names; the first cell of each says what the row is about. */
+export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
+  const kind = (column: number) => (numeric.includes(column) ? 'number' : '');
+  return (
+    <table>
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          {head.map((name, column) => (
+            <th key={name} scope="col" class={kind(column)}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((cells, row) => (
+          <tr key={row}>
+            {cells.map((cell, column) =>
+              column === 0 ? (
+                <th key={column} scope="row" class={kind(column)}>
+                  {cell}
+                </th>
+              ) : (
+                <td key={column} class={kind(column)}>
+                  {cell}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface FactProps {
+  name: string;
+  /** Takes the whole width: a hash, a text. */
+  whole?: boolean;
+  children: ComponentChildren;
+}
+
+export function Fact({ name, whole = false, children }: FactProps) {
+  return (
+    <div class={whole ? 'whole' : ''}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const MOST_LINES = 400;
+
+export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
+  const cut = text.slice(0, most);
+  const lines = cut.split('\n').slice(0, MOST_LINES);
+  const whole = cut.length === text.length && lines.length === cut.split('\n').length;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+    <pre tabIndex={0}>
+      {lines.map((line) => cleanText(line, most)).join('\n')}
+      {whole ? '' : '\n…'}
+    </pre>
+  );
+}
+
+const PAGE_ROWS = 50;
+
+/** The rows of a page, or of the last one that there is. */
+export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
+  const first = Math.min(page, lastPage(rows.length)) * PAGE_ROWS;
+  return rows.slice(first, first + PAGE_ROWS);
+}
+
+const lastPage = (rows: number) => Math.max(0, Math.ceil(rows / PAGE_ROWS) - 1);
+
+interface PagesProps {
+  /** How many rows there are. */
+  of: number;
+  page: number;
+  onTurn(page: number): void;
+}
+
+export function Pages({ of, page, onTurn }: PagesProps) {
+  const last = lastPage(of);
+  if (last === 0) return null;
+  const here = Math.min(page, last);
+  return (
+    <p class="pages">
+      <button type="button" class="button" disabled={here === 0} onClick={() => onTurn(here - 1)}>
+        Before
+      </button>{' '}
+      page {here + 1} of {last + 1}{' '}
+      <button
+        type="button"
+        class="button"
+        disabled={here === last}
+        onClick={() => onTurn(here + 1)}
+      >
+        Next
+      </button>
+    </p>
+  );
+}
+
+const linksIn = (part: Element): HTMLElement[] => [...part.querySelectorAll<HTMLElement>('a')];
+
+/**
+ * Makes a long list of links one stop of Tab, each time the list is drawn: arrow keys go from row
+ * to row, and along a row. The stop is the link that has the focus, else the first of the row
+ * where the reader stands, else of the newest row. Rows are its children, the newest first or last.
+ */
+export function useRovingTabIndex(
+  list: { current: HTMLElement | null },
+  newest: 'first' | 'last',
+): void {
+  useLayoutEffect(() => {
+    const box = list.current;
+    if (!box) return;
+    const links = linksIn(box);
+    const here =
+      box.querySelector<HTMLElement>('[aria-current] a') ?? links.at(newest === 'first' ? 0 : -1);
+    const stop = links.find((link) => link === document.activeElement) ?? here;
+    for (const link of links) link.tabIndex = link === stop ? 0 : -1;
+  });
+}
+
+/** For the list's `onKeyDown`. */
+export function moveTabStop(event: KeyboardEvent): void {
+  const box = event.currentTarget as HTMLElement;
+  const from = (event.target as Element).closest('a');
+  if (!from || event.ctrlKey || event.metaKey || event.altKey) return;
+  const to = linkAt(box, from, event.key);
+  if (!to) return;
+  event.preventDefault();
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+}
+
+function linkAt(box: HTMLElement, from: HTMLElement, key: string): HTMLElement | undefined {
+  const rows = [...box.children].filter((row) => linksIn(row).length > 0);
+  const row = rows.findIndex((one) => one.contains(from));
+  const along = linksIn(rows[row]!);
+  const place = along.indexOf(from);
+  switch (key) {
+    case 'ArrowDown':
+      return firstOf(rows[row + 1]);
+    case 'ArrowUp':
+      return firstOf(rows[row - 1]);
+    case 'ArrowRight':
+      return along[place + 1];
+    case 'ArrowLeft':
+      return along[place - 1];
+    case 'Home':
+      return firstOf(rows[0]);
+    case 'End':
+      return firstOf(rows.at(-1));
+    default:
+      return undefined;
+  }
+}
+
+const firstOf = (row: Element | undefined) => (row ? linksIn(row)[0] : undefined);
+
+export function Scroll({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+    <section class="scroll" aria-label={name} tabIndex={0}>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,141 @@
+/**
+ * A meme: its caption, and on request its content. Strangers made it, so a reader opens it by
+ * choice, and its bytes are looked at before a browser decodes them.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { MemeRow } from '../../api/view/model.js';
+import { readImageSize } from './image-size.js';
+import { AgentLink, cleanText, EntryLink } from './labels.js';
+import { fetchPath } from './requests.js';
+
+type MemeState =
+  | { is: 'closed' }
+  | { is: 'coming' }
+  | { is: 'open'; content: Content }
+  | { is: 'failed'; why: string };
+
+export function Meme({ meme }: { meme: MemeRow }) {
+  const [state, set] = useState<MemeState>({ is: 'closed' });
+  const caption = cleanText(meme.caption, 280);
+  const open = () => {
+    set({ is: 'coming' });
+    contentOf(meme.id).then(
+      (content) => set({ is: 'open', content }),
+      (error: Error) => set({ is: 'failed', why: error.message }),
+    );
+  };
+  return (
+    <div class="meme">
+      <p>{caption === '' ? <span class="faint">without a caption</span> : <bdi>{caption}</bdi>}</p>
+      {state.is === 'open' && <Open content={state.content} caption={caption} />}
+      {state.is === 'failed' && <p role="alert">{state.why}</p>}
+      <p class="faint">
+        {cleanText(meme.type, 16)} by <AgentLink number={meme.creator} />,{' '}
+        <EntryLink entry={meme.entry} />
+      </p>
+      {state.is === 'open' ? (
+        <button type="button" class="button" onClick={() => set({ is: 'closed' })}>
+          Close
+        </button>
+      ) : (
+        <button type="button" class="button" disabled={state.is === 'coming'} onClick={open}>
+          {state.is === 'coming'
+            ? 'Fetching …'
+            : meme.type === 'text'
+              ? 'Read it'
+              : 'Show the image'}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Open({ content, caption }: { content: Content; caption: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (content.is === 'still' && canvas.current) content.draw(canvas.current);
+  }, [content]);
+  if (content.is === 'text') {
+    return (
+      <blockquote>
+        <bdi>{cleanText(content.text, 2_000)}</bdi>
+        {content.cut && <span class="faint"> The rest is not shown.</span>}
+      </blockquote>
+    );
+  }
+  return (
+    <>
+      <canvas ref={canvas} role="img" aria-label={caption === '' ? 'an image' : caption} />
+      {content.moves && <p class="faint">It moves; this is its first picture.</p>}
+    </>
+  );
+}
+
+/** A file of more is not read; the protocol allows no more. */
+const MOST_BYTES = 6 * 1024 * 1024;
+/** Pixels of a side, and of both together: what every phone can decode. */
+const MOST_SIDE = 8_192;
+const MOST_PIXELS = 24_000_000;
+/** Of the still that is drawn. */
+const SHOWN_SIDE = 480;
+const MOST_TEXT = 2_000;
+
+type Content =
+  | { is: 'text'; text: string; cut: boolean }
+  | {
+      is: 'still';
+      draw(canvas: HTMLCanvasElement): void;
+      width: number;
+      height: number;
+      moves: boolean;
+    };
+
+/** @throws {Error} when it cannot be shown, in words for the reader */
+async function contentOf(id: string): Promise<Content> {
+  const answer = await fetchPath(`/api/v1/social/memes/${encodeURIComponent(id)}/content`);
+  if (Number(answer.headers.get('content-length') ?? 0) > MOST_BYTES) throw tooLarge();
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  if (bytes.length > MOST_BYTES) throw tooLarge();
+  const size = readImageSize(bytes);
+  if (!size) return textOf(bytes);
+  const { kind, width, height } = size;
+  if (
+    width > MOST_SIDE ||
+    height > MOST_SIDE ||
+    width * height > MOST_PIXELS ||
+    width * height === 0
+  ) {
+    throw new Error(
+      `It says that it is ${width} by ${height} pixels: so large an image is not opened.`,
+    );
+  }
+  return stillOf(bytes, kind === 'gif', { width, height });
+}
+
+const tooLarge = () => new Error('The file is larger than a meme may be: it is not opened.');
+
+function textOf(bytes: Uint8Array): Content {
+  const text = new TextDecoder().decode(bytes.subarray(0, 4 * MOST_TEXT));
+  return { is: 'text', text: text.slice(0, MOST_TEXT), cut: bytes.length > text.length };
+}
+
+/** The first frame, no larger than it is drawn: whatever moves is still. */
+async function stillOf(bytes: Uint8Array, moves: boolean, size: { width: number; height: number }) {
+  const scale = Math.min(1, SHOWN_SIDE / Math.max(size.width, size.height));
+  const [width, height] = [size.width, size.height].map((side) =>
+    Math.max(1, Math.round(side * scale)),
+  );
+  const bitmap = await createImageBitmap(new Blob([Uint8Array.from(bytes)]), {
+    resizeWidth: width!,
+    resizeHeight: height!,
+    resizeQuality: 'medium',
+  }).catch(() => {
+    throw new Error('The image is damaged: this browser cannot open it.');
+  });
+  const draw = (canvas: HTMLCanvasElement) => {
+    canvas.width = width!;
+    canvas.height = height!;
+    canvas.getContext('2d')?.drawImage(bitmap, 0, 0);
+  };
+  return { is: 'still' as const, draw, width: width!, height: height!, moves };
+}

@@ -1,0 +1,223 @@
+/** The worker's work: it alone has the network, decodes and folds; the page gets patches. */
+import type {
+  Command,
+  FromWorker,
+  LinkState,
+  Question,
+  ToWorker,
+  WorldStatus,
+} from '../data/messages.js';
+import { type Answer, answers } from './answers.js';
+import { BlockClosings } from './history.js';
+import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
+import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
+
+const PATCH_MS = 33;
+/** Where little is to move. */
+const CALM_MS = 250;
+const TICK_MS = 33;
+/** As many as a wide screen has pixels for. */
+const BUCKETS = 600;
+const OVERVIEW_MS = 15_000;
+const AGAIN_MS = 3_000;
+
+const port = self as unknown as {
+  postMessage(message: FromWorker): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+};
+const tell = (message: FromWorker) => port.postMessage(message);
+
+/** What a source is made of, as the page tells it. */
+export type CreateSource = (of: string | ArrayBuffer) => Source;
+
+let answering: Readonly<Record<string, Answer>>;
+let source: Source;
+let player: Player;
+let follower: Follower;
+const closings = new BlockClosings();
+let hidden = false;
+let calm = false;
+let patchTimer = 0;
+let lastPatch = 0;
+let lookTimer = 0;
+let epoch = '';
+/** Whether the run that is shown is over. */
+let over = false;
+
+function flush(): void {
+  patchTimer = 0;
+  if (hidden) return;
+  const patch = player.patch();
+  if (!patch) return;
+  lastPatch = performance.now();
+  tell({ is: 'patch', patch });
+}
+
+function patchSoon(): void {
+  if (patchTimer !== 0 || hidden) return;
+  const every = calm ? CALM_MS : PATCH_MS;
+  patchTimer = setTimeout(flush, Math.max(0, every - (performance.now() - lastPatch)));
+}
+
+const why = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+function start(made: Source, at: number | null): void {
+  source = made;
+  player = new Player(source, {
+    changed: patchSoon,
+    clock: (clock) => tell({ is: 'clock', clock }),
+    notice: (text) => tell({ is: 'notice', notice: text === null ? null : { text } }),
+    failed: (error) => tell({ is: 'notice', notice: { text: why(error) } }),
+  });
+  follower = new Follower(source, {
+    span: (batch) => {
+      closings.note(batch);
+      player.take(batch);
+      // The last of it may come after the word that it is over.
+      if (over) player.freeze();
+    },
+    watching: (position) => {
+      const same = epoch === '' || position.epoch === epoch;
+      if (same) player.known(position.entry);
+      else void anew();
+      return same;
+    },
+    skipped: ({ to }) => player.known(to),
+    world: (message) => {
+      tell({ is: 'world', message });
+      noteEnd(message);
+    },
+    link: (link) => {
+      // Of what is over nothing is missed: when its server goes, what there is stays shown.
+      const ends = over && link.is === 'lost';
+      if (ends) follower.stop();
+      tell({ is: 'link', link: ends ? { is: 'finished' } : link });
+    },
+    since: () => player.since,
+  });
+  void begin(at);
+  let last = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    player.tick(now - last);
+    last = now;
+  }, TICK_MS);
+}
+
+/** How far the server is with what it makes before it can answer, if that is why it does not. */
+function makingOf(error: unknown): LinkState | null {
+  if (!isBeingMade(error)) return null;
+  const { entry = 0, to = 0 } = error.details;
+  return { is: 'making', entry: Number(entry), to: Number(to) };
+}
+
+/** Until the server answers: then its network is followed. */
+async function begin(at: number | null): Promise<void> {
+  try {
+    await player.begin(at);
+    epoch = player.picture?.epoch ?? '';
+    closings.forget();
+  } catch (error) {
+    const making = makingOf(error);
+    if (making) {
+      tell({ is: 'link', link: making });
+      setTimeout(() => void begin(at), MADE_AGAIN_MS);
+      return;
+    }
+    if (error instanceof SourceDamaged) {
+      return tell({ is: 'link', link: { is: 'damaged', why: error.message } });
+    }
+    const since = Date.now();
+    tell({ is: 'link', link: { is: 'lost', why: why(error), since, againAt: since + AGAIN_MS } });
+    setTimeout(() => void begin(at), AGAIN_MS);
+    return;
+  }
+  for (const command of early?.splice(0) ?? []) act(command);
+  early = null;
+  void look();
+  over = false;
+  const told = await source.json<WorldStatus>('/api/v1/control').catch(() => null);
+  if (told && isFolder(told)) player.freeze();
+  else if (told) noteEnd(told);
+  if (source.origin === '') tell({ is: 'link', link: { is: 'finished' } });
+  else follower.start();
+}
+
+/** Also while its log is recomputed: when that is over, its server is there as before. */
+const isFolder = ({ kind }: WorldStatus) => kind === 'folder' || kind === 'replay';
+
+/** A folder may be written again; a run that is over is so for good, as is its server. */
+function noteEnd(world: WorldStatus): void {
+  if (isFolder(world) || !world.clock.over) return;
+  over = true;
+  player.freeze();
+}
+
+/** The server has another network now: nothing of the one before belongs to it. */
+async function anew(): Promise<void> {
+  follower.stop();
+  const text = 'The server has begun another history. What is shown now is that one.';
+  tell({ is: 'notice', notice: { text } });
+  await begin(null);
+}
+
+async function look(): Promise<void> {
+  clearTimeout(lookTimer);
+  try {
+    const overview = await source.overview(BUCKETS);
+    closings.know(overview);
+    tell({ is: 'overview', overview });
+  } catch (error) {
+    if (error instanceof SourceRefused && error.status === 404) return;
+  }
+  lookTimer = setTimeout(() => void look(), OVERVIEW_MS);
+}
+
+async function ask(id: number, { name, parameters }: Question): Promise<void> {
+  try {
+    const answer = answering[name];
+    if (!answer) throw new Error(`there is no question ${name}`);
+    const known = { picture: player.picture, source };
+    tell({ is: 'answer', id, answer: await answer(known, parameters as never) });
+  } catch (error) {
+    tell({ is: 'failed', id, why: why(error) });
+  }
+}
+
+/** What a reader asked for before there was anything to show: it is done once there is. */
+let early: Command[] | null = [];
+
+/** Begins to listen to the page, and answers `more` than every page is answered. */
+export function runWorker(
+  sourceOf: CreateSource,
+  more: Readonly<Record<string, Answer>> = {},
+): void {
+  answering = { ...answers, ...more };
+  port.onmessage = ({ data }) => {
+    if (data.do === 'start') start(sourceOf(data.source), data.at);
+    else if (data.do === 'ask') void ask(data.id, data.question);
+    else if (data.do === 'calm') calm = data.calm;
+    else if (data.do === 'hidden') {
+      hidden = data.hidden;
+      if (!hidden) player.forgotten();
+    } else if (early) early.push(data);
+    else act(data);
+  };
+}
+
+function act(command: Command): void {
+  switch (command.do) {
+    case 'live':
+      return player.live();
+    case 'toggle':
+      return player.toggle();
+    case 'seek':
+      return player.seek(command.entry);
+    case 'speed':
+      return player.speed(command.speed);
+    case 'focus':
+      return player.focus(command.block);
+    case 'step':
+      return player.step(command.by, command.forward, closings);
+  }
+}

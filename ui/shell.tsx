@@ -1,0 +1,356 @@
+/**
+ * The shell around every view of a network: the header, bands for what went wrong, the stage on
+ * which a view appears, and the announcer for screen readers. `begin` starts the page.
+ */
+import './styles/page.css';
+import { useSignalEffect } from '@preact/signals';
+import { type ComponentType, render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { format, formatMs, plural } from '../report/shared/format.js';
+import { Announcer, cleanText, Name, useNow } from './components/labels.js';
+import { cluster, useCluster } from './components/requests.js';
+import { connect } from './data/connect.js';
+import {
+  blocks,
+  clock,
+  getFocusedBlock,
+  link,
+  network,
+  notice,
+  passingRates,
+  position,
+  totals,
+} from './data/store.js';
+import { home } from './home.js';
+import { entryInAddress, followLinks, href, place, useFocus } from './route.js';
+import { TimeBar, useKeys } from './time-bar.js';
+import { type ViewEntry, type ViewProps, views } from './views/views.js';
+import {
+  commandProof,
+  countRecomputed,
+  isWaitingToStart,
+  StartBand,
+  takeToken,
+  useCommandProof,
+  WorldClock,
+  worldClock,
+} from './world-clock.js';
+
+export function begin(): void {
+  takeToken();
+  followLinks();
+  connect(entryInAddress());
+  render(<App />, document.getElementById('page')!);
+}
+
+function App() {
+  useKeys();
+  useFocus();
+  useSignalEffect(() => {
+    const view = views.find(({ path }) => path === (place.value.view || views[0]!.path));
+    const parts = [view?.title ?? 'Not found', network.value?.network_id, 'Folkmoot'];
+    document.title = parts.filter(Boolean).join(' · ');
+  });
+  return (
+    <>
+      <a class="skip" href="#view">
+        Skip to the view
+      </a>
+      <Header />
+      <Bands />
+      <Stage />
+      <TimeBar />
+      <Announcer summary={summary} />
+    </>
+  );
+}
+
+function Header() {
+  const ways = useRef<HTMLElement>(null);
+  const { view } = place.value;
+  // Where there is little room, it is scrolled to where the reader is.
+  useEffect(() => {
+    const here = ways.current!.querySelector('[aria-current]');
+    here?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [view]);
+  return (
+    <header class="top">
+      <div class="top-row">
+        <a class="brand" href={href('now')}>
+          Folkmoot
+        </a>
+        {network.value && (
+          <span class="network">
+            <Name text={network.value.network_id} />
+          </span>
+        )}
+        <Pill />
+        <WorldClock />
+        <Figures />
+      </div>
+      <nav aria-label="Views" ref={ways}>
+        <ul>
+          {views
+            .filter(({ listed, needs }) => listed && !(needs && home.lacks[needs]))
+            .map(({ path, title }) => (
+              <li key={path}>
+                <a href={href(path)} aria-current={isHere(path) ? 'page' : undefined}>
+                  {title}
+                </a>
+              </li>
+            ))}
+          {home.docs && (
+            <li class="aside">
+              <a href={home.docs}>Reference</a>
+            </li>
+          )}
+        </ul>
+      </nav>
+    </header>
+  );
+}
+
+const isHere = (path: string) => path === (place.value.view || views[0]!.path);
+
+function Figures() {
+  const all = totals.value;
+  if (!all || link.value.is === 'starting') return null;
+  const { finalized, rejected, expired, orphaned } = all;
+  const figures: [string, string, string][] = [
+    ['final', format(finalized), 'blocks finalized so far'],
+    ['not final', format(rejected + expired + orphaned), 'blocks rejected, expired or orphaned'],
+    ['votes', format(all.votes), 'votes so far'],
+    ['memes', format(all.memes), 'memes so far'],
+    ['remarks', format(all.remarks), 'remarks so far'],
+    ['tx/s', format(rounded(passingRates.value.transactions)), 'final transactions a second'],
+  ];
+  return (
+    <dl class="figures">
+      {figures.map(([name, value, title]) => (
+        <div key={name} title={title}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const rounded = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
+
+function Pill() {
+  const { text, tone } = standing();
+  return <span class={`pill ${tone}`}>{text}</span>;
+}
+
+function standing(): { text: string; tone: string } {
+  const { is } = link.value;
+  if (is === 'starting') return { text: 'connecting', tone: 'calm' };
+  if (is === 'making') return { text: 'reading the log', tone: 'calm' };
+  if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
+  if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
+  if (isWaitingToStart()) return { text: 'not started', tone: 'calm' };
+  const { mode, head, follows } = clock.value;
+  // Who stands at an entry wants to know which: the band says what became of the folder.
+  if (mode === 'live' && worldClock.value?.lost) return { text: 'folder lost', tone: 'bad' };
+  const behind = head.entry - (position.value?.entry ?? head.entry);
+  if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;
+  const how = mode === 'playing' ? 'replaying' : 'paused';
+  if (behind <= 0) return follows ? { text: how, tone: 'calm' } : finished;
+  const where = follows ? 'behind live' : 'before the end';
+  return {
+    text: `${how}, ${plural(behind, 'entry', 'entries')} ${where}`,
+    tone: 'calm',
+  };
+}
+
+const finished = { text: 'finished run', tone: 'calm' };
+
+function Bands() {
+  return (
+    <div class="bands">
+      <LinkBand />
+      <StartBand />
+      <ClusterBand />
+      <ProofBand />
+      {worldClock.value?.lost && (
+        <div class="band bad" role="alert">
+          <p>{worldClock.value.lost}</p>
+        </div>
+      )}
+      {notice.value && (
+        <div class="band" role="status">
+          <p>{notice.value.text}</p>
+          <button type="button" onClick={closeNotice}>
+            Close
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const closeNotice = () => {
+  notice.value = null;
+};
+
+function LinkBand() {
+  const state = link.value;
+  if (state.is === 'lost') return <Lost {...state} />;
+  if (state.is !== 'damaged') return null;
+  return (
+    <div class="band bad" role="alert">
+      <p>This network cannot be shown: {state.why}.</p>
+    </div>
+  );
+}
+
+function Lost({ why, since, againAt }: { why: string; since: number; againAt: number }) {
+  const now = useNow(1_000);
+  const silent = Math.max(0, Math.round((now - since) / 1_000)) * 1_000;
+  const wait = Math.max(0, Math.ceil((againAt - now) / 1_000));
+  const still = position.value ? `What is shown is entry ${position.value.entry}. ` : '';
+  return (
+    <div class="band bad" role="alert">
+      <p>
+        <b>No news for {formatMs(silent)}:</b> {why}. {still}
+        {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again …'} If the server was stopped,
+        start it again at the same address: this page goes on by itself.
+      </p>
+    </div>
+  );
+}
+
+/** The node answers, but the others may be further: what it shows may be old. */
+function ClusterBand() {
+  useCluster();
+  const state = cluster.value;
+  if (!state || state.cut_off_ms === 0) return null;
+  return (
+    <div class="band bad" role="alert">
+      <p>
+        <b>
+          The node <Name text={state.node} /> is cut off:
+        </b>{' '}
+        it does not hear of the order. What is shown may be old, and it takes no requests. It goes
+        on by itself; other nodes may know more.
+      </p>
+    </div>
+  );
+}
+
+/** Whatever is looked at, it is said whether it can be believed; Explore itself says more. */
+function ProofBand() {
+  useCommandProof();
+  const proof = commandProof.value;
+  if (!proof || place.value.view === 'explore') return null;
+  const { state, end, divergence, problem } = proof;
+  if (divergence) {
+    const { entry, kind } = divergence;
+    const where = `entry ${format(entry)} (${cleanText(kind, 32)})`;
+    return (
+      <div class="band bad" role="alert">
+        <p>
+          <b>What is stored here does not follow from its log.</b> They part at {where}:{' '}
+          <a href={href('explore', undefined, { at: String(entry) })}>see how</a>
+        </p>
+      </div>
+    );
+  }
+  if (state === 'match') return null;
+  const done = `${format(countRecomputed(proof))} of ${format(end + 1)}`;
+  return (
+    <div class="band">
+      <p>
+        {state === 'running'
+          ? `The log is recomputed meanwhile: ${done} entries match so far.`
+          : `The log could not be read to its end: ${cleanText(problem ?? '', 300)}`}
+      </p>
+    </div>
+  );
+}
+
+const loaded = new Map<string, ComponentType<ViewProps>>();
+
+function Stage() {
+  const { view, item } = place.value;
+  const entry = views.find(({ path }) => path === (view || views[0]!.path));
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  // Whoever reads with their ears hears that another view begins; not when the page is opened.
+  useEffect(() => {
+    if (!first.current) main.current?.focus({ preventScroll: true });
+    first.current = false;
+    scrollTo(0, 0);
+  }, [view, item]);
+  return (
+    <main id="view" ref={main} tabIndex={-1} aria-label={entry?.title ?? 'Not found'}>
+      {entry ? <Loaded key={entry.path} entry={entry} item={item} /> : <Nowhere view={view} />}
+    </main>
+  );
+}
+
+function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
+  const [problem, setProblem] = useState('');
+  const [, come] = useState(0);
+  const View = loaded.get(entry.path);
+  useEffect(() => {
+    if (loaded.has(entry.path)) return;
+    entry.load().then(
+      (module) => {
+        loaded.set(entry.path, module.View);
+        come((count) => count + 1);
+      },
+      () => setProblem('This view could not be fetched. The server may have been updated.'),
+    );
+  }, [entry]);
+  if (problem !== '') {
+    return (
+      <div class="empty">
+        <p>{problem}</p>
+        <button type="button" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+      </div>
+    );
+  }
+  if (!View || !position.value) return <Waiting />;
+  return <View item={item} />;
+}
+
+/** Before there is anything to show: what is being waited for, and how much of it is done. */
+function Waiting() {
+  const state = link.value;
+  if (state.is === 'damaged') return <h1 class="empty">Nothing can be shown</h1>;
+  if (state.is !== 'making' || state.to === 0) return <p class="empty">Fetching the network …</p>;
+  const text = `entry ${format(state.entry)} of ${format(state.to)}`;
+  return (
+    <div class="empty">
+      <h1 id="making">Reading the log for the first time</h1>
+      <p>{text}</p>
+      <progress value={state.entry} max={state.to} aria-labelledby="making" />
+    </div>
+  );
+}
+
+function Nowhere({ view }: { view: string }) {
+  return (
+    <div class="empty">
+      <h1>Nothing is called “{view.slice(0, 64)}” here</h1>
+      <p>
+        The link may be of another version. <a href={href('now')}>What happens now</a> is there.
+      </p>
+    </div>
+  );
+}
+
+/** The same words while nothing happens: then nothing is said. */
+function summary(): string {
+  if (!position.peek() || clock.peek().mode === 'paused') return '';
+  const block = getFocusedBlock();
+  if (!block) return blocks.peek().length === 0 ? 'No block has been proposed yet.' : '';
+  const { height, approvals, rejections, electors, status } = block;
+  if (status !== 'voting') return `Block ${height} ${status}.`;
+  const counts = `${format(approvals)} approve, ${format(rejections)} reject`;
+  return `Block ${height}: ${counts}, of ${format(electors)}.`;
+}

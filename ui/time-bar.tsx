@@ -1,0 +1,329 @@
+/**
+ * The view's clock, at the foot of every view: pause, step, speed, a slider over the whole history,
+ * and keys that do the same. It never touches the network.
+ */
+
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Overview } from '../api/view/model.js';
+import { format } from '../report/shared/format.js';
+import { moment } from './components/labels.js';
+import { postToWorker } from './data/connect.js';
+import { clock, overview, position } from './data/store.js';
+import { entryInAddress, go, href, place, setQuery } from './route.js';
+
+const speeds = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 100, 1_000];
+const ADDRESS_MS = 250;
+
+export function TimeBar() {
+  useAddress();
+  const { mode, speed, head, follows } = clock.value;
+  const here = position.value;
+  if (!here) return null;
+  const still = mode === 'paused' || (mode === 'live' && !follows);
+  const atEnd = here.entry >= head.entry;
+  const step = (by: 'event' | 'entry' | 'block', forward: boolean) => () =>
+    postToWorker({ do: 'step', by, forward });
+  return (
+    <section class="clock" aria-label="The view's clock">
+      <div class="controls">
+        <button
+          type="button"
+          class="play"
+          onClick={togglePlay}
+          aria-label={still ? 'Play' : 'Pause'}
+        >
+          <Icon path={still ? 'M4 2 14 8 4 14Z' : 'M3 2H6.5V14H3ZM9.5 2H13V14H9.5Z'} />
+        </button>
+        <button
+          type="button"
+          onClick={step('block', false)}
+          aria-label="To the block before"
+          title="["
+        >
+          <Icon path="M2 2H4.5V14H2ZM14 2 5 8 14 14Z" />
+        </button>
+        <button type="button" onClick={step('event', false)} aria-label="One event back" title=",">
+          <Icon path="M11.5 2 3.5 8 11.5 14Z" />
+        </button>
+        <button type="button" onClick={step('event', true)} aria-label="One event on" title=".">
+          <Icon path="M4.5 2 12.5 8 4.5 14Z" />
+        </button>
+        <button
+          type="button"
+          onClick={step('block', true)}
+          aria-label="To the next block"
+          title="]"
+        >
+          <Icon path="M11.5 2H14V14H11.5ZM2 2 11 8 2 14Z" />
+        </button>
+        <label class="speed">
+          <span class="unseen">Speed</span>
+          <select
+            value={String(speed)}
+            onChange={({ currentTarget }) =>
+              postToWorker({ do: 'speed', speed: Number(currentTarget.value) })
+            }
+          >
+            {speeds.map((one) => (
+              <option key={one} value={String(one)}>
+                {format(one)}×
+              </option>
+            ))}
+          </select>
+        </label>
+        {follows && (
+          <button
+            type="button"
+            class="to-live"
+            aria-pressed={mode === 'live'}
+            onClick={() => postToWorker({ do: 'live' })}
+          >
+            Live
+          </button>
+        )}
+        <button type="button" class="for-keys" aria-label="Keys" onClick={() => showHelp(true)}>
+          ?
+        </button>
+      </div>
+      <Scrubber />
+      <p class="where">
+        <b>{moment(here.at)}</b>{' '}
+        <span>
+          entry {format(here.entry)}
+          {atEnd ? '' : ` of ${format(head.entry)}`}
+        </span>
+      </p>
+      <Help />
+    </section>
+  );
+}
+
+function Icon({ path }: { path: string }) {
+  return (
+    <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={path} fill="currentColor" />
+    </svg>
+  );
+}
+
+/** The address says where the view stands, and whoever changes it goes there. */
+function useAddress(): void {
+  const { mode } = clock.value;
+  const entry = position.value?.entry;
+  const live = mode === 'live';
+  /** What we wrote ourselves leads nowhere: the view may have gone on since. */
+  const written = useRef(place.peek().query.get('at'));
+  // Live, it stays the same however far the network goes.
+  const stands = live ? null : entry;
+  useEffect(() => {
+    if (stands === undefined || mode === 'playing') return;
+    const timer = setTimeout(() => {
+      written.current = stands === null ? null : String(stands);
+      setQuery({ at: written.current });
+    }, ADDRESS_MS);
+    return () => clearTimeout(timer);
+  }, [stands, mode]);
+  const { query } = place.value;
+  const wanted = query.get('at');
+  useEffect(() => {
+    if (wanted === written.current) return;
+    const at = entryInAddress();
+    const now = position.peek();
+    if (!now || clock.peek().mode === 'playing') return;
+    if (at === null && clock.peek().mode !== 'live') postToWorker({ do: 'live' });
+    if (at !== null && at !== now.entry) postToWorker({ do: 'seek', entry: at });
+  }, [wanted]);
+}
+
+function Scrubber() {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { head, mode, goal } = clock.value;
+  const { entry: here, at } = position.value!;
+  /** Until the worker has heard of it: the next key counts from there. */
+  const wanted = useRef<number | null>(null);
+  if (wanted.current === goal) wanted.current = null;
+  const thumb = wanted.current ?? (mode === 'paused' ? goal : null) ?? here;
+  const when = thumb === here ? `, ${moment(at)}` : '';
+  const last = head.entry;
+  const all = overview.value;
+  useEffect(() => {
+    const element = canvas.current!;
+    const draw = () => drawHistory(element, all, { here, last });
+    const observer = new ResizeObserver(draw);
+    observer.observe(element);
+    const schemes = matchMedia('(prefers-color-scheme: dark)');
+    schemes.addEventListener('change', draw);
+    draw();
+    return () => {
+      observer.disconnect();
+      schemes.removeEventListener('change', draw);
+    };
+  }, [all, Math.floor((200 * here) / Math.max(1, last)), Math.floor(last / 100)]);
+  return (
+    <div class="scrubber">
+      <canvas ref={canvas} />
+      <input
+        type="range"
+        aria-label="Position in the history"
+        min={0}
+        max={Math.max(0, last)}
+        step={1}
+        value={thumb}
+        aria-valuetext={`entry ${format(thumb)} of ${format(last)}${when}`}
+        onInput={({ currentTarget }) => {
+          const entry = Number(currentTarget.value);
+          wanted.current = entry;
+          postToWorker({ do: 'seek', entry });
+        }}
+      />
+    </div>
+  );
+}
+
+const OUTCOMES = 7;
+/** Of what is still to come, where the view stands. */
+const AHEAD = 0.4;
+
+/**
+ * Events an entry as bars, by their square root: one entry may change the scores of all agents, and
+ * what happens otherwise is to be seen beside it. Above, a tick for each block that closed: long if
+ * not finalized.
+ */
+function drawHistory(element: HTMLCanvasElement, all: Overview | null, batch: ShownSpan): void {
+  const { clientWidth: width, clientHeight: height } = element;
+  const ratio = devicePixelRatio;
+  element.width = Math.ceil(width * ratio);
+  element.height = Math.ceil(height * ratio);
+  const context = element.getContext('2d')!;
+  context.scale(ratio, ratio);
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(name);
+  const x = (entry: number) => (entry / Math.max(1, batch.last)) * width;
+  context.fillStyle = color('--line');
+  context.fillRect(0, height - 1, width, 1);
+  if (!all || all.buckets.length === 0 || width === 0) return;
+  const density = all.buckets.map(({ events, entries }) =>
+    Math.sqrt(events.reduce((sum, count) => sum + count, 0) / entries),
+  );
+  const most = Math.max(1, ...density);
+  context.fillStyle = color('--c6');
+  for (const [index, bucket] of all.buckets.entries()) {
+    const left = x(bucket.from);
+    const wide = Math.max(1, x(bucket.from + bucket.entries) - left - 0.5);
+    const high = Math.max(1, (density[index]! / most) * (height - OUTCOMES - 3));
+    context.globalAlpha = bucket.from <= batch.here ? 1 : AHEAD;
+    context.fillRect(left, height - high, wide, high);
+  }
+  context.globalAlpha = 1;
+  for (const { entry, status } of all.closings) {
+    const final = status === 'finalized';
+    context.fillStyle = color(final ? '--good' : '--c2');
+    context.fillRect(x(entry) - 0.75, 0, 1.5, final ? OUTCOMES - 3 : OUTCOMES);
+  }
+}
+
+interface ShownSpan {
+  here: number;
+  last: number;
+}
+
+const keySteps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
+  ',': { by: 'event', forward: false },
+  '.': { by: 'event', forward: true },
+  '[': { by: 'block', forward: false },
+  ']': { by: 'block', forward: true },
+};
+
+/** The worker knows whether it stands still: what is shown may be a moment old. */
+const togglePlay = (): void => postToWorker({ do: 'toggle' });
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName)) &&
+  (target as HTMLInputElement).type !== 'range';
+
+function pressKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  const step = keySteps[event.key];
+  if (step) postToWorker({ do: 'step', ...step });
+  else if (event.key === ' ') {
+    // On a button, space presses that.
+    if (event.target instanceof HTMLElement && event.target.closest('button, summary, a')) return;
+    togglePlay();
+  } else if (event.key === 'l') postToWorker({ do: 'live' });
+  else if (event.key === 'f') void fillScreen();
+  else if (event.key === '?') helpShown.value = true;
+  else if (event.key === '/') findAgent();
+  else return;
+  event.preventDefault();
+}
+
+/** A name is to be typed: the field takes the focus once it is there. */
+export const finding = signal(false);
+
+function findAgent(): void {
+  finding.value = true;
+  if (place.peek().view !== 'agents') go(href('agents'));
+}
+
+async function fillScreen(): Promise<void> {
+  try {
+    if (document.fullscreenElement) await document.exitFullscreen();
+    else await document.documentElement.requestFullscreen();
+  } catch {
+    // A reader's browser may not allow it: nothing is lost.
+  }
+}
+
+export function useKeys(): void {
+  useEffect(() => {
+    addEventListener('keydown', pressKey);
+    return () => removeEventListener('keydown', pressKey);
+  }, []);
+}
+
+const helpShown = signal(false);
+
+const showHelp = (shown: boolean) => {
+  helpShown.value = shown;
+};
+
+const keyNames: readonly [string, string][] = [
+  ['space', 'pause, or go on'],
+  [', and .', 'one event back, one on'],
+  ['[ and ]', 'to the block before, to the next'],
+  ['l', 'live: with the network'],
+  ['/', 'find an agent'],
+  ['f', 'fill the screen'],
+  ['?', 'this list'],
+];
+
+function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const shown = helpShown.value;
+  useEffect(() => {
+    if (shown) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [shown]);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys" onClose={() => showHelp(false)}>
+      <h2 id="keys">Keys</h2>
+      <dl class="keys">
+        {keyNames.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button type="submit" class="button">
+          Close
+        </button>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,83 @@
+/** The page's end of the wire to the worker that recomputes: started when it is first needed. */
+import { home } from '../home.js';
+import type {
+  BlockChecked,
+  BlockToCheck,
+  FromVerifier,
+  Progress,
+  Recomputed,
+  ToVerifier,
+} from './messages.js';
+
+interface Asked {
+  resolve(answer: never): void;
+  reject(error: Error): void;
+  progress?(progress: Progress): void;
+}
+
+let worker: Worker | null = null;
+let last = 0;
+const waiting = new Map<number, Asked>();
+
+function tell(message: ToVerifier): void {
+  worker ??= started();
+  worker.postMessage(message);
+}
+
+function started(): Worker {
+  const made = home.startWorker('verify');
+  made.onmessage = ({ data }: MessageEvent<FromVerifier>) => {
+    const asked = waiting.get(data.id);
+    if (data.is === 'progress') return asked?.progress?.(data.progress);
+    waiting.delete(data.id);
+    if (data.is === 'failed') asked?.reject(new Error(data.why));
+    else asked?.resolve(data.result as never);
+  };
+  made.onerror = () => {
+    for (const asked of waiting.values()) asked.reject(new Error('the verifier could not start'));
+    waiting.clear();
+    worker = null;
+  };
+  return made;
+}
+
+/** Checks a block by what was signed for it. */
+export function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
+  return asked((id) => tell({ do: 'block', id, block }));
+}
+
+/** The certificate of a block as text, made here out of the whole log up to its end. */
+export function fetchCertificate(
+  block: string,
+  progress: (progress: Progress) => void,
+): Promise<string> {
+  const { origin } = location;
+  return asked((id) => tell({ do: 'certify', id, origin, block }), progress);
+}
+
+/** Recomputes the server's whole log here. Gives how to stop it, too. */
+export function recomputeInWorker(
+  signatures: boolean,
+  progress: (progress: Progress) => void,
+): { result: Promise<Recomputed>; stop: () => void } {
+  const { origin } = location;
+  const result = asked<Recomputed>(
+    (id) => tell({ do: 'recompute', id, origin, signatures }),
+    progress,
+  );
+  const id = last;
+  const stop = () => {
+    waiting.delete(id);
+    tell({ do: 'stop', id });
+  };
+  return { result, stop };
+}
+
+function asked<T>(send: (id: number) => void, progress?: Asked['progress']): Promise<T> {
+  last += 1;
+  const id = last;
+  return new Promise<T>((resolve, reject) => {
+    waiting.set(id, { resolve, reject, ...(progress ? { progress } : {}) });
+    send(id);
+  });
+}

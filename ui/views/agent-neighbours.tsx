@@ -1,0 +1,290 @@
+/**
+ * An agent's ego network: its neighbours in the scenario as a ring around it, with what each says
+ * to the block.
+ */
+import { format, plural } from '../../report/shared/format.js';
+import { buildPath, useEntryData } from '../components/entry-data.js';
+import {
+  AgentLink,
+  cleanText,
+  getAgentName,
+  getDecision,
+  getReputation,
+  useNarrow,
+} from '../components/labels.js';
+import { Figure, Rows } from '../components/lists.js';
+import { Failed } from '../components/placeholders.js';
+import { data, RequestError } from '../components/requests.js';
+import { approves, rejects } from '../data/messages.js';
+import { agents, canAsk, focus, getFocusedBlock } from '../data/store.js';
+import { go, href } from '../route.js';
+
+export function Ego({ number }: { number: number }) {
+  const { id } = agents.rows[number]!;
+  const { fetched, again, last } = useEntryData(id, `${focus.value}`, (entry) => egoOf(id, entry));
+  if (fetched.is === 'failed') return <Failed why={fetched.why} onAgain={again} />;
+  if (!last) return null;
+  if ('none' in last.data) {
+    return (
+      <section class="panel" aria-labelledby="ego">
+        <header>
+          <h2 id="ego">Its neighbours</h2>
+        </header>
+        <p class="faint">{cleanText(last.data.none, 300)}</p>
+      </section>
+    );
+  }
+  return <KnownEgo number={number} ego={last.data} />;
+}
+
+function KnownEgo({ number, ego }: { number: number; ego: EgoNetwork }) {
+  agents.version.value;
+  const { neighbours, total, topology } = ego;
+  const votes = neighbours.map((one) => voteOf(one));
+  const count = (vote: number) => votes.filter((one) => one === vote).length;
+  const cut = neighbours.filter(({ hears, heard }) => !hears || !heard).length;
+  const block = getFocusedBlock();
+  const like = votes.filter((vote) => vote === agents.decision[number]).length;
+  const own = agents.decision[number] ?? 0;
+  const voted = count(approves) + count(rejects);
+  return (
+    <Figure
+      title="Its neighbours"
+      caption={
+        <>
+          Agents that it hears and that hear it, by the scenario ({cleanText(topology, 32)}):{' '}
+          {format(total)}
+          {block ? (
+            <>
+              , and what they say to block {block.height}: {format(count(approves))} approve,{' '}
+              {format(count(rejects))} reject, {format(neighbours.length - voted)} have said
+              nothing.
+              {own === 0 ? '' : ` ${format(like)} of ${format(voted)} vote as it does.`}
+            </>
+          ) : (
+            '; there is no block yet.'
+          )}
+          {cut > 0 && ` ${plural(cut, 'is', 'are')} cut off from it at this time.`}
+          {total > SHOWN && ` ${SHOWN} are drawn; the table has ${format(neighbours.length)}.`}
+        </>
+      }
+      picture={() => (
+        <>
+          <EgoLegend cut={cut > 0} />
+          <Ring number={number} ego={ego} />
+        </>
+      )}
+      table={() => (
+        <Rows
+          caption="Its neighbours"
+          head={['agent', 'this block', 'it hears', 'hears it', 'reputation']}
+          numeric={[4]}
+          rows={neighbours.map((one) => rowOf(one))}
+        />
+      )}
+    />
+  );
+}
+
+/** Of who is there at this entry. */
+const presentOf = ({ agent_id }: Neighbour): number | null => agents.numberOf(agent_id);
+
+function voteOf(one: Neighbour): number {
+  const number = presentOf(one);
+  return number === null ? 0 : agents.decision[number]!;
+}
+
+function rowOf(one: Neighbour) {
+  const number = presentOf(one);
+  const passes = (does: boolean) => (does ? 'yes' : 'cut off');
+  const links = [passes(one.hears), passes(one.heard)];
+  if (number === null) return [<AgentLink id={one.agent_id} />, 'not there yet', ...links, ''];
+  return [
+    <AgentLink number={number} />,
+    getDecision(number),
+    ...links,
+    format(getReputation(number)),
+  ];
+}
+
+/** More would be too close to be told apart; the table has them. */
+const SHOWN = 36;
+/** On a ring of its own each has room for a finger. */
+const ON_ONE = 20;
+/** Names fit beside so many. */
+const NAMED = 12;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** Around 0, 0: of many, every third stands on an inner ring. */
+function places(count: number): Point[] {
+  const radii = count > ON_ONE ? [142, 142, 88] : [110];
+  return Array.from({ length: count }, (_, place) => {
+    const angle = (2 * Math.PI * place) / count - Math.PI / 2;
+    const radius = radii[place % radii.length]!;
+    return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
+  });
+}
+
+function Ring({ number, ego }: { number: number; ego: EgoNetwork }) {
+  const narrow = useNarrow();
+  const drawn = ego.neighbours.slice(0, SHOWN);
+  const at = places(drawn.length);
+  const named = !narrow && drawn.length <= NAMED;
+  const [half, high] = [named ? 260 : 165, drawn.length > ON_ONE ? 165 : 135];
+  return (
+    <nav class="ego" aria-label={`${getAgentName(number)} among its neighbours`}>
+      <svg viewBox={`${-half} ${-high} ${2 * half} ${2 * high}`} style={{ width: `${2 * half}px` }}>
+        <title>{`${getAgentName(number)} among its neighbours`}</title>
+        {ego.links.map(([a, b]) =>
+          at[a] && at[b] ? <Line key={`${a} ${b}`} from={at[a]} to={at[b]} kind="faint" /> : null,
+        )}
+        {drawn.map((one, place) => (
+          <Line key={one.agent_id} from={{ x: 0, y: 0 }} to={at[place]!} kind={kindOf(one)} />
+        ))}
+        <circle r="21" class="own" />
+        <Shape vote={agents.decision[number] ?? 0} validator={isVoter(number)} size={22} />
+        {drawn.map((one, place) => (
+          <Node key={one.agent_id} one={one} at={at[place]!} named={named} />
+        ))}
+      </svg>
+    </nav>
+  );
+}
+
+const isVoter = (number: number) => agents.rows[number]?.validator === true;
+
+const kindOf = ({ hears, heard }: Neighbour) =>
+  hears && heard ? 'whole' : hears || heard ? 'half' : 'cut';
+
+function Line({ from, to, kind }: { from: Point; to: Point; kind: string }) {
+  return <line class={kind} x1={from.x} y1={from.y} x2={to.x} y2={to.y} />;
+}
+
+function Node({ one, at, named }: { one: Neighbour; at: Point; named: boolean }) {
+  const number = agents.numberOf(one.agent_id);
+  const place = `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`;
+  if (number === null) {
+    return (
+      <g transform={place}>
+        <title>not there yet</title>
+        <rect class="absent" x="-9" y="-9" width="18" height="18" />
+      </g>
+    );
+  }
+  const says = `${getAgentName(number)} ${getDecision(number)}${wordsOf(one)}`;
+  const left = at.x < -1;
+  const to = href('agent', one.agent_id);
+  return (
+    <g transform={place}>
+      <a href={to} aria-label={says} onClick={(event) => follow(event, to)}>
+        <title>{says}</title>
+        <circle r="13" class="target" />
+        <Shape vote={agents.decision[number]!} validator={isVoter(number)} size={18} />
+        {named && (
+          <text x={left ? -16 : 16} y="5" text-anchor={left ? 'end' : 'start'}>
+            {getAgentName(number).slice(0, 16)}
+          </text>
+        )}
+      </a>
+    </g>
+  );
+}
+
+/** A link in a snapshot is none of HTML's, which the page follows by itself. */
+function follow(event: MouseEvent, to: string): void {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go(to);
+}
+
+function wordsOf({ hears, heard }: Neighbour): string {
+  if (hears && heard) return '';
+  if (!hears && !heard) return ', cut off';
+  return hears ? ', does not hear it' : ', is not heard';
+}
+
+/** As the cells of the grid: full approves, cut rejects, hollow has not voted, a dot does not. */
+function Shape({ vote, validator, size }: { vote: number; validator: boolean; size: number }) {
+  const half = size / 2;
+  const square = { x: -half, y: -half, width: size, height: size };
+  if (vote === approves) return <rect class="approve" {...square} />;
+  if (vote === rejects) {
+    return (
+      <>
+        <rect class="reject" {...square} />
+        <path class="slash" d={`M${-half} ${-half}L${half} ${half}`} />
+      </>
+    );
+  }
+  return validator ? (
+    <rect class="pending" {...square} />
+  ) : (
+    <rect class="none" x="-3" y="-3" width="6" height="6" />
+  );
+}
+
+function EgoLegend({ cut }: { cut: boolean }) {
+  return (
+    <ul class="legend">
+      <li>
+        <span class="swatch approve" aria-hidden="true" /> approves
+      </li>
+      <li>
+        <span class="swatch reject" aria-hidden="true" /> rejects
+      </li>
+      <li>
+        <span class="swatch pending" aria-hidden="true" /> has not voted
+      </li>
+      <li>
+        <span class="swatch none" aria-hidden="true" /> does not vote
+      </li>
+      <li>
+        <span class="swatch absent" aria-hidden="true" /> not there yet
+      </li>
+      {cut && (
+        <li>
+          <span class="dashes" aria-hidden="true" /> cut off, one way or both
+        </li>
+      )}
+    </ul>
+  );
+}
+
+interface Neighbour {
+  agent_id: string;
+  /** Null for who never registered. */
+  number: number | null;
+  /** Whether what it says gets through to the agent; and the other way. */
+  hears: boolean;
+  heard: boolean;
+}
+
+interface EgoNetwork {
+  topology: string;
+  total: number;
+  neighbours: Neighbour[];
+  /** Who of them are neighbours of each other: places in the list. */
+  links: [number, number][];
+}
+
+/** As many as a page of the server has. */
+const NEIGHBOUR_ROWS = '1000';
+
+const unknownText =
+  'Who hears whom is known of agents of a scenario: while their run is made (folkmoot sim ' +
+  '--watch), and afterwards (folkmoot explore DIR).';
+
+async function egoOf(id: string, entry: number | null): Promise<EgoNetwork | { none: string }> {
+  if (!canAsk('neighbours')) return { none: unknownText };
+  const path = `/api/v1/agents/${encodeURIComponent(id)}/neighbours`;
+  try {
+    return await data<EgoNetwork>(buildPath(path, entry, { limit: NEIGHBOUR_ROWS }));
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.reason !== 'UNKNOWN_SCENARIO') throw error;
+    return { none: error.said };
+  }
+}

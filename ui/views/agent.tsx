@@ -1,0 +1,362 @@
+/** The view of an agent: its profile and scores, its votes, memes, texts and alliances. */
+import { format, plural } from '../../report/shared/format.js';
+import { Glyph } from '../components/block.js';
+import { buildPath, useEntryData, useWorkerAnswer } from '../components/entry-data.js';
+import {
+  AgentLink,
+  BlockLink,
+  cleanText,
+  getAgentName,
+  getReputation,
+  getStatus,
+  moment,
+} from '../components/labels.js';
+import { Fact, Figure, Rows } from '../components/lists.js';
+import { Meme } from '../components/meme.js';
+import { Empty, Failed } from '../components/placeholders.js';
+import { data } from '../components/requests.js';
+import type { BlockItem } from '../data/messages.js';
+import {
+  agents,
+  alliances,
+  blocks,
+  canAsk,
+  capabilities,
+  clock,
+  memes,
+  messages,
+  totals,
+} from '../data/store.js';
+import type { VoteOn } from '../player/opinion.js';
+import { href } from '../route.js';
+import { Why } from './agent-decisions.js';
+import { Ego } from './agent-neighbours.js';
+
+export function View({ item }: { item: string | null }) {
+  agents.version.value;
+  const number = item === null ? null : agents.numberOf(item);
+  if (number === null) {
+    return (
+      <Empty title={item === null ? 'Which agent?' : 'No agent has this id here'}>
+        <p>
+          {item === null
+            ? 'Choose one of the grid, or search by name.'
+            : `${cleanText(item, 48)} is not there at this entry; later it may be.`}
+        </p>
+        <p>
+          <a href={href('agents')}>All agents</a>
+        </p>
+      </Empty>
+    );
+  }
+  return <Agent key={number} number={number} />;
+}
+
+function Agent({ number }: { number: number }) {
+  agents.version.value;
+  const row = agents.rows[number]!;
+  return (
+    <article class="agent-view" aria-labelledby="agent">
+      <header class="view-head">
+        <h1 id="agent">
+          <bdi>{getAgentName(number)}</bdi>{' '}
+          <span class="faint">
+            {cleanText(row.personality, 32)}, {getStatus(number)}
+          </span>
+        </h1>
+        <a class="button" href={href('agents', undefined, { sel: row.id })}>
+          Find it among all
+        </a>
+      </header>
+      <Profile number={number} />
+      <Votes number={number} />
+      {capabilities.value && <Why number={number} />}
+      {capabilities.value && <Ego number={number} />}
+      <Memes number={number} />
+      <Joined number={number} />
+    </article>
+  );
+}
+
+function Joined({ number }: { number: number }) {
+  const mine = alliances.value.filter(
+    ({ members, invited }) => members.includes(number) || invited.includes(number),
+  );
+  return (
+    <section class="panel" aria-labelledby="joined">
+      <header>
+        <h2 id="joined">Alliances</h2>
+        {mine.length === 0 && <p>None of those that are open, or were lately.</p>}
+      </header>
+      <ul class="lines">
+        {mine.map(
+          ({ number: alliance, purpose, status, founder, members, invited, proposed_at }) => (
+            <li key={alliance}>
+              <q>
+                <bdi>{cleanText(purpose, 120)}</bdi>
+              </q>{' '}
+              <span class="faint">
+                {status}, {format(members.length)} members, by <AgentLink number={founder} />
+                {', since '}
+                {moment(proposed_at)}
+                {invited.includes(number) ? '; it has not answered yet' : ''}
+              </span>
+            </li>
+          ),
+        )}
+      </ul>
+    </section>
+  );
+}
+
+const scoreNames: Readonly<Record<keyof Scores, string>> = {
+  overall_score: 'overall',
+  meme_quality: 'memes',
+  decision_consistency: 'decisions',
+  peer_ratings: 'peers',
+  alliance_strength: 'alliances',
+};
+
+function Profile({ number }: { number: number }) {
+  const { id, public_key, validator, producer } = agents.rows[number]!;
+  const { fetched, again, last } = useStanding(number, id);
+  const here = last?.data ?? null;
+  const can = [validator && 'vote', producer && 'propose blocks'].filter(Boolean);
+  return (
+    <div class="two">
+      <section class="panel" aria-label="Profile">
+        {here && here.agent.description !== '' && (
+          <p class="description">
+            <bdi>{cleanText(here.agent.description, 512)}</bdi>
+          </p>
+        )}
+        <dl class="facts">
+          <Fact name="may">{can.length === 0 ? 'look on' : can.join(' and ')}</Fact>
+          <Fact name="votes">{format(agents.votes[number]!)}</Fact>
+          <Fact name="memes">{format(agents.memes[number]!)}</Fact>
+          <Fact name="blocks produced">{format(agents.produced[number]!)}</Fact>
+          {here && (
+            <Fact name="registered">{moment(Date.parse(here.agent.registration_time))}</Fact>
+          )}
+          {here?.scores && here.agent.reason !== '' && (
+            <Fact name="says of its status">
+              <bdi>{cleanText(here.agent.reason, 160)}</bdi>
+            </Fact>
+          )}
+          <Fact name="id" whole>
+            <code>{id}</code>
+          </Fact>
+          <Fact name="public key" whole>
+            <code>{public_key}</code>
+          </Fact>
+        </dl>
+      </section>
+      <section class="panel" aria-labelledby="scores">
+        <header>
+          <h2 id="scores">Reputation</h2>
+          <p>of 100{last?.data.scores && whenOf(last.entry)}</p>
+        </header>
+        {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
+        {fetched.is === 'coming' && fetched.why && <p role="status">{fetched.why}</p>}
+        <table class="scores">
+          <caption class="unseen">Scores, of 100</caption>
+          <tbody>
+            {here?.scores ? (
+              Object.entries(here.scores).map(([name, value]) => (
+                <Score key={name} text={scoreNames[name as keyof Scores] ?? ''} value={value} />
+              ))
+            ) : (
+              <Score text="overall" value={getReputation(number)} />
+            )}
+          </tbody>
+        </table>
+        {here && !here.scores && (
+          <p class="faint">
+            What it is made of is known of the newest entry only, here;{' '}
+            <code>npx folkmoot explore DIR</code> has it of all.
+          </p>
+        )}
+      </section>
+    </div>
+  );
+}
+
+/** Live, nothing: it is of now, as all that is shown. */
+function whenOf(entry: number | null): string {
+  if (entry !== null) return `, at entry ${format(entry)}`;
+  return clock.value.mode === 'live' ? '' : ', at the newest entry';
+}
+
+function Score({ text, value }: { text: string; value: number }) {
+  return (
+    <tr>
+      <th scope="row" class="scores-name">
+        {text}
+      </th>
+      <td class="bar" aria-hidden="true">
+        <span style={{ width: `${Math.max(0, Math.min(100, value))}%` }} />
+      </td>
+      <td class="number">{format(Math.round(value * 10) / 10)}</td>
+    </tr>
+  );
+}
+
+interface AgentData {
+  description: string;
+  reason: string;
+  registration_time: string;
+}
+interface Scores {
+  overall_score: number;
+  meme_quality: number;
+  decision_consistency: number;
+  peer_ratings: number;
+  alliance_strength: number;
+}
+
+interface Standing {
+  /** Where there are no scores, of this only what never changes is of the entry. */
+  agent: AgentData;
+  /** Null where the server does not know those of the entry. */
+  scores: Scores | null;
+}
+
+/** Live, it changes when a block is decided, or its status. */
+function useStanding(number: number, id: string) {
+  const { finalized, rejected } = totals.value!;
+  const live = `${finalized + rejected} ${agents.status[number]} ${agents.reputation[number]}`;
+  return useEntryData(`${id} ${canAsk('history')}`, live, (entry) => fetchStanding(id, entry));
+}
+
+async function fetchStanding(id: string, entry: number | null): Promise<Standing> {
+  const part = encodeURIComponent(id);
+  const read = async (of: number | null) => ({
+    agent: await data<AgentData>(buildPath(`/api/v1/agents/${part}`, of)),
+    scores: await data<Scores>(buildPath(`/api/v1/social/reputation/${part}`, of)),
+  });
+  if (entry === null || canAsk('history')) return read(entry);
+  return { agent: (await read(null)).agent, scores: null };
+}
+
+const VOTES_SHOWN = 100;
+
+interface VoteLine {
+  block: BlockItem;
+  decision: VoteOn['decision'];
+}
+
+const decisionText = (decision: VoteOn['decision']) => decision ?? 'did not vote';
+
+function Votes({ number }: { number: number }) {
+  const all = useWorkerAnswer<VoteOn[]>('votes', () => number, `${number}`);
+  const known = new Map(blocks.value.map((block) => [block.number, block]));
+  const lines: VoteLine[] = (all ?? []).slice(-VOTES_SHOWN).flatMap(({ block, decision }) => {
+    const row = known.get(block);
+    return row ? [{ block: row, decision }] : [];
+  });
+  if (all && lines.length === 0) {
+    return (
+      <section class="panel" aria-label="Votes">
+        <h2>Votes</h2>
+        <p class="faint">No block has been voted on yet.</p>
+      </section>
+    );
+  }
+  const voted = lines.filter(({ decision }) => decision !== null);
+  const withIt = voted.filter(({ block, decision }) => agrees(block, decision));
+  const decided = voted.filter(({ block }) => isDecided(block));
+  return (
+    <Figure
+      title="Its votes"
+      caption={
+        <>
+          The last {plural(lines.length, 'block')}, the newest on the right: blue it approved,
+          orange and cut it rejected, empty it did not vote. It voted on {format(voted.length)}, and
+          on {format(withIt.length)} of {format(decided.length)} that were decided as the network
+          did.
+        </>
+      }
+      picture={() => (
+        <ol class="vote-strip">
+          {lines.map(({ block, decision }) => (
+            <li key={block.number}>
+              <a
+                href={href('block', block.hash)}
+                title={`Block ${block.height}, ${block.status}: ${decisionText(decision)}`}
+              >
+                <span class={`swatch ${decision ?? 'pending'}`} aria-hidden="true" />
+                <span class="unseen">
+                  Block {block.height}, {block.status}: {decisionText(decision)}
+                </span>
+                <Glyph status={block.status} />
+              </a>
+            </li>
+          ))}
+        </ol>
+      )}
+      table={() => (
+        <Rows
+          caption="Its votes, the newest first"
+          head={['block', 'its vote', 'outcome']}
+          rows={[...lines]
+            .reverse()
+            .map(({ block, decision }) => [
+              <BlockLink number={block.number} />,
+              decisionText(decision),
+              block.status === 'voting' ? 'in voting' : block.status,
+            ])}
+        />
+      )}
+    />
+  );
+}
+
+const isDecided = ({ status }: BlockItem) => status === 'finalized' || status === 'rejected';
+const agrees = (block: BlockItem, decision: VoteOn['decision']) =>
+  isDecided(block) && (block.status === 'finalized') === (decision === 'approve');
+
+const MEMES_SHOWN = 12;
+
+function Memes({ number }: { number: number }) {
+  const mine = memes.value
+    .filter(({ creator }) => creator === number)
+    .slice(-MEMES_SHOWN)
+    .reverse();
+  const words = messages.value.filter(({ who, kind }) => who === number && kind !== 'meme');
+  return (
+    <div class="two">
+      <section class="panel" aria-labelledby="memes">
+        <header>
+          <h2 id="memes">Memes</h2>
+          {mine.length === 0 && <p>None among the last {memes.value.length} of all.</p>}
+        </header>
+        <ul class="memes">
+          {mine.map((meme) => (
+            <li key={meme.number}>
+              <Meme meme={meme} />
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="panel" aria-labelledby="words">
+        <header>
+          <h2 id="words">What it says</h2>
+          {words.length === 0 && <p>Nothing among what was said last.</p>}
+        </header>
+        <ol class="lines">
+          {words.reverse().map((one, index) => (
+            <li key={`${one.entry} ${index}`}>
+              <span class="faint">
+                {moment(one.at)}, {one.kind === 'reason' ? 'votes on' : 'on'}{' '}
+                <BlockLink number={one.what} />
+              </span>
+              <q>
+                <bdi>{cleanText(one.text, 280)}</bdi>
+              </q>
+            </li>
+          ))}
+        </ol>
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,416 @@
+/**
+ * The view Agents: all of them, a cell each or a row each, a card of the one that is chosen, and a
+ * field that finds one by name or id.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { format, plural } from '../../report/shared/format.js';
+import { type Banding, bandings, getGroup, groups, useGroups } from '../components/bands.js';
+import { type Coloring, colorings, Grid, Legend } from '../components/grid.js';
+import {
+  cleanText,
+  getAgentName,
+  getDecision,
+  getReputation,
+  getStatus,
+  useNarrow,
+} from '../components/labels.js';
+import { agents, getFocusedBlock } from '../data/store.js';
+import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
+import { finding } from '../time-bar.js';
+import { NoAgents } from '../world-clock.js';
+
+export function View() {
+  const { query } = place.value;
+  const grouped = useGroups() !== null;
+  const may = (one: string) => grouped || one !== 'group';
+  const coloring = oneOf(colorings.filter(may), query.get('color'));
+  const banding = oneOf(bandings.filter(may), query.get('band'));
+  const asTable = query.get('as') === 'table';
+  const count = agents.count.value;
+  const id = query.get('sel');
+  const chosen = useMemo(() => (id === null ? null : agents.numberOf(id)), [id, count]);
+  const choose = (number: number | null) =>
+    setQuery({ sel: number === null ? null : agents.rows[number]!.id });
+  const close = () => {
+    choose(null);
+    // The button goes: whoever pressed it by a key stands in the view, not in front of the page.
+    document.getElementById('view')?.focus();
+  };
+  const block = getFocusedBlock();
+  useEffect(() => {
+    if (id !== null && chosen === null && count > 0) setQuery({ sel: null });
+  }, [id, chosen]);
+  return (
+    <section class="agents" aria-labelledby="agents">
+      <header class="view-head">
+        <h1 id="agents">
+          {plural(count, 'agent')}
+          <span class="faint">
+            {block && coloring === 'decision' ? `, and what they say to block ${block.height}` : ''}
+          </span>
+        </h1>
+        <Find onFind={choose} />
+        <Choice
+          name="Colour by"
+          all={colorings.filter(may)}
+          here={coloring}
+          onChoose={(one: Coloring) => setQuery({ color: one === 'decision' ? null : one })}
+        />
+        <Choice
+          name="Bands by"
+          all={bandings.filter(may)}
+          here={banding}
+          onChoose={(one: Banding) => setQuery({ band: one === 'personality' ? null : one })}
+        />
+        <button
+          type="button"
+          class="button"
+          aria-pressed={asTable}
+          onClick={() => setQuery({ as: asTable ? null : 'table' })}
+        >
+          Table
+        </button>
+      </header>
+      {count === 0 && <NoAgentsYet />}
+      {chosen !== null && <Card number={chosen} onClose={close} />}
+      {count > 0 && asTable && <AgentTable onChoose={choose} chosen={chosen} />}
+      {count > 0 && !asTable && (
+        <div class="panel">
+          <header>
+            <Legend coloring={coloring} />
+          </header>
+          <Grid
+            coloring={coloring}
+            banding={banding}
+            room={roomFor(innerHeight)}
+            chosen={chosen}
+            onChoose={choose}
+            onOpen={(number) => go(href('agent', agents.rows[number]!.id))}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** What the shell leaves of a window, and no less than a snapshot needs. */
+const roomFor = (height: number) => Math.max(320, height - 330);
+
+const oneOf = <T extends string>(all: readonly T[], wanted: string | null): T =>
+  all.find((one) => one === wanted) ?? all[0]!;
+
+interface ChoiceProps<T extends string> {
+  name: string;
+  all: readonly T[];
+  here: T;
+  onChoose(one: T): void;
+}
+
+function Choice<T extends string>({ name, all, here, onChoose }: ChoiceProps<T>) {
+  if (useNarrow()) {
+    return (
+      <label class="choice">
+        <span class="faint">{name}</span>
+        <select value={here} onChange={({ currentTarget }) => onChoose(currentTarget.value as T)}>
+          {all.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <fieldset class="segments">
+      <legend class="faint">{name}</legend>
+      {all.map((one) => (
+        <button
+          key={one}
+          type="button"
+          class="button"
+          aria-pressed={one === here}
+          onClick={() => onChoose(one)}
+        >
+          {one}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function NoAgentsYet() {
+  return (
+    <div class="empty">
+      <h2>No agents yet</h2>
+      <NoAgents />
+    </div>
+  );
+}
+
+const TABLE_ROWS = 50;
+
+interface Column {
+  name: string;
+  numeric: boolean;
+  value(number: number): string | number;
+  show(number: number): string;
+}
+
+const wordColumn = (name: string, value: (number: number) => string): Column => ({
+  name,
+  numeric: false,
+  value,
+  show: value,
+});
+const countColumn = (name: string, value: (number: number) => number): Column => ({
+  name,
+  numeric: true,
+  value,
+  show: (number) => format(value(number)),
+});
+
+const groupColumn = wordColumn('group', (number) => cleanText(getGroup(number), 32));
+const commonColumns: readonly Column[] = [
+  wordColumn('name', getAgentName),
+  wordColumn('personality', (number) => cleanText(agents.rows[number]!.personality, 32)),
+  wordColumn('this block', getDecision),
+  wordColumn('status', getStatus),
+  countColumn('reputation', getReputation),
+  countColumn('votes', (number) => agents.votes[number]!),
+  countColumn('memes', (number) => agents.memes[number]!),
+  countColumn('blocks', (number) => agents.produced[number]!),
+];
+
+interface TableProps {
+  chosen: number | null;
+  onChoose(number: number): void;
+}
+
+function AgentTable({ chosen, onChoose }: TableProps) {
+  agents.version.value;
+  const columns = groups.value ? [...commonColumns, groupColumn] : commonColumns;
+  const [sorted, sort] = useChoice('sort');
+  const sorting = sortingOf(sorted, columns);
+  const [page, turn] = usePage();
+  const total = agents.count.value;
+  const order = ordered(total, sorting && columns[sorting.column], sorting?.down ?? false);
+  const pages = Math.max(1, Math.ceil(total / TABLE_ROWS));
+  const here = Math.min(page, pages - 1);
+  const first = here * TABLE_ROWS;
+  return (
+    <div class="panel">
+      <div class="scroll">
+        <table>
+          <caption>
+            Agents {format(first + 1)} to {format(Math.min(first + TABLE_ROWS, total))} of{' '}
+            {format(total)}
+          </caption>
+          <thead>
+            <tr>
+              {columns.map((column, index) => (
+                <th
+                  key={column.name}
+                  scope="col"
+                  class={column.numeric ? 'number' : ''}
+                  aria-sort={sortOf(sorting, index)}
+                >
+                  <button
+                    type="button"
+                    class="sort"
+                    onClick={() =>
+                      sort(sortText(nextSorting(sorting, index, column.numeric), columns))
+                    }
+                  >
+                    {column.name}
+                    <span aria-hidden="true">
+                      {sorting?.column === index ? (sorting.down ? ' ↓' : ' ↑') : ''}
+                    </span>
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {order.slice(first, first + TABLE_ROWS).map((number) => (
+              <tr key={number} class={number === chosen ? 'chosen' : ''}>
+                {columns.map((column, index) =>
+                  index === 0 ? (
+                    <th key={column.name} scope="row">
+                      <button type="button" class="plain" onClick={() => onChoose(number)}>
+                        <bdi>{column.show(number)}</bdi>
+                      </button>
+                    </th>
+                  ) : (
+                    <td key={column.name} class={column.numeric ? 'number' : ''}>
+                      {column.show(number)}
+                    </td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {pages > 1 && (
+        <p class="pages">
+          <button
+            type="button"
+            class="button"
+            disabled={first === 0}
+            onClick={() => turn(here - 1)}
+          >
+            Before
+          </button>{' '}
+          page {here + 1} of {pages}{' '}
+          <button
+            type="button"
+            class="button"
+            disabled={here >= pages - 1}
+            onClick={() => turn(here + 1)}
+          >
+            Next
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Sorting = { column: number; down: boolean } | null;
+
+/** As an address says it: the name of a column, with `-` before it from the end. */
+function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
+  const down = text?.startsWith('-') ?? false;
+  const column = columns.findIndex(({ name }) => name === text?.slice(down ? 1 : 0));
+  return column < 0 ? null : { column, down };
+}
+
+const sortText = (sorting: Sorting, columns: readonly Column[]): string | null =>
+  sorting && `${sorting.down ? '-' : ''}${columns[sorting.column]!.name}`;
+
+/** Numbers from the largest, words from the first; the third time, in order of registration. */
+function nextSorting(sorting: Sorting, column: number, numeric: boolean): Sorting {
+  if (sorting?.column !== column) return { column, down: numeric };
+  return sorting.down === numeric ? { column, down: !numeric } : null;
+}
+
+const sortOf = (sorting: Sorting, column: number) =>
+  sorting?.column !== column ? 'none' : sorting.down ? 'descending' : 'ascending';
+
+function ordered(total: number, column: Column | null | undefined, down: boolean): number[] {
+  const all = Array.from({ length: total }, (_, number) => number);
+  if (!column) return all;
+  const values = all.map(column.value);
+  const sign = down ? -1 : 1;
+  return all.sort((one, other) => {
+    const [a, b] = [values[one]!, values[other]!];
+    return a === b ? one - other : a < b ? -sign : sign;
+  });
+}
+
+function Card({ number, onClose }: { number: number; onClose: () => void }) {
+  agents.version.value;
+  const row = agents.rows[number];
+  if (!row) return null;
+  const can = [row.validator && 'votes', row.producer && 'proposes blocks'].filter(Boolean);
+  const facts: [string, string][] = [
+    ['personality', cleanText(row.personality, 32)],
+    ...(groups.value ? [['group', cleanText(getGroup(number), 32)] as [string, string]] : []),
+    ['status', getStatus(number)],
+    ['this block', getDecision(number)],
+    ['reputation', `${format(getReputation(number))} of 100`],
+    ['votes', format(agents.votes[number]!)],
+    ['memes', format(agents.memes[number]!)],
+    ['blocks produced', format(agents.produced[number]!)],
+    ['may', can.length === 0 ? 'look on' : can.join(', ')],
+  ];
+  return (
+    <aside class="panel card" aria-label="The agent that was chosen">
+      <header>
+        <h2>
+          <bdi>{getAgentName(number)}</bdi>
+        </h2>
+        <code class="faint">{row.id.slice(0, 22)}…</code>
+        <a class="button" href={href('agent', row.id)}>
+          All about it
+        </a>
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <dl>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </aside>
+  );
+}
+
+const MOST_MATCHES = 8;
+
+function Find({ onFind }: { onFind: (number: number) => void }) {
+  const [text, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const wanted = finding.value;
+  useEffect(() => {
+    if (!wanted) return;
+    // After the shell, which gives the focus to a view that begins.
+    const timer = setTimeout(() => {
+      field.current!.focus();
+      finding.value = false;
+    });
+    return () => clearTimeout(timer);
+  }, [wanted]);
+  const found = text.trim() === '' ? [] : matches(text.trim().toLowerCase());
+  const take = (number: number) => {
+    setText('');
+    field.current!.focus();
+    onFind(number);
+  };
+  return (
+    <form
+      class="find"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (found[0] !== undefined) take(found[0]);
+      }}
+    >
+      <label>
+        <span class="unseen">Find an agent by name or id</span>
+        <input
+          ref={field}
+          type="search"
+          placeholder="Find an agent"
+          maxLength={128}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      </label>
+      {text.trim() !== '' && (
+        <ul class="found">
+          {found.length === 0 && <li class="faint">Nobody is called that.</li>}
+          {found.map((number) => (
+            <li key={number}>
+              <button type="button" onClick={() => take(number)}>
+                <bdi>{getAgentName(number)}</bdi>{' '}
+                <span class="faint">{agents.rows[number]!.personality}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </form>
+  );
+}
+
+function matches(text: string): number[] {
+  const found: number[] = [];
+  for (let number = 0; number < agents.count.value && found.length < MOST_MATCHES; number += 1) {
+    const { name, id } = agents.rows[number]!;
+    if (name.toLowerCase().includes(text) || id.startsWith(text)) found.push(number);
+  }
+  return found;
+}

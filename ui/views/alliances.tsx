@@ -1,0 +1,203 @@
+/** The view Alliances: a lane for each along engine time, its members, and how alike they vote. */
+import type { AllianceRow } from '../../api/view/model.js';
+import { format, plural } from '../../report/shared/format.js';
+import { useWorkerAnswer } from '../components/entry-data.js';
+import { AgentLink, cleanText, getAgentName, moment } from '../components/labels.js';
+import { Figure, Pages, slicePage } from '../components/lists.js';
+import { Empty } from '../components/placeholders.js';
+import { alliances, position } from '../data/store.js';
+import type { Agreement } from '../player/opinion.js';
+import { href, useChoice, usePage } from '../route.js';
+
+export function View() {
+  const all = [...alliances.value].sort((one, other) => other.proposed_at - one.proposed_at);
+  const found = useWorkerAnswer<Agreement[]>('alike', () => null, '');
+  const alike: Alike = new Map((found ?? []).map((one) => [one.alliance, one]));
+  if (all.length === 0) {
+    return (
+      <Empty title="There are no alliances at this entry">
+        <p>
+          An agent proposes one, and it begins when somebody accepts. Travel on, or see{' '}
+          <a href={href('talk')}>what is said</a>.
+        </p>
+      </Empty>
+    );
+  }
+  const open = all.filter(({ status }) => status === 'active').length;
+  return (
+    <>
+      <header class="view-head">
+        <h1>
+          {plural(open, 'active alliance')}
+          <span class="faint">, {format(all.length - open)} proposed or over</span>
+        </h1>
+      </header>
+      <Figure
+        title="From proposal to end"
+        caption={
+          <>
+            One lane an alliance, the newest on top: full while it is active, outlined while it is
+            only proposed, faint when it is over. The share says how often two members who voted on
+            the same block voted alike, over the blocks that the page knows.
+          </>
+        }
+        picture={() => <Lanes all={all} alike={alike} />}
+        table={() => <Table all={all} alike={alike} />}
+      />
+    </>
+  );
+}
+
+function Table({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
+  const [page, turn] = usePage();
+  return (
+    <>
+      <table>
+        <caption>Alliances, the newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">purpose</th>
+            <th scope="col">status</th>
+            <th scope="col">proposed</th>
+            <th scope="col">last change</th>
+            <th scope="col" class="number">
+              vote alike
+            </th>
+            <th scope="col">members</th>
+          </tr>
+        </thead>
+        <tbody>
+          {slicePage(all, page).map((one) => (
+            <tr key={one.number}>
+              <th scope="row" class="wide">
+                <bdi>{cleanText(one.purpose, 80)}</bdi>
+              </th>
+              <td>{one.status}</td>
+              <td>{moment(one.proposed_at)}</td>
+              <td>{moment(one.at)}</td>
+              <td class="number">{shareOf(alike, one.number)}</td>
+              <td class="wide">
+                <Members row={one} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Pages of={all.length} page={page} onTurn={turn} />
+    </>
+  );
+}
+
+const LANES_SHOWN = 40;
+const TICKS = 4;
+
+function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
+  const [chosen, choose] = useChoice('sel');
+  const now = position.value?.at ?? 0;
+  const lanes = all.slice(0, LANES_SHOWN);
+  const from = Math.min(...lanes.map(({ proposed_at }) => proposed_at));
+  const length = Math.max(1, now - from);
+  const place = (at: number) => `${Math.max(0, Math.min(100, (100 * (at - from)) / length))}%`;
+  const open = all.find(({ number }) => String(number) === chosen);
+  return (
+    <>
+      <div class="lanes">
+        <div class="lane-head faint" aria-hidden="true">
+          <span>founder and purpose</span>
+          <span class="lane-times">
+            {Array.from({ length: TICKS + 1 }, (_, tick) => from + (tick * length) / TICKS).map(
+              (at, tick) => (
+                <span key={tick} style={{ left: `${(100 * tick) / TICKS}%` }}>
+                  {moment(at)}
+                </span>
+              ),
+            )}
+          </span>
+          <span class="lane-facts">
+            <span>members</span>
+            <span>alike</span>
+          </span>
+        </div>
+        <ul>
+          {lanes.map((one) => {
+            const over = one.status !== 'active' && one.status !== 'proposed';
+            const end = over ? one.at : now;
+            const founder = getAgentName(one.founder);
+            const purpose = cleanText(one.purpose, 60);
+            const name = String(one.number);
+            return (
+              <li key={one.number}>
+                <button
+                  type="button"
+                  class="lane"
+                  aria-pressed={chosen === name}
+                  onClick={() => choose(chosen === name ? null : name)}
+                >
+                  <span class="lane-name">
+                    <bdi>{founder}</bdi>{' '}
+                    <span class="faint">
+                      <bdi>{purpose}</bdi>
+                    </span>
+                  </span>
+                  <span class="lane-track">
+                    <span
+                      class={`lane-bar ${over ? 'over' : one.status}`}
+                      style={{ left: place(one.proposed_at), right: `calc(100% - ${place(end)})` }}
+                    />
+                  </span>
+                  <span class="lane-facts">
+                    <span>
+                      <span class="unseen">, {one.status}, members: </span>
+                      {format(one.members.length)}
+                    </span>
+                    <b>
+                      <span class="unseen">, vote alike: </span>
+                      {shareOf(alike, one.number)}
+                    </b>
+                  </span>
+                </button>
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+      {all.length > LANES_SHOWN && (
+        <p class="faint">{format(all.length - LANES_SHOWN)} older ones are in the table only.</p>
+      )}
+      {open && (
+        <p class="lane-open" role="status">
+          <b>
+            <bdi>{cleanText(open.purpose, 160)}</bdi>
+          </b>
+          : <Members row={open} />
+        </p>
+      )}
+    </>
+  );
+}
+
+type Alike = ReadonlyMap<number, Agreement>;
+
+/** As a text: nothing where no two members voted on one block. */
+function shareOf(alike: Alike, number: number): string {
+  const found = alike.get(number);
+  if (!found || found.pairs === 0) return '–';
+  return `${Math.round((100 * found.alike) / found.pairs)} %`;
+}
+
+const MEMBERS_SHOWN = 12;
+
+function Members({ row: { members, invited } }: { row: AllianceRow }) {
+  return (
+    <>
+      {members.slice(0, MEMBERS_SHOWN).map((number, index) => (
+        <span key={number}>
+          {index > 0 ? ', ' : ''}
+          <AgentLink number={number} />
+        </span>
+      ))}
+      {members.length > MEMBERS_SHOWN && ` and ${format(members.length - MEMBERS_SHOWN)} more`}
+      {invited.length > 0 && <span class="faint">; {format(invited.length)} asked</span>}
+    </>
+  );
+}

@@ -1,0 +1,381 @@
+/**
+ * The view of a block: its proposal and outcome, what this page has checked of it, and its
+ * certificate.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { format, formatMs, plural } from '../../report/shared/format.js';
+import { Glyph, outcomes, TallyBar } from '../components/block.js';
+import { useWorkerAnswer } from '../components/entry-data.js';
+import { AgentLink, BlockLink, cleanText, EntryLink, moment } from '../components/labels.js';
+import { Fact } from '../components/lists.js';
+import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
+import { useFetch } from '../components/requests.js';
+import type { BlockItem } from '../data/messages.js';
+import { blocks, clock, position } from '../data/store.js';
+import { home } from '../home.js';
+import { href, hrefNow } from '../route.js';
+import { fetchCertificate } from '../verify/client.js';
+import type { BlockChecked, Progress } from '../verify/messages.js';
+import {
+  atEntry,
+  type BlockData,
+  checkAsOf,
+  checkBlockData,
+  type Whole,
+  wholeBlock,
+} from './block-data.js';
+import { Transactions, Votes } from './block-votes.js';
+
+export function View({ item }: { item: string | null }) {
+  const last = blocks.value.at(-1);
+  const hash = item ?? last?.hash ?? null;
+  if (hash === null) {
+    return (
+      <Empty title="No block has been proposed yet">
+        <p>
+          The first one appears here at once. <a href={href('now')}>What happens now</a> says who is
+          here.
+        </p>
+      </Empty>
+    );
+  }
+  return <WholeBlock key={hash} hash={hash} />;
+}
+
+function WholeBlock({ hash }: { hash: string }) {
+  const live = clock.value.mode === 'live';
+  const here = blocks.value.find((block) => block.hash === hash);
+  const count = here ? here.approvals + here.rejections : 0;
+  const [kept, keep] = useState<Whole | null>(null);
+  // A block in voting is fetched anew when somebody votes, of many when a tenth more did; and when
+  // the page has gone on to votes that were not there yet when it was fetched.
+  const votes = live && here?.status === 'voting' ? tenths(count) : 0;
+  const lacks = !live && kept && !kept.more && kept.votes.length < count ? count : 0;
+  const key = `${hash} ${here?.status ?? ''} ${votes} ${lacks}`;
+  const [fetched, again] = useFetch(key, () => wholeBlock(hash));
+  useEffect(() => {
+    if (fetched.is === 'here') keep(fetched.data);
+  }, [fetched]);
+  const whole = fetched.is === 'here' ? fetched.data : kept;
+  if (!whole && fetched.is === 'failed') {
+    const known = fetched.status === 404 || fetched.status === 400;
+    return (
+      <Empty title={known ? 'No block has this hash' : 'This block cannot be shown'}>
+        <p>{fetched.why}</p>
+        <p>
+          <button type="button" onClick={again}>
+            Try again
+          </button>{' '}
+          <a href={href('now')}>The blocks that there are</a>
+        </p>
+      </Empty>
+    );
+  }
+  if (!whole) return <Loading what="the block and its votes" />;
+  if (!live && whole.block.entry > position.value!.entry) return <NotYet block={whole.block} />;
+  return (
+    <article class="block-view">
+      {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
+      <Checked whole={whole} known={live ? undefined : here} />
+    </article>
+  );
+}
+
+/** Cut to its first two digits. */
+function tenths(count: number): number {
+  const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, count))) - 1);
+  return Math.floor(count / step) * step;
+}
+
+function NotYet({ block: { height, block_hash, entry } }: { block: BlockData }) {
+  return (
+    <Empty title={`Block ${height} is not there yet`}>
+      <p>
+        At entry {format(position.value!.entry)}, where the page stands, nobody has proposed it:
+        that came with{' '}
+        <a href={href('block', block_hash, { at: String(entry) })}>entry {format(entry)}</a>.
+      </p>
+    </Empty>
+  );
+}
+
+/** All of it is checked at once; what is shown is what there was of that at the entry. */
+function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined }) {
+  const [result, set] = useState<{ of: Whole; found: BlockChecked | string } | null>(null);
+  useEffect(() => {
+    if (home.lacks.log) return;
+    checkBlockData(whole).then(
+      (found) => set({ of: whole, found }),
+      (error: Error) => set({ of: whole, found: error.message }),
+    );
+  }, [whole]);
+  // What was fetched since is shown once it is checked, too.
+  const { of, found } = result ?? { of: whole, found: null };
+  const then = useThen(of, known);
+  if (!then) return <Loading what="the votes that there were" />;
+  const problem = typeof found === 'string' ? found : '';
+  const check = found === null || typeof found === 'string' ? null : checkAsOf(found, of, then);
+  return (
+    <>
+      <Head whole={then} now={of.block.status} />
+      <Proof whole={then} check={check} problem={problem} />
+      <Votes whole={then} check={check} />
+      <Transactions proposal={then.block.proposal} check={check} />
+      <Certificate block={then.block} />
+    </>
+  );
+}
+
+/** As of the entry that is shown. Ballots come a little after: until then, as it was before. */
+function useThen(whole: Whole, known: BlockItem | undefined): Whole | null {
+  const open = known?.status === 'voting' ? known : null;
+  const ballots = useWorkerAnswer<Uint32Array>('ballots', () => open?.number, `${open?.number}`);
+  const before = useRef<Whole | null>(null);
+  if (open && ballots?.length !== open.approvals + open.rejections) return before.current;
+  before.current = atEntry(whole, known, ballots ?? []);
+  return before.current;
+}
+
+interface HeadProps {
+  whole: Whole;
+  /** What it is by now. */
+  now: string;
+}
+
+function Head({ whole: { block, electors }, now }: HeadProps) {
+  const { height, status, block_hash, tally, closed_at } = block;
+  const proposed = Date.parse(block.timestamp);
+  const known = blocks.value.find(({ hash }) => hash === block_hash);
+  return (
+    <section class="panel" aria-labelledby="block">
+      <header class="block-head">
+        <h1 id="block">
+          Block {height} <Glyph status={status} />{' '}
+          <span class="outcome">{outcomes[status] ?? cleanText(status, 32)}</span>
+        </h1>
+        <Neighbours hash={block_hash} />
+      </header>
+      {now !== status && <Since hash={block_hash} now={now} />}
+      {known && <TallyBar block={{ ...known, ...weights(tally) }} />}
+      <dl class="facts">
+        <Fact name="proposed by">
+          <AgentLink id={block.producer.id} />
+        </Fact>
+        <Fact name="proposed at">
+          {moment(proposed)}
+          {known && (
+            <>
+              , <EntryLink entry={known.entry} />
+            </>
+          )}
+        </Fact>
+        <Fact name={closed_at ? 'decided after' : 'deadline'}>
+          {closed_at
+            ? formatMs(Date.parse(closed_at) - proposed)
+            : moment(Date.parse(block.voting_deadline))}
+        </Fact>
+        <Fact name="weight">
+          {format(tally.approve)} approve, {format(tally.reject)} reject, of{' '}
+          {format(tally.electorate)}
+        </Fact>
+        <Fact name="may vote">{plural(electors, 'agent')}</Fact>
+        <Fact name="transactions">{format(block.transactions)}</Fact>
+        <Fact name="follows">
+          <BlockLink hash={block.parent_hash} />
+        </Fact>
+        <Fact name="hash" whole>
+          <code>{block_hash}</code>
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+/** The page stands before its end: what became of it is another snapshot. */
+function Since({ hash, now }: { hash: string; now: string }) {
+  return (
+    <p class="caption" role="note">
+      This is how it stood at entry {format(position.value!.entry)}.{' '}
+      <a href={hrefNow('block', hash)}>By now it is {cleanText(now, 32)}</a>.
+    </p>
+  );
+}
+
+const weights = ({ approve, reject }: { approve: number; reject: number }) => ({ approve, reject });
+
+function Neighbours({ hash }: { hash: string }) {
+  const list = blocks.value;
+  const place = list.findIndex((block) => block.hash === hash);
+  const [before, after] = place < 0 ? [] : [list[place - 1], list[place + 1]];
+  return (
+    <nav class="neighbours" aria-label="Blocks beside it">
+      {before && (
+        <a class="button" href={href('block', before.hash)}>
+          ← Block {before.height}
+        </a>
+      )}
+      {after && (
+        <a class="button" href={href('block', after.hash)}>
+          Block {after.height} →
+        </a>
+      )}
+    </nav>
+  );
+}
+
+interface ProofProps {
+  whole: Whole;
+  check: BlockChecked | null;
+  problem: string;
+}
+
+function Proof({ whole, check, problem }: ProofProps) {
+  return (
+    <section class="panel proof" aria-labelledby="proof">
+      <header>
+        <h2 id="proof">Checked in this browser</h2>
+        {check?.by && (
+          <p>
+            Ed25519 by{' '}
+            {check.by === 'WebCrypto'
+              ? 'WebCrypto'
+              : 'JavaScript, since this page is not served securely'}
+          </p>
+        )}
+      </header>
+      <Unavailable what="log">
+        {problem !== '' && <p role="alert">It could not be checked: {problem}</p>}
+        {!check && problem === '' && (
+          <p role="status">Checking {plural(whole.votes.length, 'signature')} …</p>
+        )}
+        {check && <Lines whole={whole} check={check} />}
+      </Unavailable>
+    </section>
+  );
+}
+
+function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: BlockChecked }) {
+  const failed = check.votes.filter((verdict) => verdict === 'failed').length;
+  const held = check.votes.filter((verdict) => verdict === 'holds').length;
+  const unsigned = check.by === null;
+  const { approve, reject } = block.tally;
+  const same = check.tally.approve === approve && check.tally.reject === reject;
+  const wrong = check.transactions.filter((verdict) => verdict === 'failed').length;
+  const decided = block.status === 'finalized' || block.status === 'rejected';
+  return (
+    <ul class="checks">
+      <li>
+        <Mark of={check.hash ? 'holds' : 'failed'} />
+        {check.hash
+          ? 'The hash is that of the proposal.'
+          : 'The proposal has another hash: what is shown is not what was voted on.'}
+      </li>
+      <li>
+        <Mark of={check.proposal} />
+        {check.proposal === 'failed'
+          ? 'The signature of the proposal fails.'
+          : unsigned
+            ? 'In this network nobody signs: there are no signatures to check.'
+            : 'The signature of the proposal holds.'}
+      </li>
+      {!unsigned && (
+        <li>
+          <Mark of={failed > 0 ? 'failed' : 'holds'} />
+          {failed > 0
+            ? `${format(failed)} of ${plural(votes.length, 'vote')} fail; ${format(held)} hold.`
+            : `${allOf(held, 'signature of a vote', 'signatures of votes')}.`}
+        </li>
+      )}
+      {!unsigned && check.transactions.length > 0 && (
+        <li>
+          <Mark of={wrong > 0 ? 'failed' : 'holds'} />
+          {wrong > 0
+            ? `${format(wrong)} of ${plural(check.transactions.length, 'transaction')} fail.`
+            : `${allOf(check.transactions.length, 'transaction', 'transactions')}.`}
+        </li>
+      )}
+      {!more && (
+        <li>
+          <Mark of={same ? 'holds' : 'failed'} />
+          Counted again: {tallyText(check.tally)}
+          {same ? ', as the server says.' : `; the server says ${tallyText(block.tally)}.`}
+        </li>
+      )}
+      {!more && decided && (
+        <li>
+          <Mark of={check.outcome === block.status ? 'holds' : 'failed'} />
+          {check.outcome === block.status
+            ? `By these votes it is ${block.status}.`
+            : `By these votes it would be ${check.outcome}, not ${block.status}.`}
+        </li>
+      )}
+      {more && <li>There are more votes than a page shows: they are not counted again here.</li>}
+    </ul>
+  );
+}
+
+const allOf = (count: number, one: string, many: string) =>
+  count === 1 ? `The one ${one} holds` : `All ${format(count)} ${many} hold`;
+
+const tallyText = ({ approve, reject }: BlockChecked['tally']) =>
+  `${format(approve)} approve and ${format(reject)} reject`;
+
+type CertificateState =
+  | { is: 'idle' }
+  | { is: 'making'; progress: Progress | null }
+  | { is: 'made'; url: string; bytes: number }
+  | { is: 'failed'; why: string };
+
+function Certificate({ block }: { block: BlockData }) {
+  const [state, set] = useState<CertificateState>({ is: 'idle' });
+  const made = useRef('');
+  useEffect(() => () => URL.revokeObjectURL(made.current), []);
+  const { status, block_hash, height } = block;
+  if (home.lacks.log || (status !== 'finalized' && status !== 'rejected')) return null;
+  const make = async () => {
+    set({ is: 'making', progress: null });
+    try {
+      const text = await fetchCertificate(block_hash, (progress) =>
+        set({ is: 'making', progress }),
+      );
+      const blob = new Blob([text], { type: 'application/json' });
+      made.current = URL.createObjectURL(blob);
+      set({ is: 'made', url: made.current, bytes: blob.size });
+    } catch (error) {
+      set({ is: 'failed', why: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return (
+    <section class="panel" aria-labelledby="certificate">
+      <header>
+        <h2 id="certificate">Certificate</h2>
+        <p>
+          Why it was {status}, in one file that anybody can check offline:{' '}
+          <code>npx folkmoot check-certificate FILE</code>
+        </p>
+      </header>
+      {state.is === 'idle' && (
+        <button type="button" class="button" onClick={() => void make()}>
+          Make it here, out of the log
+        </button>
+      )}
+      {state.is === 'making' && <Making progress={state.progress} />}
+      {state.is === 'made' && (
+        <a class="button" href={state.url} download={`block-${height}.certificate.json`}>
+          Save block-{height}.certificate.json, {format(Math.ceil(state.bytes / 1_000))} kB
+        </a>
+      )}
+      {state.is === 'failed' && <p role="alert">{state.why}</p>}
+    </section>
+  );
+}
+
+function Making({ progress }: { progress: Progress | null }) {
+  const { entries = 0, of = 1 } = progress ?? {};
+  return (
+    <p role="status">
+      <progress max={of} value={entries} aria-label="entries recomputed" /> {format(entries)}
+      of {format(of)} entries recomputed
+    </p>
+  );
+}

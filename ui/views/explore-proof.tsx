@@ -1,0 +1,250 @@
+/**
+ * The proof that what is shown follows from the log: by the server's replay, and by the engine in
+ * this browser. A divergence is shown by its entry and field.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { format, plural } from '../../report/shared/format.js';
+import { AgentLink, BlockLink, cleanText, EntryLink, moment } from '../components/labels.js';
+import { Fact } from '../components/lists.js';
+import { Unavailable } from '../components/placeholders.js';
+import { place } from '../route.js';
+import { recomputeInWorker } from '../verify/client.js';
+import type { Parting, Progress, Recomputed } from '../verify/messages.js';
+import { type CommandDivergence, commandProof, countRecomputed } from '../world-clock.js';
+
+export function ProofBand() {
+  return (
+    <section class="panel proof-band" aria-labelledby="proof-band">
+      <header>
+        <h2 id="proof-band">Is it true?</h2>
+        <p>What is shown has to follow from the log, entry by entry, to the same digest.</p>
+      </header>
+      <Unavailable what="proof">
+        <CommandBand />
+        <HereBand />
+      </Unavailable>
+    </section>
+  );
+}
+
+/** By the command that shows it. */
+function CommandBand() {
+  const proof = commandProof.value;
+  if (!proof) return null;
+  const { state, end, divergence, problem, signatures } = proof;
+  const done = format(countRecomputed(proof));
+  return (
+    <div class={`proving ${state}`}>
+      <Bar
+        value={countRecomputed(proof)}
+        of={end + 1}
+        parting={divergence?.entry ?? null}
+        name="by the command"
+      />
+      <p role="status">
+        {state === 'running' &&
+          `The command recomputed ${done} of ${plural(end + 1, 'entry', 'entries')}: all match.`}
+        {state === 'match' && (
+          <>
+            <b>All {plural(end + 1, 'entry', 'entries')} match</b>, recomputed by the command
+            {signatures ? ', every signature verified once more' : ''}.
+          </>
+        )}
+        {state === 'failed' && `The log could not be read to its end: ${problem ?? ''}`}
+      </p>
+      {divergence && <Difference parting={partingOf(divergence)} by="the command" />}
+    </div>
+  );
+}
+
+type HereState =
+  | { is: 'idle' }
+  | { is: 'running'; progress: Progress | null }
+  | { is: 'done'; result: Recomputed }
+  | { is: 'failed'; why: string };
+
+/** Here: the engine itself in this browser. */
+function HereBand() {
+  const [state, set] = useState<HereState>({ is: 'idle' });
+  const [signatures, check] = useState(false);
+  const stop = useRef(() => {});
+  const begin = () => {
+    set({ is: 'running', progress: null });
+    const run = recomputeInWorker(signatures, (progress) => set({ is: 'running', progress }));
+    stop.current = run.stop;
+    run.result.then(
+      (result) => set({ is: 'done', result }),
+      (error: Error) => set({ is: 'failed', why: error.message }),
+    );
+  };
+  useEffect(() => {
+    // A link may ask for it: the command `explore --verify` prints one.
+    if (place.peek().query.get('verify') !== null) begin();
+    return () => stop.current();
+  }, []);
+  return (
+    <div
+      class={`proving ${state.is === 'done' ? (state.result.parting ? 'differs' : 'match') : ''}`}
+    >
+      {state.is === 'running' && <Running progress={state.progress} />}
+      {state.is === 'done' && <Done result={state.result} />}
+      {state.is === 'failed' && <p role="alert">It could not be recomputed here: {state.why}</p>}
+      <p class="proof-ask">
+        {state.is === 'running' ? (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              stop.current();
+              set({ is: 'idle' });
+            }}
+          >
+            Stop
+          </button>
+        ) : (
+          <>
+            <button type="button" class="button" onClick={begin}>
+              {state.is === 'idle' ? 'Recompute it in this browser' : 'Once more'}
+            </button>
+            <label class="tick">
+              <input
+                type="checkbox"
+                checked={signatures}
+                onChange={(event) => check(event.currentTarget.checked)}
+              />{' '}
+              with every signature
+            </label>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function Running({ progress }: { progress: Progress | null }) {
+  const { entries = 0, of = 1, signatures = 0 } = progress ?? {};
+  return (
+    <>
+      <Bar value={entries} of={of} parting={null} name="in this browser" />
+      <p>
+        The engine runs here: {format(entries)} of {plural(of, 'entry', 'entries')} match
+        {signatures > 0 ? `, ${plural(signatures, 'signature holds', 'signatures hold')}` : ''}.
+      </p>
+    </>
+  );
+}
+
+function Done({ result }: { result: Recomputed }) {
+  const { entries, of, signatures, digest, served, parting } = result;
+  const same = digest === served.digest && parting === null;
+  return (
+    <>
+      <Bar value={entries} of={of} parting={parting?.entry ?? null} name="in this browser" />
+      {same && (
+        <p role="status">
+          <b>The same digest.</b> {plural(entries, 'entry was', 'entries were')} recomputed in this
+          browser
+          {signatures > 0 && `, ${plural(signatures, 'signature holds', 'signatures hold')}`}:{' '}
+          <code>{digest}</code>
+        </p>
+      )}
+      {!same && !parting && (
+        <p role="alert">
+          <b>Another digest.</b> Recomputed {digest}, the server says {served.digest}.
+        </p>
+      )}
+      {parting && <Difference parting={parting} by="this browser" />}
+    </>
+  );
+}
+
+interface BarProps {
+  value: number;
+  of: number;
+  parting: number | null;
+  name: string;
+}
+
+function Bar({ value, of, parting, name }: BarProps) {
+  const share = (part: number) => `${Math.min(100, (100 * part) / Math.max(1, of))}%`;
+  return (
+    <div
+      class="proof-bar"
+      role="progressbar"
+      aria-label={`Entries recomputed ${name}`}
+      aria-valuemin={0}
+      aria-valuemax={of}
+      aria-valuenow={value}
+    >
+      <span style={{ width: share(value) }} />
+      {parting !== null && <i style={{ left: share(parting) }} />}
+    </div>
+  );
+}
+
+function Difference({ parting, by }: { parting: Parting; by: string }) {
+  const { entry, at, kind, actor, field, expected, found } = parting;
+  return (
+    <div class="difference" role="alert">
+      <p>
+        <b>
+          It parts at <EntryLink entry={entry} />
+        </b>{' '}
+        ({cleanText(kind, 32)}
+        {at === null ? '' : `, ${moment(at)}`}). All before it matches; what comes after was not
+        recomputed by {by}.
+      </p>
+      <dl class="facts">
+        {actor !== '' && (
+          <Fact name="actor">
+            <Actor id={actor} />
+          </Fact>
+        )}
+        <Fact name="field">{cleanText(field, 160)}</Fact>
+        <Fact name="follows from the log" whole>
+          <code>{cleanText(expected, 300)}</code>
+        </Fact>
+        <Fact name="is stored" whole>
+          <code>{cleanText(found, 300)}</code>
+        </Fact>
+      </dl>
+    </div>
+  );
+}
+
+function Actor({ id }: { id: string }) {
+  if (id.startsWith('agent_')) return <AgentLink id={id} />;
+  return /^[0-9a-f]{64}$/.test(id) ? <BlockLink hash={id} /> : <span>{cleanText(id, 80)}</span>;
+}
+
+const partNames: Readonly<Record<string, string>> = {
+  entry: 'the entry',
+  signature: 'the signature',
+  outcome: 'what became of it',
+  log_digest: 'the digest of the log',
+  digest: 'the digest of what came of it',
+  end: 'the end of the log',
+};
+
+function partingOf(told: CommandDivergence): Parting {
+  const { entry, kind, actor, what, which, field, expected, found } = told;
+  const named = [which ?? partNames[what] ?? what, field].filter(Boolean).join(', ');
+  const values = [expected, found].map((text) => (field === null ? null : memberOf(text, field)));
+  // A member that neither has goes by another name than it is stored by: then all of it is shown.
+  const [one, other] = values.every((value) => value === null) ? [expected, found] : values;
+  return {
+    ...{ entry, at: null, kind, actor: actor?.id ?? '', field: named },
+    ...{ expected: one ?? 'nothing', found: other ?? 'nothing' },
+  };
+}
+
+/** As JSON; null where it is not there. */
+function memberOf(text: string, path: string): string | null {
+  try {
+    let value: unknown = JSON.parse(text);
+    for (const name of path.split('.')) value = (value as Record<string, unknown>)[name];
+    return value === undefined ? null : JSON.stringify(value);
+  } catch {
+    return null;
+  }
+}

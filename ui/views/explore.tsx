@@ -1,0 +1,290 @@
+/**
+ * The view Explore: any moment of a network, what happened around it, and the entry that did this.
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { viewRows } from '../../api/view/model.js';
+import { format, plural } from '../../report/shared/format.js';
+import { AgentLink, BlockLink, cleanText, moment } from '../components/labels.js';
+import { Fact, Lines, moveTabStop, useRovingTabIndex } from '../components/lists.js';
+import { Failed, Loading, Unavailable } from '../components/placeholders.js';
+import { data, useFetch } from '../components/requests.js';
+import { askWorker } from '../data/connect.js';
+import { clock, memes, position } from '../data/store.js';
+import type { Happening, Happenings } from '../player/answers.js';
+import { href } from '../route.js';
+import { ProofBand } from './explore-proof.js';
+
+export function View() {
+  const entry = position.value?.entry ?? 0;
+  return (
+    <>
+      <header class="view-head">
+        <h1>
+          Entry {format(entry)} <span class="faint">and what happened around it</span>
+        </h1>
+      </header>
+      <ProofBand />
+      <div class="explore">
+        <Happened entry={entry} />
+        <Entry key={entry} entry={entry} />
+      </div>
+    </>
+  );
+}
+
+const FIRST_EVENTS = 8;
+const MOST_EVENTS = 500;
+
+function Entry({ entry }: { entry: number }) {
+  return (
+    <section class="panel entry" aria-labelledby="entry">
+      <header>
+        <h2 id="entry">Which entry did this</h2>
+      </header>
+      <Unavailable what="log">
+        <Stored entry={entry} />
+      </Unavailable>
+    </section>
+  );
+}
+
+function Stored({ entry }: { entry: number }) {
+  const [fetched, again] = useFetch(`${entry}`, () => data<EntryData>(`/api/v1/entries/${entry}`));
+  if (fetched.is === 'coming') return <Loading what="the entry" />;
+  if (fetched.is === 'failed') return <Failed why={fetched.why} onAgain={again} />;
+  return <Found of={fetched.data} />;
+}
+
+function Found({ of }: { of: EntryData }) {
+  const { kind, at, events, digest, log_digest } = of;
+  return (
+    <>
+      <p>
+        <b>{kindTexts[kind] ?? cleanText(kind, 32)}</b>{' '}
+        {of.agent_id && <AgentLink id={of.agent_id} />} <span class="faint">at {moment(at)}</span>
+      </p>
+      {of.body !== '' && (
+        <details>
+          <summary>What was sent, as it was signed</summary>
+          <Lines text={pretty(of.body)} />
+        </details>
+      )}
+      <h3>
+        {events.length === 0
+          ? 'It led to no event'
+          : `${plural(events.length, 'event')} came of it`}
+      </h3>
+      <Events of={events.slice(0, FIRST_EVENTS)} />
+      {events.length > FIRST_EVENTS && (
+        <details>
+          <summary>The other {format(events.length - FIRST_EVENTS)}</summary>
+          <Events of={events.slice(FIRST_EVENTS, MOST_EVENTS)} />
+          {events.length > MOST_EVENTS && (
+            <p class="faint">
+              {plural(events.length - MOST_EVENTS, 'more is', 'more are')} omitted.
+            </p>
+          )}
+        </details>
+      )}
+      <dl class="facts">
+        <Fact name="digest of what came of the log, after it" whole>
+          <code>{digest}</code>
+        </Fact>
+        <Fact name="digest of the log" whole>
+          <code>{log_digest}</code>
+        </Fact>
+        {isAnother(of) && (
+          <Fact name="the picture that is shown" whole>
+            is of another digest: <code>{position.value!.digest}</code>
+          </Fact>
+        )}
+      </dl>
+    </>
+  );
+}
+
+/** Of a snapshot that was folded on from another one no digest is known. */
+function isAnother({ entry, digest }: EntryData): boolean {
+  const here = position.value!;
+  return here.entry === entry && here.digest !== '' && here.digest !== digest;
+}
+
+const Events = ({ of }: { of: EntryData['events'] }) => (
+  <ol class="events">
+    {of.map((event) => (
+      <li key={event.seq}>
+        <details>
+          <summary>
+            {event.seq} {cleanText(event.type, 40)}
+          </summary>
+          <Lines text={JSON.stringify(event.data, null, 1)} />
+        </details>
+      </li>
+    ))}
+  </ol>
+);
+
+const kindTexts: Readonly<Record<string, string>> = {
+  genesis: 'The network began.',
+  tick: 'A deadline passed: nobody asked for it.',
+  register: 'Registration of',
+  status: 'Change of status, by',
+  vote: 'Vote by',
+  propose: 'Proposal by',
+  meme: 'Meme by',
+  discuss: 'Remark by',
+  alliance_propose: 'Proposal of an alliance, by',
+  alliance_respond: 'Answer to an alliance, by',
+  alliance_leave: 'Leaving of an alliance, by',
+};
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body.slice(0, 200_000)), null, 1);
+  } catch {
+    return body;
+  }
+}
+
+/** An entry of the log as the server shows it. */
+interface EntryData {
+  entry: number;
+  at: number;
+  kind: string;
+  /** Id of the agent that sent the request; empty where none did. */
+  agent_id: string;
+  /** As it was sent. */
+  body: string;
+  events: { seq: number; type: string; data: unknown }[];
+  digest: string;
+  log_digest: string;
+}
+
+/** Entries before and after it. */
+const BEFORE = 60;
+const AFTER = 30;
+/** A network that runs is listed anew so often. */
+const LEAST_ASK_MS = 500;
+
+function Happened({ entry }: { entry: number }) {
+  const [state, set] = useState<Happenings | string | null>(null);
+  const [turn, again] = useState(0);
+  const asked = useRef(0);
+  useEffect(() => {
+    let wanted = true;
+    const wait = Math.max(0, asked.current + LEAST_ASK_MS - performance.now());
+    const timer = setTimeout(() => {
+      asked.current = performance.now();
+      const to = Math.min(entry + AFTER, Math.max(entry, clock.peek().head.entry));
+      askWorker<Happenings>('around', { from: Math.max(0, entry - BEFORE), to }).then(
+        (found) => wanted && set(found),
+        (error: Error) => wanted && set(error.message),
+      );
+    }, wait);
+    return () => {
+      clearTimeout(timer);
+      wanted = false;
+    };
+  }, [entry, turn]);
+  return (
+    <section class="panel" aria-labelledby="happened">
+      <header>
+        <h2 id="happened">What happened</h2>
+        {typeof state === 'object' && state && (
+          <p>
+            entries {format(state.from)} to {format(state.to)}
+          </p>
+        )}
+      </header>
+      {state === null && <Loading what="what happened" />}
+      {typeof state === 'string' && <Failed why={state} onAgain={() => again(turn + 1)} />}
+      {typeof state === 'object' && state && <List found={state} entry={entry} />}
+    </section>
+  );
+}
+
+/** Each row with its place in its entry: a link that was followed keeps the focus. */
+function keysOf(rows: readonly Happening[]): string[] {
+  let place = 0;
+  return rows.map(({ entry }, index) => {
+    place = rows[index - 1]?.entry === entry ? place + 1 : 0;
+    return `${entry} ${place}`;
+  });
+}
+
+function List({ found, entry }: { found: Happenings; entry: number }) {
+  const { omitted, rows } = found;
+  const keys = useMemo(() => keysOf(rows), [rows]);
+  const list = useRef<HTMLOListElement>(null);
+  useRovingTabIndex(list, 'last');
+  const here = rows.findLastIndex((row) => row.entry <= entry);
+  useEffect(() => {
+    const box = list.current;
+    const row = box?.children[here] as HTMLElement | undefined;
+    if (box && row) box.scrollTop = row.offsetTop - box.offsetTop - box.clientHeight / 2;
+  }, [here, found.from]);
+  if (rows.length === 0) return <p class="faint">Nothing: these entries led to no event.</p>;
+  return (
+    <>
+      {omitted > 0 && (
+        <p class="faint">{plural(omitted, 'earlier row is', 'earlier rows are')} omitted.</p>
+      )}
+      <p class="unseen" id="happened-keys">
+        Arrow keys go from row to row, and along a row.
+      </p>
+      <ol
+        class="happened"
+        ref={list}
+        aria-label="What happened, in order"
+        aria-describedby="happened-keys"
+        onKeyDown={moveTabStop}
+      >
+        {rows.map((row, place) => (
+          <li
+            key={keys[place]}
+            class={row.entry === entry ? 'here' : row.entry > entry ? 'later' : ''}
+            aria-current={row.entry === entry ? 'true' : undefined}
+          >
+            <a href={href('explore', undefined, { at: String(row.entry) })}>
+              {row.entry}
+              <span class="unseen">: go to this entry</span>
+            </a>
+            <span class="faint">{moment(row.at)}</span>
+            <span>
+              <HappeningText row={row} blocks={found.blocks} />
+              {row.others > 0 && <span class="faint">, and {plural(row.others, 'other')}</span>}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+interface HappeningProps {
+  row: Happening;
+  blocks: Happenings['blocks'];
+}
+
+function HappeningText({ row, blocks }: HappeningProps) {
+  const { kind, who, what, value } = row;
+  const hash = blocks.find(({ number }) => number === what)?.hash;
+  const shown: Record<string, ComponentChildren> = {
+    agent: <AgentLink number={who} />,
+    block:
+      hash === undefined ? <BlockLink number={what} /> : <BlockLink number={what} hash={hash} />,
+    caption: <Caption number={what} />,
+    value,
+    strong: <b>{value}</b>,
+    faint: <span class="faint">{value}</span>,
+  };
+  const parts = viewRows[kind].text.split(/\{(\w+)\}/);
+  return <>{parts.map((part, index) => (index % 2 === 0 ? part : shown[part]))}</>;
+}
+
+function Caption({ number }: { number: number }) {
+  const meme = memes.value.find((one) => one.number === number);
+  return meme && meme.caption !== '' ? <q>{<bdi>{cleanText(meme.caption, 80)}</bdi>}</q> : null;
+}

@@ -1,0 +1,180 @@
+/**
+ * The map of opinions on a canvas: places of the marks, hulls around alliances, and a shape for
+ * each colour, so that personalities are told apart without it.
+ */
+import type { AllianceRow } from '../../api/view/model.js';
+import type { Opinion } from '../player/opinion.js';
+
+interface Drawn {
+  width: number;
+  height: number;
+  /** Where the average voter would stand. */
+  originX: number;
+  originY: number;
+  /** Of each agent, in the order of the opinion. */
+  x: Float32Array;
+  y: Float32Array;
+  numbers: Uint32Array;
+  /** Of a mark, of its ten units. */
+  size: number;
+}
+
+const MARGIN = 26;
+const MAP_HEIGHT = 520;
+/** Marks of one place lie around it like seeds. */
+const GOLDEN = Math.PI * (3 - Math.sqrt(5));
+
+export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
+  const height = Math.min(MAP_HEIGHT, Math.max(280, Math.round(width * 0.62)));
+  const [left, right] = ends(x);
+  const [low, high] = ends(y);
+  // One scale for both axes: distances are distances.
+  const scale = Math.min(
+    (width - 2 * MARGIN) / Math.max(right - left, 1e-6),
+    (height - 2 * MARGIN) / Math.max(high - low, 1e-6),
+  );
+  const originX = width / 2 - ((left + right) / 2) * scale;
+  const originY = height / 2 + ((low + high) / 2) * scale;
+  const size = agents.length > 3_000 ? 0.42 : agents.length > 600 ? 0.6 : 0.95;
+  const taken = new Map<string, number>();
+  const placed = (values: Float32Array) => new Float32Array(values.length);
+  const layout = {
+    ...{ width, height, originX, originY, size },
+    ...{ x: placed(x), y: placed(y), numbers: agents },
+  };
+  for (let place = 0; place < agents.length; place += 1) {
+    const [across, down] = [originX + x[place]! * scale, originY - y[place]! * scale];
+    const key = `${Math.round(across)} ${Math.round(down)}`;
+    const rank = taken.get(key) ?? 0;
+    taken.set(key, rank + 1);
+    const away = 8.4 * size * Math.sqrt(rank);
+    layout.x[place] = inside(across + away * Math.cos(rank * GOLDEN), width);
+    layout.y[place] = inside(down + away * Math.sin(rank * GOLDEN), height);
+  }
+  return layout;
+}
+
+/** The least and the greatest. */
+const ends = (values: Float32Array): [number, number] => [
+  values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY),
+  values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY),
+];
+
+const inside = (value: number, most: number) => Math.max(6, Math.min(most - 6, value));
+
+export function drawMap(
+  canvas: HTMLCanvasElement,
+  layout: Drawn,
+  kindOf: (number: number) => { place: number },
+  alliances: readonly AllianceRow[],
+): void {
+  const { width, height, originX, originY, size } = layout;
+  const ratio = Math.min(3, devicePixelRatio || 1);
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext('2d');
+  if (!context) return;
+  const look = getComputedStyle(canvas);
+  const ink = (name: string) => look.getPropertyValue(name).trim();
+  context.scale(ratio, ratio);
+  context.clearRect(0, 0, width, height);
+  context.strokeStyle = ink('--line');
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(0, originY);
+  context.lineTo(width, originY);
+  context.moveTo(originX, 0);
+  context.lineTo(originX, height);
+  context.stroke();
+  drawHulls(context, layout, alliances, ink('--faint'));
+  const paths = Array.from({ length: COLORS + 1 }, (_, index) => {
+    const path = new Path2D();
+    path.addPath(new Path2D(shapeOf(index)), new DOMMatrix().scale(size));
+    return { path, color: ink(`--c${index + 1}`) };
+  });
+  const paper = ink('--paper');
+  context.lineWidth = 0.7;
+  for (let place = 0; place < layout.numbers.length; place += 1) {
+    const { path, color } = paths[Math.min(COLORS, kindOf(layout.numbers[place]!).place)]!;
+    context.save();
+    context.translate(layout.x[place]!, layout.y[place]!);
+    context.fillStyle = color;
+    context.strokeStyle = paper;
+    context.fill(path);
+    context.stroke(path);
+    context.restore();
+  }
+}
+
+function drawHulls(
+  context: CanvasRenderingContext2D,
+  { numbers, x, y }: Drawn,
+  alliances: readonly AllianceRow[],
+  color: string,
+): void {
+  const places = new Map([...numbers].map((number, place) => [number, place]));
+  context.strokeStyle = color;
+  context.setLineDash([5, 4]);
+  for (const { members } of alliances) {
+    const known = members.flatMap((member) => {
+      const place = places.get(member);
+      return place === undefined ? [] : [{ x: x[place]!, y: y[place]! }];
+    });
+    if (known.length < 2) continue;
+    const [first, ...rest] = hullOf(known);
+    context.beginPath();
+    context.moveTo(first!.x, first!.y);
+    for (const point of rest) context.lineTo(point.x, point.y);
+    context.closePath();
+    context.stroke();
+  }
+  context.setLineDash([]);
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/**
+ * The smallest convex outline around points, by Andrew's chains: in order around; the points
+ * themselves where they are fewer than three.
+ */
+export function hullOf(points: readonly Point[]): Point[] {
+  if (points.length < 3) return [...points];
+  const sorted = [...points].sort((one, other) => one.x - other.x || one.y - other.y);
+  const lower = chain(sorted);
+  const upper = chain(sorted.reverse());
+  return [...lower.slice(0, -1), ...upper.slice(0, -1)];
+}
+
+function chain(points: readonly Point[]): Point[] {
+  const kept: Point[] = [];
+  for (const point of points) {
+    while (kept.length >= 2 && turn(kept.at(-2)!, kept.at(-1)!, point) <= 0) kept.pop();
+    kept.push(point);
+  }
+  return kept;
+}
+
+const turn = (o: Point, a: Point, b: Point) =>
+  (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
+
+/** Kinds that have a colour of their own; the others share one. */
+export const COLORS = 7;
+
+const markShapes = [
+  'M5 0A5 5 0 1 0-5 0A5 5 0 1 0 5 0Z',
+  'M-4.4-4.4H4.4V4.4H-4.4Z',
+  'M0-6 5.4 4.2H-5.4Z',
+  'M0-6 5.4 0 0 6-5.4 0Z',
+  'M0 6 5.4-4.2H-5.4Z',
+  'M-1.8-5.5H1.8V-1.8H5.5V1.8H1.8V5.5H-1.8V1.8H-5.5V-1.8H-1.8Z',
+  'M-5.5-2.5 0-6 5.5-2.5 3.4 4.6H-3.4Z',
+  'M2.6 0A2.6 2.6 0 1 0-2.6 0A2.6 2.6 0 1 0 2.6 0Z',
+] as const;
+
+/** An outline around 0, of some ten units. */
+export const shapeOf = (index: number): string => markShapes[Math.min(index, COLORS)]!;

@@ -1,0 +1,246 @@
+/**
+ * The view Opinion: all agents on the two directions in which their votes differ most, as a map and
+ * as a table.
+ */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { AllianceRow } from '../../api/view/model.js';
+import { plural } from '../../report/shared/format.js';
+import { createKindLookup, kinds } from '../components/bands.js';
+import { useWorkerAnswer } from '../components/entry-data.js';
+import { AgentLink, cleanText, describeAgent } from '../components/labels.js';
+import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
+import { Empty, Loading } from '../components/placeholders.js';
+import { agents, alliances, clock } from '../data/store.js';
+import type { Axis, Opinion } from '../player/opinion.js';
+import { go, href, usePage } from '../route.js';
+import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
+
+export function View() {
+  const before = useRef<Opinion | null>(null);
+  // The directions themselves have no up or down. What moves lies as it lay before; an entry that
+  // somebody chose lies as it does for all others who open its link.
+  const { mode, follows } = clock.value;
+  const moves = mode === 'playing' || (mode === 'live' && follows);
+  const answer = useWorkerAnswer<{ opinion: Opinion | null }>(
+    'opinion',
+    () => (moves ? before.current : null),
+    String(moves),
+  );
+  if (!answer) return <Loading what="the votes of the last blocks" />;
+  const { opinion } = answer;
+  if (!opinion) {
+    return (
+      <Empty title="There are too few votes for a map">
+        <p>
+          It takes two blocks that two agents voted on. Travel on, or see{' '}
+          <a href={href('now')}>what happens</a>.
+        </p>
+      </Empty>
+    );
+  }
+  before.current = opinion;
+  const { heights, blocks, axes } = opinion;
+  const share = Math.round(100 * (axes[0].share + axes[1].share));
+  return (
+    <>
+      <header class="view-head">
+        <h1>
+          Who votes like whom
+          <span class="faint">
+            , in blocks {heights[0]} to {heights[1]}
+          </span>
+        </h1>
+      </header>
+      <Figure
+        title="Opinion map"
+        caption={
+          <>
+            Agents that stand near each other voted alike on the last {plural(blocks, 'block')}.
+            Those that voted exactly alike stand close around one place. The two axes hold {share} %
+            of all difference between voters, and are named by the blocks that divide them most. Who
+            votes little stands near the middle. Dashed lines go around alliances.
+          </>
+        }
+        picture={() => (
+          <>
+            <KindLegend />
+            <OpinionMap
+              opinion={opinion}
+              alliances={alliances.value.filter(({ status }) => status === 'active')}
+              names={[axisName(axes[0]), axisName(axes[1])]}
+            />
+          </>
+        )}
+        table={() => <Places opinion={opinion} names={[endOf(axes[0]), endOf(axes[1])]} />}
+      />
+    </>
+  );
+}
+
+/** What leads to each end of an axis. */
+function axisName(axis: Axis): { low: string; high: string } {
+  return { low: endText(axis, false), high: endText(axis, true) };
+}
+
+const endOf = (axis: Axis) => `towards ${endText(axis, true)}`;
+
+function endText({ blocks }: Axis, high: boolean): string {
+  const heights = (approve: boolean) =>
+    blocks.filter((block) => block.approve === approve).map(({ height }) => height);
+  const [approving, rejecting] = [heights(high), heights(!high)];
+  const parts = [
+    approving.length > 0 && `approve ${approving.join(', ')}`,
+    rejecting.length > 0 && `reject ${rejecting.join(', ')}`,
+  ];
+  return parts.filter(Boolean).join('; ');
+}
+
+interface MapProps {
+  opinion: Opinion;
+  alliances: readonly AllianceRow[];
+  names: [{ low: string; high: string }, { low: string; high: string }];
+}
+
+/** Pixels from a mark within which it is meant. */
+const NEAR = 14;
+
+function OpinionMap({ opinion, alliances, names }: MapProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
+  const layout = useMemo(() => (width === 0 ? null : layOutMap(opinion, width)), [opinion, width]);
+  const [look, setLook] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
+    observer.observe(element);
+    setWidth(Math.floor(element.clientWidth));
+    const lists = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map((query) =>
+      matchMedia(query),
+    );
+    const again = () => setLook((count) => count + 1);
+    for (const list of lists) list.addEventListener('change', again);
+    return () => {
+      observer.disconnect();
+      for (const list of lists) list.removeEventListener('change', again);
+    };
+  }, []);
+  useEffect(() => {
+    if (layout && canvas.current)
+      drawMap(canvas.current, layout, createKindLookup('personality'), alliances);
+  }, [layout, alliances, look]);
+  const nearest = ({ clientX, clientY }: MouseEvent) => {
+    const at = canvas.current!.getBoundingClientRect();
+    const [x, y] = [clientX - at.left, clientY - at.top];
+    if (!layout) return null;
+    let [found, least] = [-1, NEAR * NEAR];
+    for (let place = 0; place < layout.x.length; place += 1) {
+      const far = (layout.x[place]! - x) ** 2 + (layout.y[place]! - y) ** 2;
+      if (far < least) [found, least] = [place, far];
+    }
+    return found < 0 ? null : { x, y, number: opinion.agents[found]! };
+  };
+  // At the ends of the axis, as far as there is room.
+  const above = {
+    marginLeft: `${Math.max(90, Math.min(width - 90, layout?.originX ?? width / 2))}px`,
+  };
+  const drawn = plural(opinion.agents.length, 'agent');
+  const label = `${drawn} by how they vote. The table has their places.`;
+  return (
+    <div class="opinion" ref={box}>
+      <p class="axis up faint" aria-hidden="true" style={above}>
+        ↑ {names[1].high}
+      </p>
+      <div class="opinion-plane">
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label={label}
+          onPointerMove={(event) => setTip(nearest(event))}
+          onPointerLeave={() => setTip(null)}
+          onClick={(event) => {
+            const at = nearest(event);
+            if (at) go(href('agent', agents.rows[at.number]!.id));
+          }}
+        />
+        {tip && (
+          <p
+            class="tip"
+            style={{
+              left: `${Math.min(tip.x + 12, Math.max(0, width - 250))}px`,
+              top: `${tip.y + 14}px`,
+            }}
+          >
+            {describeAgent(tip.number)}
+          </p>
+        )}
+      </div>
+      <p class="axis across faint" aria-hidden="true">
+        <span>← {names[0].low}</span>
+        <span>{names[0].high} →</span>
+      </p>
+      <p class="axis down faint" aria-hidden="true" style={above}>
+        ↓ {names[1].low}
+      </p>
+    </div>
+  );
+}
+
+function KindLegend() {
+  agents.count.value;
+  const all = kinds('personality');
+  const named = all.slice(0, COLORS);
+  return (
+    <ul class="legend">
+      {named.map((kind, index) => (
+        <li key={kind}>
+          <Shape index={index} /> {cleanText(kind, 24)}
+        </li>
+      ))}
+      {all.length > COLORS && (
+        <li>
+          <Shape index={COLORS} /> others
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Shape({ index }: { index: number }) {
+  return (
+    <svg
+      viewBox="-8 -8 16 16"
+      width="16"
+      height="16"
+      aria-hidden="true"
+      class={`kind k${index + 1}`}
+    >
+      <path d={shapeOf(index)} />
+    </svg>
+  );
+}
+
+function Places({ opinion, names }: { opinion: Opinion; names: [string, string] }) {
+  const [page, turn] = usePage();
+  const { agents: numbers, x, y } = opinion;
+  const order = [...numbers.keys()].sort(
+    (one, other) => Math.hypot(x[other]!, y[other]!) - Math.hypot(x[one]!, y[one]!),
+  );
+  return (
+    <>
+      <Rows
+        caption="Agents by their place, the farthest from the middle first"
+        head={['agent', 'personality', names[0], names[1]]}
+        numeric={[2, 3]}
+        rows={slicePage(order, page).map((place) => [
+          <AgentLink number={numbers[place]!} />,
+          cleanText(agents.rows[numbers[place]!]?.personality ?? '', 32),
+          x[place]!.toFixed(2),
+          y[place]!.toFixed(2),
+        ])}
+      />
+      <Pages of={order.length} page={page} onTurn={turn} />
+    </>
+  );
+}

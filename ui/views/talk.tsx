@@ -1,0 +1,334 @@
+/**
+ * The view Talk: remarks, reasons of votes and memes. Live, a few lines a second appear, no faster
+ * than a reader reads, and the others are counted; older ones come page by page out of the log.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Message, MessageKind } from '../../api/view/model.js';
+import { saidKinds } from '../../engine/protocol/event-types.js';
+import { format, plural } from '../../report/shared/format.js';
+import { AgentLink, BlockLink, cleanText, EntryLink, moment } from '../components/labels.js';
+import { moveTabStop, useRovingTabIndex } from '../components/lists.js';
+import { Meme } from '../components/meme.js';
+import { Empty, Failed, Loading } from '../components/placeholders.js';
+import { askWorker } from '../data/connect.js';
+import { clock, memes, messages, position, totals } from '../data/store.js';
+import {
+  getMessageKey,
+  groupMessages,
+  type MessageLine,
+  type MessagePage,
+} from '../player/answers.js';
+import { href, useChoice, useOneOf } from '../route.js';
+
+const kinds = ['all', 'remarks', 'reasons', 'memes'] as const;
+type Kinds = (typeof kinds)[number];
+const MEMES_SHOWN = 24;
+
+/** Of one agent, and of several. */
+const verbs: Record<MessageKind, readonly [string, string]> = {
+  remark: ['on', 'on'],
+  reason: ['votes on', 'vote on'],
+  meme: ['posts a meme', 'post a meme'],
+};
+/** As the address may say it. */
+const ENTRY = /^\d{1,15}$/;
+
+export function View() {
+  const [kind, choose] = useOneOf('kind', kinds);
+  const [, turn] = useChoice('before');
+  if (messages.value.length === 0 && memes.value.length === 0) {
+    return (
+      <Empty title="Nobody has said anything yet">
+        <p>
+          Remarks, reasons of votes and memes appear here as they come. Until then:{' '}
+          <a href={href('now')}>the vote</a>.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <div class="talk">
+      <section class="panel" aria-labelledby="said">
+        <header>
+          <h1 id="said">What is said</h1>
+          <Total kind={kind} />
+          <fieldset class="segments push">
+            <legend class="unseen">Kinds that are shown</legend>
+            {kinds.map((one) => (
+              <button
+                key={one}
+                type="button"
+                class="button"
+                aria-pressed={one === kind}
+                onClick={() => {
+                  choose(one);
+                  turn(null);
+                }}
+              >
+                {one}
+              </button>
+            ))}
+          </fieldset>
+        </header>
+        <List kind={kind} />
+      </section>
+      <Posted />
+    </div>
+  );
+}
+
+function Total({ kind }: { kind: Kinds }) {
+  const { remarks, memes: posted } = totals.value!;
+  if (kind === 'remarks') return <p>{plural(remarks, 'remark')} so far</p>;
+  return kind === 'memes' ? <p>{plural(posted, 'meme')} so far</p> : null;
+}
+
+/** Of a network that runs, all texts are shown as they come; every other list is a page. */
+function List({ kind }: { kind: Kinds }) {
+  const [chosen, turn] = useChoice('before');
+  const { mode, follows } = clock.value;
+  const end = (position.value?.entry ?? 0) + 1;
+  const before = chosen !== null && ENTRY.test(chosen) ? Math.min(Number(chosen), end) : end;
+  const turnTo = (entry: number | null) => turn(entry === null ? null : String(entry));
+  if (kind === 'all' && before === end && mode === 'live' && follows) {
+    return <Live onOlder={() => turnTo(end)} />;
+  }
+  const saidKind = saidKinds.find((one) => `${one}s` === kind) ?? null;
+  return <Page kind={saidKind} before={before} isNewest={before === end} onTurn={turnTo} />;
+}
+
+function Live({ onOlder }: { onOlder(): void }) {
+  return (
+    <>
+      <Lines lines={useLines()} />
+      <p class="pages">
+        <button type="button" class="button" onClick={onOlder}>
+          Pages
+        </button>
+      </p>
+    </>
+  );
+}
+
+interface PageProps {
+  kind: MessageKind | null;
+  before: number;
+  isNewest: boolean;
+  onTurn(before: number | null): void;
+}
+
+/** A list that follows a network is fetched so often at the most. */
+const LEAST_ASK_MS = 1_000;
+
+function useSaid(kind: MessageKind | null, before: number) {
+  const [{ page, why }, set] = useState<{ page: MessagePage | null; why: string }>(nothing);
+  const [turn, again] = useState(0);
+  const asked = useRef(0);
+  useEffect(() => {
+    let wanted = true;
+    const wait = Math.max(0, asked.current + LEAST_ASK_MS - performance.now());
+    const timer = setTimeout(
+      () => {
+        asked.current = performance.now();
+        askWorker<MessagePage>('said', { before, kind }).then(
+          (found) => wanted && set({ page: found, why: '' }),
+          (error: Error) => wanted && set({ page: null, why: error.message }),
+        );
+      },
+      page?.kind === kind ? wait : 0,
+    );
+    return () => {
+      clearTimeout(timer);
+      wanted = false;
+    };
+  }, [kind, before, turn]);
+  return { page, why, again: () => again(turn + 1) };
+}
+
+const nothing = { page: null, why: '' };
+
+/** A page out of the whole log. */
+function Page({ kind, before, isNewest, onTurn }: PageProps) {
+  const { page, why, again } = useSaid(kind, before);
+  if (why !== '') return <Failed why={why} onAgain={again} />;
+  if (page?.kind !== kind) return <Loading what="what was said" />;
+  const { lines, next } = page;
+  const what = kind === null ? 'text' : kind;
+  return (
+    <>
+      {lines.length === 0 && (
+        <p class="faint">
+          {next === null ? `No ${what} up to here.` : `No ${what} in the entries from ${next} on.`}
+        </p>
+      )}
+      {lines.length > 0 && <Lines lines={lines.map(lineOf)} />}
+      <p class="pages">
+        <button type="button" class="button" disabled={isNewest} onClick={() => onTurn(null)}>
+          Newest
+        </button>{' '}
+        {next === null ? 'up to the first entry' : `back to entry ${format(next)}`}{' '}
+        <button type="button" class="button" disabled={next === null} onClick={() => onTurn(next)}>
+          Older
+        </button>
+      </p>
+    </>
+  );
+}
+
+function Lines({ lines }: { lines: readonly Line[] }) {
+  const list = useRef<HTMLOListElement>(null);
+  useRovingTabIndex(list, 'first');
+  return (
+    <>
+      <p class="unseen" id="said-keys">
+        Newest first. Arrow keys go from row to row, and along a row.
+      </p>
+      <ol
+        class="lines talk-lines"
+        ref={list}
+        aria-labelledby="said"
+        aria-describedby="said-keys"
+        onKeyDown={moveTabStop}
+      >
+        {lines.map((line) => (
+          <li key={line.key} class={line.is}>
+            {line.is === 'omitted' ? <Omitted count={line.count} /> : <Spoken {...line} />}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+const Omitted = ({ count }: { count: number }) => (
+  <p class="faint">
+    {format(count)} more {count === 1 ? 'was' : 'were'} said meanwhile: omitted, since nobody reads
+    so fast. Pause to read.
+  </p>
+);
+
+function Spoken({ said: one, others }: MessageLine) {
+  const [verb, verbOfMany] = verbs[one.kind];
+  return (
+    <>
+      <p class="by">
+        <AgentLink number={one.who} />{' '}
+        <span class="faint">
+          {others > 0 && `and ${plural(others, 'other')} `}
+          {others > 0 ? verbOfMany : verb} {one.kind !== 'meme' && <BlockLink number={one.what} />}
+        </span>
+        <span class="faint when">
+          {moment(one.at)}, <EntryLink entry={one.entry} />
+        </span>
+      </p>
+      {one.text !== '' && (
+        <p>
+          <bdi>{cleanText(one.text, 500)}</bdi>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Posted() {
+  const last = memes.value.slice(-MEMES_SHOWN).reverse();
+  return (
+    <section class="panel" aria-labelledby="posted">
+      <header>
+        <h2 id="posted">Memes</h2>
+        <p>
+          {last.length === 0
+            ? 'Nobody has posted one yet.'
+            : 'Strangers made them: each opens when you ask for it, as a still picture.'}
+        </p>
+      </header>
+      <ul class="memes">
+        {last.map((meme) => (
+          <li key={meme.number}>
+            <Meme meme={meme} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+type Line =
+  | ({ is: 'said'; key: string } & MessageLine)
+  | { is: 'omitted'; key: string; count: number };
+
+const LINES_EVERY_MS = 1_000;
+/** Of one look. */
+const LINES_AT_ONCE = 4;
+const LINES_KEPT = 80;
+/** Of what had been said before this page looked. */
+const LINES_AT_FIRST = 40;
+
+interface Seen {
+  entry: number;
+  spoken: number;
+}
+
+/** Newest first. */
+function useLines(): readonly Line[] {
+  const [lines, set] = useState<readonly Line[]>([]);
+  const seen = useRef<Seen | null>(null);
+  useEffect(() => {
+    const look = () => set((before) => looked(before, seen));
+    look();
+    const timer = setInterval(look, LINES_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  // A reader who goes back begins anew.
+  const entry = position.value?.entry ?? 0;
+  useEffect(() => {
+    if (seen.current && entry < seen.current.entry) {
+      seen.current = null;
+      set((before) => looked(before, seen));
+    }
+  }, [entry]);
+  return lines;
+}
+
+const linesOf = (all: readonly Message[]): readonly Line[] =>
+  groupMessages(all).slice(0, LINES_AT_FIRST).map(lineOf);
+
+function looked(before: readonly Line[], seen: { current: Seen | null }): readonly Line[] {
+  const entry = position.peek()?.entry ?? 0;
+  const { remarks = 0, memes = 0 } = totals.peek() ?? {};
+  const last = seen.current;
+  seen.current = { entry, spoken: remarks + memes };
+  const all = messages.peek();
+  if (!last) return linesOf(all);
+  const fresh = all.filter((one) => one.entry > last.entry);
+  if (fresh.length === 0) return before;
+  const kept = groupMessages(fresh).slice(0, LINES_AT_ONCE);
+  const shown = kept.reduce((sum, { others }) => sum + 1 + others, 0);
+  const spoken = Math.max(fresh.length, remarks + memes - last.spoken);
+  const omitted = spoken - shown;
+  const more: Line[] =
+    omitted > 0 ? [{ is: 'omitted', key: `omitted ${entry}`, count: omitted }] : [];
+  return [...merged(kept, before), ...more, ...before.filter((line) => !isIn(kept, line))].slice(
+    0,
+    LINES_KEPT,
+  );
+}
+
+const isIn = (lines: readonly MessageLine[], line: Line): boolean =>
+  line.is === 'said' && lines.some(({ said: one }) => getMessageKey(one) === line.key);
+
+/** A text that is shown already is counted there, and its line becomes the newest. */
+function merged(lines: readonly MessageLine[], before: readonly Line[]): Line[] {
+  return lines.map((line) => {
+    const key = getMessageKey(line.said);
+    const same = before.find((one) => one.is === 'said' && one.key === key);
+    const earlier = same?.is === 'said' ? same.others + 1 : 0;
+    return lineOf({ said: line.said, others: line.others + earlier });
+  });
+}
+
+const lineOf = (line: MessageLine): Line => ({
+  is: 'said',
+  key: getMessageKey(line.said),
+  ...line,
+});
