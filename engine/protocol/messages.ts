@@ -1,0 +1,51 @@
+/**
+ * Message tables: the texts of refusals, errors and verdicts as data, one table per subsystem.
+ *
+ * A row says what is wrong, with the value, and what to do about it. Names in braces are
+ * placeholders; the compiler checks that each call gives exactly the values that a row names.
+ * Tests assert the key of a row, so its wording can be improved without changing a test.
+ *
+ *     const storeMessages = {
+ *       FOLDER_IN_USE: { code: 'LOCKED', text: 'data folder in use: {path}', fix: 'stop its server' },
+ *     } as const satisfies MessageTable;
+ */
+
+/** What is wrong, and what to do. A table may add a status, an exit code or a category. */
+export interface MessageRow {
+  /** Lower case, without a period, such as `unknown block: {hash}`. */
+  readonly text: string;
+  /** An instruction, such as `read the open blocks from /network/blocks`. */
+  readonly fix?: string;
+}
+
+export type MessageTable = Readonly<Record<string, MessageRow>>;
+
+type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never;
+
+/** The names that a row uses. */
+export type MessageNames<Row extends MessageRow> = Placeholder<Row['text'] | Row['fix']>;
+
+/** One value for each placeholder of a row. */
+export type MessageValues<Row extends MessageRow> = Readonly<
+  Record<MessageNames<Row>, string | number>
+>;
+
+/** The last argument of a function that formats a row: absent if the row has no placeholders. */
+export type ValuesOf<Row extends MessageRow> = [MessageNames<Row>] extends [never]
+  ? [values?: Record<never, never>]
+  : [values: MessageValues<Row>];
+
+/** Formats a row as `text; fix`. */
+export function formatMessage<Row extends MessageRow>(
+  row: Row,
+  ...[values]: ValuesOf<Row>
+): string {
+  const known = (values ?? {}) as Record<string, string | number>;
+  const fill = (text: string) =>
+    text.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
+      Object.hasOwn(known, name) ? String(known[name]) : placeholder,
+    );
+  return row.fix === undefined ? fill(row.text) : `${fill(row.text)}; ${fill(row.fix)}`;
+}
