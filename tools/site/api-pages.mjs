@@ -99,7 +99,7 @@ const page = (title, file, { info }, lines) =>
   [
     `# ${title}`,
     '',
-    (info.description ?? '').replaceAll('<', '&lt;'),
+    (info.description ?? '').replaceAll('<', '&lt;').replaceAll(/^# /gm, '## '),
     '',
     `The machine-readable document is [${file}](/docs/${file}).`,
     '',

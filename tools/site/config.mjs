@@ -15,6 +15,13 @@ const slugify = (heading) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replace(/\s/g, '-');
 
+/** Vue must not evaluate double braces in inline code. */
+function escapeBraces(markdown) {
+  const render = markdown.renderer.rules.code_inline;
+  markdown.renderer.rules.code_inline = (...args) =>
+    render(...args).replace('<code', '<code v-pre');
+}
+
 /** The pages that a section of the index lists. */
 const pagesOf = (section) =>
   [...section.matchAll(/^- .*$/gm)].flatMap(([line]) =>
@@ -44,7 +51,7 @@ export default defineConfig({
   lastUpdated: false,
   // Programs and licences are copied beside the pages; VitePress looks for pages only.
   ignoreDeadLinks: [/\.(py|sh|cff)$/, /\/LICENSE$/],
-  markdown: { anchor: { slugify }, toc: { slugify }, headers: { slugify } },
+  markdown: { anchor: { slugify }, toc: { slugify }, headers: { slugify }, config: escapeBraces },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
