@@ -145,7 +145,7 @@ function documentedPointers(): Map<string, RegExp[]> {
     const pointers = [...where.matchAll(/`(\/[^`:]*)`/g)].map(([, pointer]) =>
       pointer!.replaceAll('{index}', '\\d+').replaceAll('{key}', '[^/]+'),
     );
-    const any = /value|would stand/.test(where) ? [/^(\/[^/]*)*$/] : [];
+    const any = /value|belongs/.test(where) ? [/^(\/[^/]*)*$/] : [];
     const patterns = [...any, ...pointers.map((pointer) => new RegExp(`^${pointer}$`))];
     const reasons = named.split(':')[0]!.matchAll(/`([A-Z_]+)`/g);
     for (const [, reason] of reasons) {
