@@ -1,17 +1,18 @@
 /**
- * Looks at an LMDB data file as plain bytes and compares its header with the file's length, before
- * LMDB maps it: a page missing from a mapped file is SIGBUS, which nothing can catch. Then at the
- * branches of its trees, which is quick and finds much of what would end the process otherwise.
+ * Checks an LMDB data file as plain bytes before LMDB maps it. LMDB has no checksums. A page
+ * missing from a mapped file is SIGBUS, and a wrong byte in a B-tree can crash the process. Neither
+ * can be caught. The quick check compares the header with the file's length and walks the branch
+ * pages; the full check reads every page.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { StoreError } from './store.js';
 
-/** How far a look goes: from the second on, no commit may run meanwhile. */
+/** Depth of a check. No commit may run during a check of branches or pages. */
 export type ScanDepth = 'header' | 'branches' | 'pages';
 
 /**
- * Checks that a data file is LMDB's and holds every page that its header speaks of.
- * @throws {StoreError} `CORRUPT`, naming the folder.
+ * Checks that a data file is LMDB's and contains every page that its header counts.
+ * @throws {StoreError} `CORRUPT`
  */
 export function checkDataFile(file: string, look: ScanDepth = 'branches'): void {
   const fd = openSync(file, 'r');
@@ -19,7 +20,7 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
     const header = readHeader(fd, file);
     const fileBytes = fstatSync(fd).size;
     const expectedBytes = (Number(header.lastPage) + 1) * header.pageBytes;
-    // LMDB never writes free pages at the end, so a short file is only wrong if it lacks used ones.
+    // LMDB does not write free pages at the end. A short file is damaged only if used pages lack.
     if (fileBytes < expectedBytes) {
       assertReachable(file, fd, header, () => {
         const text = `it has ${fileBytes} bytes and needs ${expectedBytes}`;
@@ -34,9 +35,9 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
 }
 
 /**
- * Looks at every page: each is in use or free, all keys are in order. Takes as long as reading the
- * file does. No commit may run meanwhile. Gives the number of pages.
- * @throws {StoreError} `CORRUPT`, naming the page.
+ * Checks that each page is in use once or free, and that keys are in order. Reads the whole file;
+ * no commit may run meanwhile. Returns the number of pages.
+ * @throws {StoreError} `CORRUPT`
  */
 export function checkWholeFile(file: string): number {
   const fd = openSync(file, 'r');
@@ -47,21 +48,12 @@ export function checkWholeFile(file: string): number {
   }
 }
 
-/*
- * Looks at an LMDB data file as plain bytes, before LMDB maps it: LMDB has no checksums, and a
- * wrong byte in what holds its trees together can end the process that follows it.
- */
-
 const byNumber = (a: Buffer, b: Buffer) => {
   if (a.length !== 8 || b.length !== 8) return -1;
   const [left, right] = [a.readBigUInt64LE(0), b.readBigUInt64LE(0)];
   return left < right ? -1 : left > right ? 1 : 0;
 };
 
-/**
- * All pages: each is in one tree, or free; all keys and counts. Gives their number.
- * @throws {StoreError} `CORRUPT`
- */
 function checkPages(name: string, fd: number): number {
   const header = readHeader(fd, name);
   const file = pagesOf(name, fd, header);
@@ -74,7 +66,7 @@ function checkPages(name: string, fd: number): number {
   return file.pages;
 }
 
-/** Every page that is in use, and all entries of the list of free pages. */
+/** Walks all pages in use and all entries of the free list. */
 function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) => void): void {
   for (const tree of walkMain(file, header)) walkTree(file, tree);
   walkTree(file, header.trees.free, {
@@ -83,17 +75,17 @@ function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) 
   });
 }
 
-/** Throws what `fail` makes when a page in use lies beyond the end, or a tree makes no sense. */
+/** Throws the error of `fail` if a page in use is beyond the end, or a tree is invalid. */
 function assertReachable(name: string, fd: number, header: DataHeader, fail: () => Error): void {
   try {
     walkAll(pagesOf(name, fd, header), header);
   } catch (cause) {
-    // A page that is no page sends the reading outside its bounds.
+    // Garbage in a page leads to reads out of bounds.
     throw cause instanceof RangeError || cause instanceof StoreError ? fail() : cause;
   }
 }
 
-/** What takes milliseconds: the branches of all trees, which lead to everything else. */
+/** Checks only the branch pages of all trees, which takes milliseconds. */
 function checkBranches(name: string, fd: number, header: DataHeader): void {
   const file = pagesOf(name, fd, header);
   const trees = walkMain(file, header);
@@ -107,7 +99,7 @@ function pagesOf(name: string, fd: number, { pageBytes, lastPage }: DataHeader):
   return new PageFile(name, fd, pageBytes, Number(lastPage) + 1);
 }
 
-/** The tree of names: it is small, and all of it is read. */
+/** Reads the main tree, which maps names to trees. It is small. */
 function walkMain(file: PageFile, header: DataHeader): Description[] {
   const trees: Description[] = [];
   walkTree(file, header.trees.main, {
@@ -119,7 +111,7 @@ function walkMain(file: PageFile, header: DataHeader): Description[] {
   return trees;
 }
 
-/** Numbers of pages, in descending order; below zero the length of the run that follows. */
+/** Claims the pages of a free list: descending page numbers; a negative number is a run length. */
 function takeFree(file: PageFile, list: Buffer): void {
   const number = (at: number) => Number(list.readBigInt64LE(8 * at));
   const count = list.length < 8 ? -1 : number(0);
@@ -134,7 +126,7 @@ function takeFree(file: PageFile, list: Buffer): void {
 
 const noPage = 0xffff_ffff_ffff_ffffn;
 
-/** What a tree is said to be. */
+/** The `MDB_db` record of a tree. */
 interface Description {
   name: string;
   depth: number;
@@ -142,7 +134,7 @@ interface Description {
   leaves: number;
   overflows: number;
   entries: number;
-  /** Null when it is empty. */
+  /** Null if the tree is empty. */
   root: number | null;
 }
 
@@ -160,15 +152,15 @@ function describe(name: string, bytes: Buffer): Description {
 }
 
 /*
- * The two meta pages of an LMDB data file, read as plain bytes. A commit writes the one that its
- * number's last bit names, so that the two are neighbours; the later one holds.
+ * The two meta pages of an LMDB data file. Transaction n writes meta page n % 2, so the transaction
+ * numbers of the two pages differ by one. The later page is current.
  *
  * Source of the layout: `MDB_page_header`, `MDB_meta` and `MDB_db` in lmdb 3.5.6,
- * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), compared with
- * the bytes of files it wrote.
+ * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), verified with
+ * files that lmdb wrote.
  */
 
-/** Byte offsets inside a meta page; the page header takes the first 24 bytes. */
+/** Byte offsets in a meta page. The page header takes the first 24 bytes. */
 const at = {
   number: 0,
   pageFlags: 18,
@@ -185,14 +177,14 @@ const at = {
 } as const;
 
 const metaPageFlag = 0x08;
-/** Keys of the tree of free pages are numbers; 0x1000: lmdb did not wait for the disk. */
+/** Keys of the free list are numbers (0x08). 0x1000: lmdb did not wait for the disk. */
 const freeTreeFlags = [0x08, 0x1008];
 const magic = 0xbeefc0de;
 const dataVersion = 2;
-/** More than a process can map. */
+/** More than the address space of a process. */
 const mostBytes = 2n ** 46n;
 
-/** What the later of the two meta pages says. */
+/** Content of the current meta page. */
 interface DataHeader {
   pageBytes: number;
   lastPage: bigint;
@@ -200,14 +192,14 @@ interface DataHeader {
   trees: { free: Description; main: Description };
 }
 
-/** @throws {StoreError} `CORRUPT` when it cannot be one that LMDB wrote. */
+/** @throws {StoreError} `CORRUPT` if LMDB cannot have written this header. */
 function readHeader(fd: number, file: string): DataHeader {
   const first = readMeta(fd, 0, 0, file);
   const second = readMeta(fd, 1, first.pageBytes, file);
   if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'its two headers disagree');
   const [even, odd] = [first.transaction, second.transaction];
   const areNeighbours = even % 2n === 0n && (odd === even + 1n || odd + 1n === even);
-  // New, or a copy without free pages: LMDB gives those an odd number, and an empty first page.
+  // A new file, or a compacted copy: LMDB gives a copy an odd number and an empty first page.
   const isFirst = even === 0n && first.trees.main.root === null && (odd === 0n || odd % 2n === 1n);
   if (!isFirst && !areNeighbours) {
     throw corrupt(file, `its headers are of transactions ${even} and ${odd}`);
@@ -259,18 +251,18 @@ function corrupt(file: string, what: string): StoreError {
 }
 
 /*
- * The pages of an LMDB data file, read as plain bytes and counted: who looks at a page claims it,
- * and a page can be claimed once. See "Source of the layout" above.
+ * The pages of an LMDB data file. Each reader of a page claims it, and a page can be claimed once.
+ * See "Source of the layout" above.
  */
 
 const headerBytes = 24;
-/** Flags of a page: what it holds. */
+/** Page flags. */
 const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04 } as const;
 
 interface Page {
   number: number;
   kind: number;
-  /** Its nodes, in the order of their keys; each begins with its header of 8 bytes. */
+  /** In the order of keys; each starts with its header of 8 bytes. */
   nodes: Buffer[];
 }
 
@@ -278,7 +270,7 @@ class PageFile {
   readonly #fd: number;
   readonly #name: string;
   readonly pageBytes: number;
-  /** Pages that the header speaks of, and those of them that lie in the file. */
+  /** Number of pages according to the header. The file can be shorter. */
   readonly pages: number;
   readonly #claimed: Uint8Array;
 
@@ -296,18 +288,18 @@ class PageFile {
     throw new StoreError('CORRUPT', `${this.#name}: damaged: ${what}; ${advice}`);
   }
 
-  /** Takes pages for whoever uses them. */
+  /** Marks pages as used by `who`. */
   claim(first: number, count: number, who: string): void {
     const end = first + count;
     if (first < 2 || end > this.pages) this.fail(`${who} has page ${first}, which is none`);
     for (let number = first; number < end; number += 1) {
-      // Free pages may lie behind the end of the file; those in use are read, or their end is.
+      // Free pages can be beyond the end of the file. For pages in use, the read detects that.
       if (this.#claimed[number] === 1) this.fail(`${who} has page ${number}, another has it too`);
       if (number < this.#claimed.length) this.#claimed[number] = 1;
     }
   }
 
-  /** A page in the file that nobody claimed, or null. */
+  /** Returns a page that is neither in a tree nor free, or null. */
   unclaimed(): number | null {
     const number = this.#claimed.indexOf(0);
     return number < 0 ? null : number;
@@ -321,7 +313,7 @@ class PageFile {
     return { number, kind, nodes: this.#nodes(number, bytes) };
   }
 
-  /** The bytes of a value that lies on pages of its own. */
+  /** Reads a value stored on overflow pages. */
   readLarge(number: number, length: number, who: string): Buffer {
     const pages = Math.ceil((headerBytes + length) / this.pageBytes);
     this.claim(number, pages, who);
@@ -345,7 +337,7 @@ class PageFile {
   }
 
   #nodes(number: number, page: Buffer): Buffer[] {
-    // Pointers, and where they end and nodes begin, count from the end of the page's header.
+    // All offsets are relative to the end of the page header.
     const body = page.subarray(headerBytes);
     const [end, begin] = [page.readUInt16LE(20), page.readUInt16LE(22)];
     if (end % 2 !== 0 || end > begin || begin > body.length) {
@@ -362,10 +354,10 @@ class PageFile {
 }
 
 const nodeHeaderBytes = 8;
-/** Flags of a leaf's node: its value lies on pages of its own, or describes a named tree. */
+/** Node flags of a leaf: the value is on overflow pages, or is the record of a named tree. */
 const largeValue = 0x01;
 const namedTree = 0x02;
-/** Bytes of `MDB_ovpage` and of `MDB_db`. */
+/** Sizes of `MDB_ovpage` and `MDB_db`. */
 const largeBytes = 24;
 const descriptionBytes = 48;
 
@@ -377,14 +369,14 @@ interface Entry {
 
 type Compare = (a: Buffer, b: Buffer) => number;
 
-/** Of names and records; those of the tree of free pages are numbers. */
+/** Order of all keys except those of the free list, which are numbers. */
 const byBytes: Compare = (a, b) => Buffer.compare(a, b);
 
 interface TreeWalk {
   file: PageFile;
   expected: Description;
   compare: Compare;
-  /** Leaves are taken for what the branches say they are. */
+  /** Does not read leaves. */
   branchesOnly: boolean;
   found: { branches: number; leaves: number; overflows: number; entries: number };
   visit: (entry: Entry) => void;
@@ -396,7 +388,7 @@ interface TreeOptions {
   visit?: (entry: Entry) => void;
 }
 
-/** @throws {StoreError} `CORRUPT`, naming the page. */
+/** @throws {StoreError} `CORRUPT` */
 function walkTree(file: PageFile, expected: Description, options: TreeOptions = {}): void {
   const { compare = byBytes, branchesOnly = false, visit = () => undefined } = options;
   const found = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
@@ -410,7 +402,7 @@ function walkTree(file: PageFile, expected: Description, options: TreeOptions = 
   }
 }
 
-/** Keys of a page lie from `low` to below `high`. */
+/** Walks a subtree, whose keys must be at least `low` and below `high`. */
 function descend(
   walk: TreeWalk,
   number: number,
@@ -447,7 +439,7 @@ function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | n
     if (nodeHeaderBytes + length > node.length) file.fail(`page ${page.number} has a cut key`);
     return node.subarray(nodeHeaderBytes, nodeHeaderBytes + length);
   });
-  // The first key of a branch stands for all that are lower: it is not looked at.
+  // The first key of a branch is a placeholder for all lower keys.
   const first = page.kind === kinds.branch ? 1 : 0;
   for (let at = first; at < keys.length; at += 1) {
     const key = keys[at]!;
