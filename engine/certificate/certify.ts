@@ -1,6 +1,6 @@
 /**
- * Makes the certificate of a block by replaying its log: nothing is taken from what was stored, and
- * what is made is checked before it is handed out.
+ * Builds the certificate of a block by replaying the log. Uses only recomputed results, and checks
+ * the certificate before returning it.
  */
 import { isHash } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
@@ -11,20 +11,20 @@ import { checkCertificate } from './check.js';
 import { Collector } from './collect.js';
 import { CERTIFICATE_BYTES, certificateText } from './format.js';
 
-/** What to certify, and out of which log. */
+/** Options of {@link certify}. */
 export interface CertifyOptions {
-  /** Ascending from entry 0, as `storedLines` and `fileLines` give them. */
+  /** Ascending from entry 0, as returned by `storedLines` and `fileLines`. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
-  /** The block's hash. */
+  /** Block hash. */
   block: string;
   /**
-   * Carries the digest chain on to this entry, whose digest the reader trusts. Default: the entry
-   * that decided the block.
+   * Extends the digest chain to this entry, such as one whose digest the reader trusts. Default:
+   * the entry that decided the block.
    */
   through?: number | undefined;
-  /** How many characters of results may be added to leave out no entry. Default: 1 MiB. */
+  /** Limit of results added to bridge gaps between entries. Default: 1 MiB. */
   bridgeBytes?: number | undefined;
-  /** A larger certificate is not made. Default: 16 MiB. */
+  /** Size limit of the certificate. Default: 16 MiB. */
   mostBytes?: number | undefined;
   onProgress?: ((seq: number) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -33,12 +33,12 @@ export interface CertifyOptions {
 const BRIDGE_BYTES = 1024 * 1024;
 
 /**
- * The certificate of a block that was finalized or rejected, as text for `checkCertificate`.
+ * Returns the certificate of a finalized or rejected block, as text for `checkCertificate`.
  *
- * @throws {StoreError} `MISSING` when the log has no such block, or it was not decided, or the
- * agents of the network sign nothing, or the certificate would be too large; `CORRUPT` when the log
- * does not replay, or a signature in it does not hold.
- * @throws the signal's reason, when it is aborted.
+ * @throws {StoreError} `MISSING` if the log does not contain the block, the block is undecided, the
+ * network has no signatures, or the certificate is too large; `CORRUPT` if the log does not replay
+ * or a signature is invalid.
+ * @throws the reason of `signal` if it is aborted.
  *
  * @example
  * ```ts
@@ -98,7 +98,7 @@ export async function certify(options: CertifyOptions): Promise<string> {
   throw new StoreError('CORRUPT', `the log gives no certificate that holds: ${where}: ${found}`);
 }
 
-/** What lies beyond the last entry that matters is not read. */
+/** Stops reading after the last entry that the certificate needs. */
 async function* untilDone(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   collector: Collector,

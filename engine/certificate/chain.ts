@@ -1,5 +1,5 @@
 /**
- * The log's two digest chains, recomputed over the spans of a certificate. Written apart from
+ * Recomputes both digest chains of the log over the spans of a certificate. Independent of
  * `protocol/log.ts`, which needs Node.
  */
 import { sha256 } from '#sha256';
@@ -11,10 +11,10 @@ import {
 } from './format.js';
 import { parseResults, type Results } from './results.js';
 
-/** A link with its place in the log, its digests recomputed. */
+/** A link with its position in the log and recomputed digests. */
 export interface Entry extends ChainDigests {
   seq: number;
-  /** Which span holds it, and where it stands in the certificate. */
+  /** Index of the span. `where` is the JSON Pointer of the link. */
   span: number;
   where: string;
   request: CertifiedEntry | undefined;
@@ -25,8 +25,8 @@ const encoder = new TextEncoder();
 const ZEROS = '00'.repeat(32);
 
 /**
- * All entries, ascending.
- * @throws {CertificateError} where a digest does not follow.
+ * Returns all entries, ascending.
+ * @throws {CertificateError} if a digest does not match.
  */
 export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
   const entries: Entry[] = [];
@@ -39,7 +39,7 @@ export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
         'the first span does not begin with entry 0 and two digests of zeros',
       );
     }
-    // Side by side they would be one: the same certificate could be written in two ways.
+    // Adjacent spans must be one span, so that a certificate has one encoding.
     if (index > 0 && span.first <= next) {
       throw new CertificateError(`${where}/first`, `is ${span.first}; expected more than ${next}`);
     }
@@ -54,7 +54,7 @@ const isStart = ({ digest, log_digest }: ChainDigests) => digest === ZEROS && lo
 function spanEntries(span: CertificateSpan, index: number, inside: string): Entry[] {
   let { digest, log_digest } = span.before;
   if (span.links[0]!.entry === undefined) {
-    // It alone says which number the entries have.
+    // Only a request binds the span to entry numbers.
     throw new CertificateError(`${inside}/links/0`, 'does not begin with an entry and its request');
   }
   const entries = span.links.map((link, place) => {
@@ -91,7 +91,7 @@ const partsOf = (seq: number, entry: CertifiedEntry): string[] => {
   return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
 };
 
-/** Each part preceded by its length in bytes as eight bytes, big-endian. */
+/** Prefixes each part with its length in bytes (8 bytes, big-endian). */
 function framed(parts: readonly string[]): Uint8Array {
   return joined(
     parts.flatMap((part) => {

@@ -1,6 +1,7 @@
 /**
- * Checks a certificate, offline and without the log: every digest, hash, signature, weight and sum
- * of it is recomputed. Says what follows, and what has to be trusted for that. Safe in a browser.
+ * Checks a certificate offline and without the log. Recomputes every digest, hash, signature,
+ * weight and sum. Reports what the certificate proves and what the reader must trust. Runs in
+ * browsers.
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
@@ -48,15 +49,15 @@ import {
   recomputeElectorate,
 } from './tally.js';
 
-/** What a check is told beside the certificate. */
+/** Options of {@link checkCertificate}. */
 export interface CheckCertificateOptions {
-  /** Digests of the log that came from elsewhere, each of an entry that is in the certificate. */
+  /** Digests of the log from a trusted source. Their entries must be in the certificate. */
   trusted?: readonly TrustedDigest[];
   /** Default: 16 MiB. */
   mostBytes?: number;
 }
 
-/** A vote that counted, its signature checked. */
+/** A counted vote with a valid signature. */
 export interface CertifiedVote {
   agent_id: string;
   public_key: string;
@@ -66,23 +67,26 @@ export interface CertifiedVote {
   entry: number;
 }
 
-/** A certificate that holds. */
+/** Result for a valid certificate. */
 export interface CertificateHolds {
   holds: true;
   claim: CertificateClaim;
   genesis: CertifiedGenesis;
   proposal: CertifiedProposal;
-  /** In the order in which they were counted. */
+  /** In counting order. */
   votes: CertifiedVote[];
-  /** Each run of entries that it rests on, with the log's digests after it. */
+  /** Entry ranges of the certificate, with the log's digests after each. */
   spans: SpanDigests[];
-  /** What follows from it alone, in sentences. */
+  /** Facts proved by the certificate alone, as sentences. */
   proves: string[];
-  /** What has to be trusted for the rest, in sentences. */
+  /** Assumptions that the reader must trust, as sentences. */
   trusts: string[];
 }
 
-/** A certificate that is refused: what is wrong, and where (a JSON Pointer, '' for all of it). */
+/**
+ * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole. `problem` is
+ * readable text; its wording can change.
+ */
 export interface CertificateRefused {
   holds: false;
   where: string;
@@ -90,10 +94,10 @@ export interface CertificateRefused {
 }
 
 /**
- * Whether a certificate holds. It never throws for what a certificate says: a bad one gives
- * `holds: false` with what is wrong.
+ * Checks a certificate. Does not throw for an invalid one, but returns `holds: false` with the
+ * problem.
  *
- * @param certificate its text or bytes, exactly as `certify` wrote it.
+ * @param certificate text or bytes, exactly as `certify` returned them.
  *
  * @example
  * ```ts
@@ -153,7 +157,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const grounds = { claim, parameters: genesis, proposal, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
-  // Last, since they cost the most.
+  // Signatures are checked last, since they cost most.
   assertProposalSigned(opened, proposal, claim.network_id);
   for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
@@ -162,7 +166,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
 }
 
-/** Engine time never goes back, and only entry 0 is genesis. */
+/** Engine time does not decrease, and only entry 0 is genesis. */
 function assertInTime(entries: readonly Entry[]): void {
   let before = 0;
   for (const { request, seq, where } of entries) {
@@ -177,7 +181,7 @@ function assertInTime(entries: readonly Entry[]): void {
   }
 }
 
-/** After the proposal, up to the deadline; without a deciding vote, a tick ends the block. */
+/** Votes are after the proposal, up to the deadline. A vote or a tick at the deadline ends it. */
 function assertVotedInTime(
   votes: readonly CountedVote[],
   { opened, closed }: CertifiedBlock,
@@ -210,19 +214,19 @@ interface CertifiedBlock {
   /** Records of the block at its proposal and at its end. */
   first: Members;
   last: Members;
-  /** Numbers that the certificate gives, and that what it holds must agree with. */
+  /** Numbers from the record of the block, compared with other records later. */
   ordinal: number;
   electorate: number;
 }
 
-/** The entries that opened and closed the block, and what the log says of it then. */
+/** Finds the entries that opened and closed the block, with its records. */
 function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   const found = entries.flatMap((entry) => {
     const record = findRecord(entry, 'blocks', hash);
     return record ? [{ entry, value: parseObject(record.value, entry.where) }] : [];
   });
   const [first, last] = found;
-  // Each record is of another state: `voting` is the first of two.
+  // A block has two records: `voting` and its final state.
   if (found.length !== 2 || first!.value.state !== 'voting') {
     throw new CertificateError(
       '/spans',
@@ -250,7 +254,7 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   return { opened, closed, first: first!.value, last: value, ordinal, electorate };
 }
 
-/** The block has one event of this type, in this entry. */
+/** Asserts that the block has exactly one event of this type, in this entry. */
 function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
   const found = findBlockEvents(entries, type, hash);
   if (found.length === 1 && found[0]!.entry === entry) return;
@@ -268,7 +272,7 @@ interface Recomputed {
   tally: CertifiedTally;
 }
 
-/** All that the log says of the block, made anew: a vote that is left out shows here. */
+/** Recomputes the records and events of the block. Detects a vote that was left out. */
 function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const { opened, closed, first, last, ordinal } = block;
   const { claim, proposal, electorate, deadline, tally } = recomputed;
@@ -277,7 +281,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const state = tally.status ?? 'undecided';
   const producer = agentId(producer_key);
   const transactions = transactionHashes(proposal);
-  /** Members that its record and its events have alike. */
+  /** Common members of records and events. */
   const about = { block_hash, parent_hash, height };
   const fixed = {
     ...about,
@@ -306,7 +310,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   assertTold(opened, { ...rest, transactions: hashes }, expected);
 }
 
-/** A finalized block has its height in the log, since the entry that closed it. */
+/** Asserts that the closing entry, and no other, writes the height of a finalized block. */
 function assertHeight(
   entries: readonly Entry[],
   { block_hash, height }: CertificateClaim,
@@ -358,7 +362,7 @@ function assertRecord(
   );
 }
 
-/** What stands in it for nothing could be changed without being noticed. */
+/** Asserts that the decision needs each request and span: unused parts could be forged. */
 function assertUsed(
   entries: readonly Entry[],
   { genesis, electorate, opened, votes, closed }: Grounds,

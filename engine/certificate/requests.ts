@@ -1,4 +1,4 @@
-/** The requests of a certificate: genesis, registrations, proposals, votes. */
+/** Parses and verifies the requests of a certificate: genesis, registrations, proposals, votes. */
 import { verifyText } from '../crypto/browser-keys.js';
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
@@ -18,7 +18,7 @@ import type { Entry } from './chain.js';
 import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
 import { formatValue } from './results.js';
 
-/** The parameters of a network that decide its blocks. */
+/** Parameters of a network that affect the decision on a block. */
 export interface CertifiedGenesis {
   network_id: string;
   policy: 'bft' | 'majority' | 'veto';
@@ -108,7 +108,7 @@ function parsedBody(body: string, where: string): Body {
   throw new CertificateError(`${where}/body`, 'expected a JSON object');
 }
 
-/** Entry 0. Of its parameters those that decide blocks are checked. */
+/** Parses entry 0. Validates only the parameters that affect decisions. */
 export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
   const { where } = entry;
   const body = bodyOf(entry, 'genesis');
@@ -136,30 +136,30 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
   return body as unknown as CertifiedGenesis;
 }
 
-/** Parameters that are integers, with their bounds: docs/protocol.md, section 11. */
+/** Integer parameters with their bounds: docs/protocol.md, section 11. */
 const wholes: Readonly<Record<string, readonly [least: number, most: number]>> = {
   voting_period_ms: [1, 86_400_000],
   min_validators: [1, 1_000_000],
   participation_bps: [0, 10_000],
 };
 
-/** A producer's proposal, as signed. */
+/** A signed proposal. */
 export interface CertifiedProposal {
   /** 64 lower-case hex digits. */
   producer: string;
-  /** The body as it was sent: `transactions`, `state_diff`, `meme_content` and all else. */
+  /** Body of the request, with `transactions`, `state_diff` and `meme_content`. */
   body: Readonly<Record<string, unknown>>;
   parent_hash: string;
   transactions: number;
 }
 
-/** @throws {CertificateError} when the block's hash is another. */
+/** @throws {CertificateError} if the proposal is not for this block. */
 export function parseProposal(entry: Entry, networkId: string, hash: string): CertifiedProposal {
   const { where } = entry;
   const body = bodyOf(entry, 'propose');
   const producer = keyOf(entry);
   for (const name of ['producer', 'network_id']) {
-    // They would be overwritten where the hash is made: two proposals would have one hash.
+    // The hash replaces these members, so that two proposals could have the same hash.
     if (name in body) throw new CertificateError(where, `the proposal has a member ${name}`);
   }
   const found = blockHash(body, producer, networkId);
@@ -183,11 +183,11 @@ const hashOf = ({ hash }: Body): string => lowerAscii(hash as string);
 const signerOf = ({ sender }: Body, producer: string): string =>
   sender === undefined ? producer : lowerAscii(sender as string);
 
-/** The hashes of the transactions, in lower case. */
+/** Returns the transaction hashes in lower case. */
 export const transactionHashes = ({ body }: CertifiedProposal): string[] =>
   (body.transactions as readonly Body[]).map(hashOf);
 
-/** The producer's signature, and each transaction's content and signature. */
+/** Verifies the producer's signature, and hash and signature of each transaction. */
 export function assertProposalSigned(
   { where }: Entry,
   { producer, body }: CertifiedProposal,
@@ -212,14 +212,14 @@ export function assertProposalSigned(
   }
 }
 
-/** A vote, as signed. */
+/** A signed vote. */
 export interface SignedVote {
   /** 64 lower-case hex digits. */
   public_key: string;
   agent_id: string;
   decision: 'approve' | 'reject';
   reason: string;
-  /** Each once. */
+  /** Without duplicates. */
   meme_references: readonly string[];
   body: Readonly<Record<string, unknown>>;
 }
@@ -265,7 +265,7 @@ export function assertVoteSigned({ where, seq }: Entry, { public_key, body }: Si
   );
 }
 
-/** A registration: the record that follows from it. */
+/** A registration, as the record of its agent. */
 export interface SignedRegistration {
   public_key: string;
   agent_id: string;
@@ -326,7 +326,7 @@ export function assertRegistrationSigned(
 const isSigned = (input: string, key: string, signature: unknown): boolean =>
   typeof signature === 'string' && verifyText(input, key, signature);
 
-/** The signer's key in lower case. */
+/** Returns the signer's key in lower case. */
 function keyOf({ request, where }: Entry): string {
   const { public_key } = request!;
   if (isPublicKey(public_key)) return lowerAscii(public_key);

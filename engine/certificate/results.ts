@@ -1,14 +1,13 @@
 /**
- * The results of entries, parsed: events and changed records, as sections 10 and 17 of
- * docs/protocol.md have them. Digests can be made to fit any results, so results that contradict
- * each other are refused here.
+ * Parses the results of entries: events and changed records, as in sections 10 and 17 of
+ * docs/protocol.md. A forger can compute digests for any results, so contradictory results are
+ * refused here.
  */
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { agentId } from '../protocol/signing.js';
 import { CertificateError } from './format.js';
 
-/** Members of an object. */
 export type Members = Readonly<Record<string, unknown>>;
 
 interface CertifiedEvent {
@@ -26,13 +25,13 @@ export interface CertifiedRecord {
   value: unknown;
 }
 
-/** All that one entry did. */
+/** Results of one entry. */
 export interface Results {
   events: readonly CertifiedEvent[];
   records: readonly CertifiedRecord[];
 }
 
-/** An entry, as far as the conditions on results need it. */
+/** Part of an entry that the checks of results need. */
 interface Done {
   span: number;
   where: string;
@@ -44,10 +43,10 @@ const eventTypes = new Set([
   ...['consensus_discussion', 'meme_posted', 'network_metrics', 'reputation_update'],
 ]);
 
-/** A key of these is written once. */
+/** Tables whose keys are written once. */
 const writtenOnce = ['agents', 'equivocations', 'memes', 'transactions', 'votes'];
 
-/** The keys of these are numbers without gaps, in the order of the log. */
+/** Tables with consecutive numbers as keys, in log order, and their first number. */
 const countedFrom: Readonly<Record<string, number>> = {
   agent_numbers: 0,
   block_numbers: 0,
@@ -55,7 +54,7 @@ const countedFrom: Readonly<Record<string, number>> = {
   heights: 1,
 };
 
-/** An entry changes one record of these at most. */
+/** Tables of which one entry changes at most one record. */
 const single = new Set([
   ...['agents', 'agent_numbers', 'block_numbers', 'electorates', 'equivocations', 'heights'],
   ...['memes', 'votes'],
@@ -67,14 +66,14 @@ const tables = new Set([
   ...Object.keys(countedFrom),
 ]);
 
-/** A value as an error message shows it: one line of bounded length. */
+/** Formats a value for an error message: one line, at most 100 characters. */
 export function formatValue(value: unknown): string {
   const longest = 100;
   if (typeof value !== 'object' || value === null) return String(value).slice(0, longest);
   return JSON.stringify(value).slice(0, longest);
 }
 
-/** Engine time as events have it. */
+/** Formats engine time as in events. */
 export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** @throws {CertificateError} */
@@ -85,7 +84,8 @@ export function parseObject(value: unknown, where: string): Members {
 
 /**
  * Parses the results of one entry.
- * @throws {CertificateError} unless they are events, then records, each in canonical JSON and once.
+ * @throws {CertificateError} unless they are events, then records, without duplicates and in
+ * canonical JSON.
  */
 export function parseResults(texts: readonly string[], where: string): Results {
   const events: CertifiedEvent[] = [];
@@ -129,7 +129,7 @@ function eventOf(value: unknown, where: string): CertifiedEvent {
   return { seq: seq as number, type, data: parseObject(data, where) };
 }
 
-/** The one record of a table that an entry changed, or the one with this key. */
+/** Finds the changed record of a table, optionally by key. */
 export function findRecord(
   { results }: Pick<Done, 'results'>,
   table: string,
@@ -139,7 +139,7 @@ export function findRecord(
   return results.records.find((one) => one.table === table && (id === undefined || one.id === id));
 }
 
-/** All events of a type about a block, with the entry of each. */
+/** Finds all events of a type about a block, with their entries. */
 export function findBlockEvents<E extends Done>(
   entries: readonly E[],
   type: string,
@@ -152,7 +152,7 @@ export function findBlockEvents<E extends Done>(
   );
 }
 
-/** What the results say of agents, wherever they name one. */
+/** Agents named in results. */
 export interface CertifiedAgents {
   ids: ReadonlyMap<number, string>;
   ordinals: ReadonlyMap<string, number>;
@@ -161,8 +161,8 @@ export interface CertifiedAgents {
 }
 
 /**
- * Holds the results of all entries against each other.
- * @throws {CertificateError} where two of them cannot be of one log.
+ * Compares the results of all entries with each other.
+ * @throws {CertificateError} if two of them cannot be from the same log.
  */
 export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   const once = new Set<string>();
@@ -195,14 +195,14 @@ export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   return { ids, ordinals, personalities };
 }
 
-/** The member that names an agent with its personality, by the type of the event. */
+/** Member that names an agent with its personality, by event type. */
 const named: Readonly<Record<string, string>> = {
   block_validation: 'validator',
   consensus_discussion: 'agent',
   meme_posted: 'creator',
 };
 
-/** Numbers without gaps inside a span, and growing from span to span. */
+/** Checks that numbers are consecutive in a span and increase between spans. */
 class Counter {
   readonly #last = new Map<string, { number: number; span: number }>();
 
@@ -210,7 +210,7 @@ class Counter {
     const first = what === 'events' ? 1 : countedFrom[what]!;
     const last = this.#last.get(what);
     const next = last === undefined ? first : last.number + 1;
-    // A gap of the log lies before a later span.
+    // Entries are missing between spans.
     const isGap = span > (last?.span ?? 0);
     const isNext = isGap ? Number(number) >= next : number === next;
     if (!Number.isSafeInteger(number) || !isNext) {
@@ -224,7 +224,7 @@ class Counter {
   }
 }
 
-/** A block is proposed once, and ends once. */
+/** Asserts that a block opens once and closes once. */
 function assertNextState(
   blocks: Map<string, unknown>,
   id: string,
@@ -256,7 +256,7 @@ function assertPersonality(known: Map<string, unknown>, agent: unknown, where: s
   known.set(id, personality);
 }
 
-/** The agent that an entry registers: it has two records, which must agree. */
+/** Returns the agent that an entry registers. Its two records must agree. */
 function agentIn(results: Results, where: string) {
   const profile = findRecord({ results }, 'agents');
   const number = findRecord({ results }, 'agent_numbers');

@@ -1,6 +1,6 @@
 /**
- * Electorate, votes and quorum, recomputed by the rules of docs/protocol.md, section 6. Written
- * apart from the engine's own: whoever checks does not run what is checked.
+ * Recomputes electorate, votes and quorum by the rules of docs/protocol.md, section 6. Does not
+ * share code with the engine, so that a bug there is not repeated in the check.
  */
 import { canonical } from '../protocol/canonical.js';
 import type { Entry } from './chain.js';
@@ -21,21 +21,21 @@ import {
   parseObject,
 } from './results.js';
 
-/** Who may vote on the block: agent ordinals, ascending, and what each weighs. */
+/** Electorate of a block: weights by agent ordinal, ascending. */
 export interface CertifiedElectorate {
   weights: ReadonlyMap<number, number>;
   total: number;
-  /** Of the electors that did not vote, where the policy asks for it. */
+  /** Personalities of electors that did not vote, with the policy `veto`. */
   personalities: ReadonlyMap<number, string>;
 }
 
-/** Where an elector registered. */
+/** Registration of an elector. */
 export interface CertifiedRegistration extends SignedRegistration {
   entry: Entry;
   ordinal: number;
 }
 
-/** The electorate of the block that was proposed in the entry `opened`, and where it is from. */
+/** Recomputes the electorate of the block proposed in the entry `opened`. */
 export function recomputeElectorate(
   entries: readonly Entry[],
   opened: Entry,
@@ -45,7 +45,7 @@ export function recomputeElectorate(
   const before = entries.filter(({ seq }) => seq <= opened.seq);
   const entry = before.findLast((one) => findRecord(one, 'electorates'));
   const record = entry && findRecord(entry, 'electorates')!;
-  // The newest one decides: proposals write one where it is another than the one before.
+  // The newest one is valid: a proposal writes the electorate only if it changed.
   if (record?.key !== number || entry!.request?.kind !== 'propose') {
     throw new CertificateError('/spans', `no proposal in it writes electorate ${number}`);
   }
@@ -85,7 +85,7 @@ function weighed(
   return { weights, total };
 }
 
-/** What a vote can weigh: 1; 1 to 100 by reputation; 100 and 2 for each ally, up to 10. */
+/** Checks a weight: 1; by reputation 1 to 100; by alliance 100 plus 2 per ally, up to 110. */
 function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   if (!Number.isSafeInteger(weight)) return false;
   const value = weight as number;
@@ -94,7 +94,7 @@ function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   return value >= 100 && value <= 110 && value % 2 === 0;
 }
 
-/** Where electors registered, as far as those requests are in the certificate. */
+/** Returns the registrations of electors that are in the certificate. */
 function registrationsIn(
   entries: readonly Entry[],
   electors: ReadonlyMap<number, number>,
@@ -114,7 +114,7 @@ function registrationsIn(
   });
 }
 
-/** A vote that counted, with where it stands. */
+/** A counted vote with its entry. */
 export interface CountedVote extends SignedVote {
   entry: Entry;
   ordinal: number;
@@ -122,7 +122,7 @@ export interface CountedVote extends SignedVote {
   weight: number;
 }
 
-/** All votes on the block that counted, in their order. */
+/** Returns all counted votes on the block, in log order. */
 export function collectVotes(
   entries: readonly Entry[],
   block: { hash: string; ordinal: number },
@@ -137,7 +137,7 @@ export function collectVotes(
     const vote = parseVote(entry, block.hash);
     assertRecorded(entry, vote, record.value);
     const [, ordinal] = record.key as [number, number];
-    // The record of a vote is written once for each agent; here, an agent is also one key.
+    // The record of a vote is unique per agent ordinal. Its key must be unique, too.
     if (keys.has(vote.public_key)) {
       throw new CertificateError(
         where,
@@ -166,7 +166,7 @@ export function collectVotes(
   return votes;
 }
 
-/** The record of a vote says what the vote says. */
+/** Asserts that the record of a vote matches the vote. */
 function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found: unknown): void {
   const { decision, meme_references } = vote;
   const expected = { at: request!.at, decision, entry: seq, meme_references };
@@ -174,7 +174,7 @@ function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found:
   throw new CertificateError(where, `entry ${seq} counts another vote than the one that it holds`);
 }
 
-/** Each vote has the one event that follows from it. */
+/** Asserts that each vote has exactly one event, which matches the vote. */
 function assertAnnounced(
   events: ReturnType<typeof findBlockEvents<Entry>>,
   votes: readonly CountedVote[],
@@ -196,17 +196,17 @@ function assertAnnounced(
   if (missing) throw new CertificateError(missing.entry.where, 'tells of no vote, and holds one');
 }
 
-/** The tally when the block was decided. */
+/** Tally at the end of voting. */
 export interface CertifiedTally {
   approve: number;
   reject: number;
   voted: number;
   vetoed: boolean;
-  /** Null where it decides nothing. */
+  /** Null if undecided. */
   status: 'finalized' | 'rejected' | 'expired' | null;
 }
 
-/** Counts vote by vote: none may come after the one that decides. */
+/** Counts votes in order. No vote may follow the deciding one. */
 export function computeTally(
   genesis: CertifiedGenesis,
   electorate: CertifiedElectorate,
@@ -235,7 +235,7 @@ export function computeTally(
   return tally;
 }
 
-/** How many electors there are of each personality. */
+/** Counts electors by personality. */
 function groupsOf({ weights, personalities }: CertifiedElectorate, votes: readonly CountedVote[]) {
   const groups = new Map<string, { size: number; rejecting: number }>();
   const voted = new Map(votes.map(({ ordinal, personality }) => [ordinal, personality]));
