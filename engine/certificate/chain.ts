@@ -34,14 +34,12 @@ export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
   for (const [index, span] of spans.entries()) {
     const where = `/spans/${index}`;
     if (index === 0 && (span.first !== 0 || !isStart(span.before))) {
-      throw new CertificateError(
-        where,
-        'the first span does not begin with entry 0 and two digests of zeros',
-      );
+      throw new CertificateError(where, 'LOG_START');
     }
     // Adjacent spans must be one span, so that a certificate has one encoding.
     if (index > 0 && span.first <= next) {
-      throw new CertificateError(`${where}/first`, `is ${span.first}; expected more than ${next}`);
+      const { first } = span;
+      throw new CertificateError(`${where}/first`, 'SPAN_ORDER', { first, previous: next });
     }
     for (const entry of spanEntries(span, index, where)) entries.push(entry);
     next = span.first + span.links.length;
@@ -55,7 +53,7 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
   let { digest, log_digest } = span.before;
   if (span.links[0]!.entry === undefined) {
     // Only a request binds the span to entry numbers.
-    throw new CertificateError(`${inside}/links/0`, 'does not begin with an entry and its request');
+    throw new CertificateError(`${inside}/links/0`, 'SPAN_START');
   }
   const entries = span.links.map((link, place) => {
     const { entry: request, log_digest: claimed, results: texts } = link;
@@ -65,10 +63,8 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
       log_digest = hexOf(sha256(joined([bytesOf(log_digest), framed(partsOf(seq, request))])));
     else log_digest = claimed;
     if (log_digest !== claimed) {
-      throw new CertificateError(
-        `${where}/log_digest`,
-        `entry ${seq} gives ${log_digest}, not ${claimed}`,
-      );
+      const mismatch = { name: 'log_digest', seq, claimed, found: log_digest };
+      throw new CertificateError(`${where}/log_digest`, 'DIGEST_MISMATCH', mismatch);
     }
     digest = hexOf(sha256(joined([bytesOf(digest), bytesOf(log_digest), framed(texts)])));
     const results = parseResults(texts, where);
@@ -77,11 +73,8 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
   for (const [name, found] of Object.entries({ digest, log_digest })) {
     const claimed = span.after[name as keyof ChainDigests];
     if (found === claimed) continue;
-    const last = entries.at(-1)!.seq;
-    throw new CertificateError(
-      `${inside}/after/${name}`,
-      `after entry ${last} it is ${found}, not ${claimed}`,
-    );
+    const mismatch = { name, seq: entries.at(-1)!.seq, claimed, found };
+    throw new CertificateError(`${inside}/after/${name}`, 'DIGEST_MISMATCH', mismatch);
   }
   return entries;
 }

@@ -13,6 +13,7 @@ import {
   CertificateError,
   readCertificate,
 } from './format.js';
+import type { CertificateProblem } from './messages.js';
 import {
   assertBounded,
   assertProposalSigned,
@@ -84,12 +85,13 @@ export interface CertificateHolds {
 }
 
 /**
- * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole. `problem` is
- * readable text; its wording can change.
+ * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole. `code` is a
+ * stable key of the problem, and `problem` its text.
  */
 export interface CertificateRefused {
   holds: false;
   where: string;
+  code: CertificateProblem;
   problem: string;
 }
 
@@ -104,7 +106,7 @@ export interface CertificateRefused {
  * import { checkCertificate } from 'folkmoot/client';
  *
  * const checked = checkCertificate('{"format":"folkmoot certificate 1"}\n');
- * console.log(checked.holds ? checked.proves : checked.problem); // has no member claim
+ * console.log(checked.holds ? checked.proves : checked.problem); // missing member: claim
  * ```
  */
 export function checkCertificate(
@@ -116,7 +118,8 @@ export function checkCertificate(
     return checked(readCertificate(certificate, mostBytes), trusted);
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
-    return { holds: false, where: error.where, problem: error.message };
+    const { where, code, message } = error;
+    return { holds: false, where, code, problem: message };
   }
 }
 
@@ -127,10 +130,8 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const agents = assertConsistent(entries);
   const genesis = parseGenesisEntry(entries[0]!);
   if (genesis.network_id !== claim.network_id) {
-    throw new CertificateError(
-      '/claim/network_id',
-      `entry 0 begins the network ${genesis.network_id}`,
-    );
+    const mismatch = { claimed: claim.network_id, found: genesis.network_id };
+    throw new CertificateError('/claim/network_id', 'CLAIM_MISMATCH', mismatch);
   }
   const hash = claim.block_hash;
   const block = blockIn(entries, hash);
@@ -149,8 +150,9 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const found = { approve, reject, total: electorate.total, status: tally.status ?? 'undecided' };
   for (const [name, value] of Object.entries(found)) {
     const claimed = claim[name as keyof typeof found];
-    if (claimed !== value)
-      throw new CertificateError(`/claim/${name}`, `is ${claimed}; it is ${value}`);
+    if (claimed !== value) {
+      throw new CertificateError(`/claim/${name}`, 'CLAIM_MISMATCH', { claimed, found: value });
+    }
   }
   const electors = [written, ...registered.map(({ entry }) => entry)];
   const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
@@ -172,10 +174,8 @@ function assertInTime(entries: readonly Entry[]): void {
   for (const { request, seq, where } of entries) {
     if (!request) continue;
     if ((request.kind === 'genesis') !== (seq === 0) || request.at < before) {
-      throw new CertificateError(
-        where,
-        `entry ${seq} (${request.kind}, at ${request.at}) is out of order`,
-      );
+      const { kind, at } = request;
+      throw new CertificateError(where, 'ENTRY_ORDER', { seq, kind, at });
     }
     before = request.at;
   }
@@ -191,17 +191,11 @@ function assertVotedInTime(
   for (const { entry } of votes) {
     const { seq, request, where } = entry;
     if (seq > opened.seq && seq <= closed.seq && request!.at <= deadline) continue;
-    throw new CertificateError(
-      where,
-      `the vote of entry ${seq} came before the block, or after its end`,
-    );
+    throw new CertificateError(where, 'VOTE_OUTSIDE_PERIOD', { seq });
   }
   const { kind, at } = closed.request ?? {};
   if (byVote || (kind === 'tick' && at === deadline + 1)) return;
-  throw new CertificateError(
-    closed.where,
-    `entry ${closed.seq} ends the block by no vote and no deadline`,
-  );
+  throw new CertificateError(closed.where, 'BLOCK_END', { seq: closed.seq });
 }
 
 const shown = ({ agent_id, public_key, decision, weight, entry }: CountedVote): CertifiedVote => ({
@@ -228,26 +222,17 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   const [first, last] = found;
   // A block has two records: `voting` and its final state.
   if (found.length !== 2 || first!.value.state !== 'voting') {
-    throw new CertificateError(
-      '/spans',
-      `it does not hold how block ${hash} was proposed, and how it ended`,
-    );
+    throw new CertificateError('/spans', 'BLOCK_RECORDS', { hash });
   }
   const { entry: closed, value } = last!;
   const { ordinal, electorate } = parseObject(value.context, closed.where);
   if (typeof ordinal !== 'number' || typeof electorate !== 'number') {
-    throw new CertificateError(
-      closed.where,
-      'the record of the block has no usable ordinal or electorate',
-    );
+    throw new CertificateError(closed.where, 'BLOCK_CONTEXT');
   }
   const opened = first!.entry;
   const number = findRecord(opened, 'block_numbers', ordinal)?.value;
   if (canonical(number ?? null) !== canonical({ block_hash: hash })) {
-    throw new CertificateError(
-      opened.where,
-      `entry ${opened.seq} does not number the block ${ordinal}`,
-    );
+    throw new CertificateError(opened.where, 'BLOCK_NUMBER', { seq: opened.seq, ordinal });
   }
   assertAlone(entries, 'block_proposal', hash, opened);
   assertAlone(entries, 'block_status', hash, closed);
@@ -258,10 +243,7 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
 function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
   const found = findBlockEvents(entries, type, hash);
   if (found.length === 1 && found[0]!.entry === entry) return;
-  throw new CertificateError(
-    entry.where,
-    `expected the one ${type} of the block in entry ${entry.seq}`,
-  );
+  throw new CertificateError(entry.where, 'BLOCK_EVENT_COUNT', { type, seq: entry.seq });
 }
 
 interface Recomputed {
@@ -326,20 +308,14 @@ function assertHeight(
     : found.length === 0;
   if (isSame) return;
   const where = (final ?? found[0])!.where;
-  throw new CertificateError(
-    where,
-    `the log does not give height ${height} to a block that was finalized`,
-  );
+  throw new CertificateError(where, 'BLOCK_HEIGHT', { height });
 }
 
 type EventFound = ReturnType<typeof findBlockEvents<Entry>>[number];
 
 function assertTold({ where, seq }: Entry, found: Members, expected: Members): void {
   if (canonical(found) === canonical(expected)) return;
-  throw new CertificateError(
-    where,
-    `entry ${seq} tells of the block what is not so: ${formatValue(found)}`,
-  );
+  throw new CertificateError(where, 'BLOCK_EVENT', { seq, value: formatValue(found) });
 }
 
 function assertRecord(
@@ -355,11 +331,8 @@ function assertRecord(
     state === found.state && name !== undefined
       ? [name, context[name], expected[name]]
       : ['state', found.state, state];
-  const recomputed = `recomputed it is ${is}`;
-  throw new CertificateError(
-    where,
-    `by entry ${seq} the block's ${what} is ${formatValue(was)}; ${recomputed}`,
-  );
+  const difference = { name: what, found: formatValue(was), expected: formatValue(is) };
+  throw new CertificateError(where, 'BLOCK_RECORD', { seq, ...difference });
 }
 
 /** Asserts that the decision needs each request and span: unused parts could be forged. */
@@ -376,14 +349,11 @@ function assertUsed(
   ]);
   for (const entry of entries) {
     if ((entry.request !== undefined) === whole.has(entry)) continue;
-    const rests = whole.has(entry) ? 'rests, and its request is not here' : 'does not rest';
-    throw new CertificateError(
-      entry.where,
-      `is entry ${entry.seq}, on which the decision ${rests}`,
-    );
+    const { where, seq } = entry;
+    if (!whole.has(entry)) throw new CertificateError(where, 'REQUEST_UNUSED', { seq });
+    throw new CertificateError(where, 'REQUEST_MISSING', { seq, kind: 'a request' });
   }
   const spans = new Set([...whole].map(({ span }) => span));
   const idle = entries.find(({ span }) => !spans.has(span));
-  if (idle)
-    throw new CertificateError(`/spans/${idle.span}`, 'holds nothing on which the decision rests');
+  if (idle) throw new CertificateError(`/spans/${idle.span}`, 'SPAN_UNUSED');
 }

@@ -1,7 +1,13 @@
 /** Format of a certificate: types, JSON Schema, encoding and parsing. Runs in browsers. */
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
+import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import { pointerStep } from '../protocol/text.js';
+import {
+  type CertificateMessages,
+  type CertificateProblem,
+  certificateMessages,
+} from './messages.js';
 
 export const CERTIFICATE_FORMAT = 'folkmoot certificate 1';
 
@@ -66,15 +72,24 @@ export function certificateText(certificate: Certificate): string {
   return `${canonical(certificate)}\n`;
 }
 
-/** Why a certificate is refused; a value to callers, thrown on the way to them. */
+/** Code and values of each reason. */
+type Reason = {
+  [Code in CertificateProblem]: keyof MessageValues<CertificateMessages[Code]> extends never
+    ? [code: Code]
+    : [code: Code, values: MessageValues<CertificateMessages[Code]>];
+}[CertificateProblem];
+
+/** Thrown to refuse a certificate. `checkCertificate` catches it and returns a value. */
 export class CertificateError extends Error {
   override name = 'CertificateError';
+  readonly code: CertificateProblem;
   constructor(
-    /** A JSON Pointer into the certificate; '' for the whole. */
+    /** JSON Pointer into the certificate; '' for the whole. */
     readonly where: string,
-    message: string,
+    ...[code, values]: Reason
   ) {
-    super(message);
+    super(formatMessage<MessageRow>(certificateMessages[code], values ?? {}));
+    this.code = code;
   }
 }
 
@@ -85,18 +100,16 @@ export function readCertificate(given: string | Uint8Array, mostBytes: number): 
   // A character takes at least one byte, so a text that is too long is not encoded first.
   const size = given.length > mostBytes ? given.length : bytesOf(given).length;
   if (size > mostBytes) {
-    throw new CertificateError('', `it has ${size} bytes or more; at most ${mostBytes} are read`);
+    throw new CertificateError('', 'TOO_LARGE', { size, most: mostBytes });
   }
   const parsed = parseJson(bytesOf(given));
-  if ('message' in parsed)
-    throw new CertificateError(parsed.pointer, `is refused: ${parsed.message}`);
+  if ('message' in parsed) {
+    throw new CertificateError(parsed.pointer, 'BAD_JSON', { problem: parsed.message });
+  }
   assertShape(certificateShape, parsed.value, '');
   const certificate = parsed.value as Certificate;
   if (!sameBytes(encoder.encode(certificateText(certificate)), bytesOf(given))) {
-    throw new CertificateError(
-      '',
-      'it is not written as canonical JSON (RFC 8785) and one line feed',
-    );
+    throw new CertificateError('', 'NOT_CANONICAL_LINE');
   }
   return certificate;
 }
@@ -112,44 +125,41 @@ function assertShape(shape: Shape, value: unknown, where: string): void {
   if (shape.type === 'integer') {
     const { minimum, maximum } = shape;
     if (Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum) return;
-    throw new CertificateError(where, `expected an integer from ${minimum} to ${maximum}`);
+    throw new CertificateError(where, 'NOT_AN_INTEGER', { minimum, maximum });
   }
   if (shape.type === 'array') return assertItems(shape, value, where);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CertificateError(where, 'expected an object');
+    throw new CertificateError(where, 'NOT_AN_OBJECT');
   }
   const lacking = shape.required.find((name) => !Object.hasOwn(value, name));
-  if (lacking !== undefined) throw new CertificateError(where, `has no member ${lacking}`);
+  if (lacking !== undefined) {
+    throw new CertificateError(where, 'MEMBER_MISSING', { name: lacking });
+  }
   for (const [name, member] of Object.entries(value)) {
     const inner = `${where}/${pointerStep(name)}`;
     const of = Object.hasOwn(shape.properties, name) ? shape.properties[name] : undefined;
-    if (of === undefined)
-      throw new CertificateError(inner, 'is a member that certificates do not have');
+    if (of === undefined) throw new CertificateError(inner, 'MEMBER_UNKNOWN');
     assertShape(of, member, inner);
   }
 }
 
 function assertText(shape: Shape & { type: 'string' }, value: unknown, where: string): void {
-  if (typeof value !== 'string') throw new CertificateError(where, 'expected a text');
+  if (typeof value !== 'string') throw new CertificateError(where, 'NOT_A_STRING');
   if (shape.enum && !shape.enum.includes(value)) {
-    throw new CertificateError(
-      where,
-      `expected ${shape.enum.map((one) => `"${one}"`).join(' or ')}`,
-    );
+    const values = shape.enum.map((one) => `"${one}"`).join(' or ');
+    throw new CertificateError(where, 'NOT_ONE_OF', { values });
   }
   if (shape.pattern !== undefined && !new RegExp(shape.pattern).test(value)) {
-    throw new CertificateError(where, `does not match ${shape.pattern}`);
+    throw new CertificateError(where, 'NO_MATCH', { pattern: shape.pattern });
   }
 }
 
 function assertItems(shape: Shape & { type: 'array' }, value: unknown, where: string): void {
-  if (!Array.isArray(value)) throw new CertificateError(where, 'expected an array');
+  if (!Array.isArray(value)) throw new CertificateError(where, 'NOT_AN_ARRAY');
   const { items, minItems, maxItems } = shape;
   if (value.length < minItems || value.length > maxItems) {
-    throw new CertificateError(
-      where,
-      `expected ${minItems} to ${maxItems} items, found ${value.length}`,
-    );
+    const bounds = { minimum: minItems, maximum: maxItems };
+    throw new CertificateError(where, 'ITEM_COUNT', { ...bounds, count: value.length });
   }
   for (const [index, item] of value.entries()) assertShape(items, item, `${where}/${index}`);
 }

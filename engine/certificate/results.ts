@@ -79,7 +79,7 @@ export const instant = (milliseconds: number): string => new Date(milliseconds).
 /** @throws {CertificateError} */
 export function parseObject(value: unknown, where: string): Members {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members;
-  throw new CertificateError(where, `holds ${formatValue(value)} where an object is expected`);
+  throw new CertificateError(where, 'NO_OBJECT_IN_RESULT', { value: formatValue(value) });
 }
 
 /**
@@ -94,18 +94,18 @@ export function parseResults(texts: readonly string[], where: string): Results {
   for (const [index, text] of texts.entries()) {
     const place = `${where}/results/${index}`;
     const parsed = parseJson(text);
-    if ('message' in parsed) throw new CertificateError(place, `is refused: ${parsed.message}`);
+    if ('message' in parsed) {
+      throw new CertificateError(place, 'BAD_JSON', { problem: parsed.message });
+    }
     const { value } = parsed;
-    if (canonical(value) !== text)
-      throw new CertificateError(place, 'is not canonical JSON (RFC 8785)');
+    if (canonical(value) !== text) throw new CertificateError(place, 'NOT_CANONICAL');
     if (Array.isArray(value)) {
       const record = recordOf(value, place);
       const what = single.has(record.table) ? record.table : record.id;
-      if (known.has(what)) throw new CertificateError(place, `changes ${what} a second time`);
+      if (known.has(what)) throw new CertificateError(place, 'CHANGED_TWICE', { what });
       known.add(what);
       records.push(record);
-    } else if (records.length > 0)
-      throw new CertificateError(place, 'expected no event after a record');
+    } else if (records.length > 0) throw new CertificateError(place, 'EVENT_AFTER_RECORD');
     else events.push(eventOf(value, place));
   }
   return { events, records };
@@ -115,7 +115,7 @@ function recordOf(found: readonly unknown[], where: string): CertifiedRecord {
   const [table, key, value] = found;
   const isRecord = found.length === 3 && typeof table === 'string' && tables.has(table);
   if (!isRecord || typeof value !== 'object') {
-    throw new CertificateError(where, 'is not a record of the protocol (section 17)');
+    throw new CertificateError(where, 'NOT_A_RECORD');
   }
   return { table, key, id: `${table} ${canonical(key)}`, value };
 }
@@ -124,7 +124,7 @@ function eventOf(value: unknown, where: string): CertifiedEvent {
   const { data, seq, type, ...more } = parseObject(value, where);
   const isEvent = typeof type === 'string' && eventTypes.has(type) && Number.isSafeInteger(seq);
   if (!isEvent || Object.keys(more).length > 0) {
-    throw new CertificateError(where, 'is not an event of the protocol (section 10)');
+    throw new CertificateError(where, 'NOT_AN_EVENT');
   }
   return { seq: seq as number, type, data: parseObject(data, where) };
 }
@@ -180,8 +180,7 @@ export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
     for (const { table, key, id, value } of results.records) {
       if (Object.hasOwn(countedFrom, table)) count.next(table, key, span, where);
       if (writtenOnce.includes(table)) {
-        if (once.has(id))
-          throw new CertificateError(where, `writes ${id} again, which is written once`);
+        if (once.has(id)) throw new CertificateError(where, 'WRITTEN_TWICE', { id });
         once.add(id);
       }
       if (table === 'blocks') assertNextState(blocks, id, parseObject(value, where).state, where);
@@ -215,10 +214,8 @@ class Counter {
     const isNext = isGap ? Number(number) >= next : number === next;
     if (!Number.isSafeInteger(number) || !isNext) {
       const expected = `${isGap ? 'at least ' : ''}${next}`;
-      throw new CertificateError(
-        where,
-        `numbers of ${what}: found ${formatValue(number)}, expected ${expected}`,
-      );
+      const found = formatValue(number);
+      throw new CertificateError(where, 'NUMBER_ORDER', { what, found, expected });
     }
     this.#last.set(what, { number: number as number, span });
   }
@@ -233,25 +230,23 @@ function assertNextState(
 ): void {
   const before = blocks.get(id);
   const isNext = state === 'voting' ? !blocks.has(id) : before === undefined || before === 'voting';
-  if (!isNext)
-    throw new CertificateError(
-      where,
-      `${id} is ${formatValue(state)} after ${formatValue(before)}`,
-    );
+  if (!isNext) {
+    const change = { before: formatValue(before), state: formatValue(state) };
+    throw new CertificateError(where, 'BLOCK_STATE', { id, ...change });
+  }
   blocks.set(id, state);
 }
 
 function assertPersonality(known: Map<string, unknown>, agent: unknown, where: string): void {
   const { id, personality } = parseObject(agent, where);
   if (typeof id !== 'string' || typeof personality !== 'string') {
-    throw new CertificateError(where, `holds ${formatValue(agent)} where an agent is expected`);
+    throw new CertificateError(where, 'NO_AGENT_IN_RESULT', { value: formatValue(agent) });
   }
   const before = known.get(id);
   if (before !== undefined && before !== personality) {
-    throw new CertificateError(
-      where,
-      `agent ${formatValue(id)} is ${formatValue(personality)}; before, ${formatValue(before)}`,
-    );
+    const [then, now] = [formatValue(before), formatValue(personality)];
+    const change = { id: formatValue(id), before: then, personality: now };
+    throw new CertificateError(where, 'PERSONALITY_CHANGED', change);
   }
   known.set(id, personality);
 }
@@ -268,6 +263,6 @@ function agentIn(results: Results, where: string) {
     agent_id === profile?.key &&
     ordinal === number?.key &&
     canonical(number?.value) === canonical({ agent_id });
-  if (!isSame) throw new CertificateError(where, 'the records of the agent contradict each other');
+  if (!isSame) throw new CertificateError(where, 'AGENT_RECORDS');
   return { id: agent_id as string, ordinal: ordinal as number, personality };
 }

@@ -33,17 +33,12 @@ export function trustedSpans(
     const entry = entries.find((one) => one.seq === seq);
     if (!entry) {
       const runs = spans.map(({ first, last }) => (first === last ? first : `${first} to ${last}`));
-      throw new CertificateError(
-        '/spans',
-        `entry ${seq} is not in it: it has entries ${runs.join(', ')}`,
-      );
+      const missing = { seq, entries: `entries ${runs.join(', ')}` };
+      throw new CertificateError('/spans', 'TRUSTED_ENTRY_MISSING', missing);
     }
     if (entry.digest !== lowerAscii(digest)) {
-      const other = `the trusted one is ${digest}: it is of another log`;
-      throw new CertificateError(
-        entry.where,
-        `the digest after entry ${seq} is ${entry.digest}, ${other}`,
-      );
+      const mismatch = { seq, found: entry.digest, trusted: digest };
+      throw new CertificateError(entry.where, 'TRUSTED_DIGEST_MISMATCH', mismatch);
     }
     const span = spans[entry.span]!;
     span.trusted_to = Math.max(span.trusted_to ?? 0, seq);

@@ -47,7 +47,7 @@ export function recomputeElectorate(
   const record = entry && findRecord(entry, 'electorates')!;
   // The newest one is valid: a proposal writes the electorate only if it changed.
   if (record?.key !== number || entry!.request?.kind !== 'propose') {
-    throw new CertificateError('/spans', `no proposal in it writes electorate ${number}`);
+    throw new CertificateError('/spans', 'NO_ELECTORATE', { number });
   }
   const { where } = entry!;
   const { weights, total } = weighed(parseObject(record.value, where), genesis, where);
@@ -62,25 +62,24 @@ function weighed(
   where: string,
 ) {
   if (!Array.isArray(agents) || !Array.isArray(list) || agents.length !== list.length) {
-    throw new CertificateError(where, 'the electorate has not as many weights as agents');
+    throw new CertificateError(where, 'ELECTORATE_LENGTHS');
   }
   const weights = new Map<number, number>();
   let total = 0;
   for (const [index, agent] of agents.entries()) {
     if (!Number.isSafeInteger(agent) || agent <= (index === 0 ? -1 : agents[index - 1])) {
-      throw new CertificateError(where, 'the agents of the electorate are not ascending numbers');
+      throw new CertificateError(where, 'ELECTORATE_ORDER');
     }
     if (!isWeight(genesis, list[index])) {
-      throw new CertificateError(
-        where,
-        `by ${genesis.weights}, no elector weighs ${formatValue(list[index])}`,
-      );
+      const weight = formatValue(list[index]);
+      throw new CertificateError(where, 'WEIGHT', { weights: genesis.weights, weight });
     }
     weights.set(agent, list[index]);
     total += list[index];
   }
   if (weights.size < genesis.min_validators) {
-    throw new CertificateError(where, `has ${weights.size} electors, fewer than min_validators`);
+    const few = { count: weights.size, least: genesis.min_validators };
+    throw new CertificateError(where, 'TOO_FEW_ELECTORS', few);
   }
   return { weights, total };
 }
@@ -107,8 +106,7 @@ function registrationsIn(
     if (!electors.has(ordinal)) return [];
     const registration = parseRegistration(entry);
     if (canonical(found) !== canonical({ ...registration, ordinal })) {
-      const text = `entry ${entry.seq} registers another agent than its record says`;
-      throw new CertificateError(where, text);
+      throw new CertificateError(where, 'REGISTRATION_RECORD', { seq: entry.seq });
     }
     return [{ ...registration, entry, ordinal }];
   });
@@ -139,25 +137,19 @@ export function collectVotes(
     const [, ordinal] = record.key as [number, number];
     // The record of a vote is unique per agent ordinal. Its key must be unique, too.
     if (keys.has(vote.public_key)) {
-      throw new CertificateError(
-        where,
-        `agent ${vote.agent_id} votes twice: again in entry ${entry.seq}`,
-      );
+      const again = { agent: vote.agent_id, seq: entry.seq };
+      throw new CertificateError(where, 'DUPLICATE_VOTE', again);
     }
     keys.add(vote.public_key);
     const known = [agents.ids.get(ordinal), agents.ordinals.get(vote.agent_id)];
     if (![undefined, vote.agent_id].includes(known[0] as string | undefined)) {
-      throw new CertificateError(
-        where,
-        `agent ${ordinal} is ${known[0]}, and votes as ${vote.agent_id}`,
-      );
+      const mismatch = { ordinal: formatValue(ordinal), known: String(known[0]) };
+      throw new CertificateError(where, 'VOTER_MISMATCH', { ...mismatch, agent: vote.agent_id });
     }
     const weight = weights.get(ordinal);
     if (weight === undefined || ![undefined, ordinal].includes(known[1] as number | undefined)) {
-      throw new CertificateError(
-        where,
-        `agent ${vote.agent_id} is not elector ${formatValue(ordinal)}`,
-      );
+      const voter = { agent: vote.agent_id, ordinal: formatValue(ordinal) };
+      throw new CertificateError(where, 'NOT_AN_ELECTOR', voter);
     }
     const personality = agents.personalities.get(vote.agent_id) as string;
     return [{ ...vote, entry, ordinal, personality, weight }];
@@ -171,7 +163,7 @@ function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found:
   const { decision, meme_references } = vote;
   const expected = { at: request!.at, decision, entry: seq, meme_references };
   if (canonical(found) === canonical(expected)) return;
-  throw new CertificateError(where, `entry ${seq} counts another vote than the one that it holds`);
+  throw new CertificateError(where, 'VOTE_RECORD', { seq });
 }
 
 /** Asserts that each vote has exactly one event, which matches the vote. */
@@ -187,13 +179,12 @@ function assertAnnounced(
     const validator = { id: agent_id, personality };
     const expected = { block_hash, decision, reason, timestamp, validator };
     if (vote?.entry === entry && canonical(data) === canonical(expected)) continue;
-    throw new CertificateError(
-      entry.where,
-      `entry ${entry.seq} tells of another vote than it holds`,
-    );
+    throw new CertificateError(entry.where, 'VOTE_EVENT', { seq: entry.seq });
   }
-  const missing = votes[events.length];
-  if (missing) throw new CertificateError(missing.entry.where, 'tells of no vote, and holds one');
+  const missing = votes[events.length]?.entry;
+  if (missing) {
+    throw new CertificateError(missing.where, 'VOTE_EVENT_MISSING', { seq: missing.seq });
+  }
 }
 
 /** Tally at the end of voting. */
@@ -217,10 +208,7 @@ export function computeTally(
   const groups = genesis.policy === 'veto' ? groupsOf(electorate, votes) : null;
   for (const { decision, weight, personality, entry } of votes) {
     if (tally.status !== null) {
-      throw new CertificateError(
-        entry.where,
-        `entry ${entry.seq} counts a vote on a block already decided`,
-      );
+      throw new CertificateError(entry.where, 'VOTE_AFTER_DECISION', { seq: entry.seq });
     }
     tally[decision] += weight;
     tally.voted += 1;
@@ -242,8 +230,7 @@ function groupsOf({ weights, personalities }: CertifiedElectorate, votes: readon
   for (const ordinal of weights.keys()) {
     const personality = voted.get(ordinal) ?? personalities.get(ordinal);
     if (personality === undefined) {
-      const message = `no entry in it registers elector ${ordinal}, whose personality counts`;
-      throw new CertificateError('/spans', message);
+      throw new CertificateError('/spans', 'ELECTOR_UNREGISTERED', { ordinal });
     }
     const group = groups.get(personality) ?? { size: 0, rejecting: 0 };
     groups.set(personality, { ...group, size: group.size + 1 });
