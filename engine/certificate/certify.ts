@@ -61,7 +61,7 @@ const BRIDGE_BYTES = 1024 * 1024;
 export async function certify(options: CertifyOptions): Promise<string> {
   const { lines, through, bridgeBytes = BRIDGE_BYTES, mostBytes = CERTIFICATE_BYTES } = options;
   const block = lowerAscii(options.block);
-  if (!isHash(block)) throw new StoreError('MISSING', `${block} is no block hash (64 hex digits)`);
+  if (!isHash(block)) throw new StoreError('BAD_BLOCK_HASH', { block });
   const collector = new Collector({ block, through, bridgeBytes });
   const { onProgress, signal } = options;
   const { first_divergence: divergence, entries } = await replay({
@@ -71,31 +71,26 @@ export async function certify(options: CertifyOptions): Promise<string> {
   });
   if (divergence && !collector.done) {
     const { seq, kind, what, expected, found } = divergence;
-    const text = `entry ${seq} (${kind}): ${what}: expected ${expected}, found ${found}`;
-    throw new StoreError('CORRUPT', `the log does not replay: ${text}`);
+    throw new StoreError('LOG_DIVERGES', { seq, kind, what, expected, found });
   }
-  const { problem } = collector;
-  if (problem !== null) throw new StoreError('MISSING', problem);
+  if (collector.problem !== null) throw collector.problem;
   if (!collector.done) {
-    const end = `the log ends at entry ${entries - 1}`;
-    throw new StoreError('MISSING', `${end}: it cannot be certified through entry ${through}`);
+    throw new StoreError('CERTIFY_LOG_END', { through: through!, last: entries - 1 });
   }
   const certificate = collector.certificate();
   const { first, links } = certificate.spans.at(-1)!;
   if (through !== undefined && first + links.length <= through) {
-    const text = `more than ${bridgeBytes} bytes lie between the end of the block and it`;
-    throw new StoreError('MISSING', `it cannot be certified through entry ${through}: ${text}`);
+    throw new StoreError('CERTIFY_GAP', { through, most: bridgeBytes });
   }
   const text = certificateText(certificate);
   const bytes = Buffer.byteLength(text);
   if (bytes > mostBytes) {
-    const most = `at most ${mostBytes} are made`;
-    throw new StoreError('MISSING', `the certificate has ${bytes} bytes; ${most}`);
+    throw new StoreError('CERTIFICATE_TOO_LARGE', { bytes, most: mostBytes });
   }
   const checked = checkCertificate(text, { mostBytes });
   if (checked.holds) return text;
-  const { where, problem: found } = checked;
-  throw new StoreError('CORRUPT', `the log gives no certificate that holds: ${where}: ${found}`);
+  const { where, problem } = checked;
+  throw new StoreError('CERTIFICATE_INVALID', { where, problem });
 }
 
 /** Stops reading after the last entry that the certificate needs. */

@@ -2,7 +2,7 @@
 import type { Entry } from '../protocol/schema/entry.js';
 import type { RecordOf } from '../protocol/schema/record.js';
 import type { ReplayedStep } from '../replay/recompute.js';
-import type { RecordChange } from '../store/store.js';
+import { type RecordChange, StoreError } from '../store/store.js';
 import {
   CERTIFICATE_FORMAT,
   type Certificate,
@@ -60,16 +60,13 @@ export class Collector {
   }
 
   /** Reason why no certificate can be built from the entries so far, or null. */
-  get problem(): string | null {
-    if (this.#unsigned) {
-      const why = 'its agents sign nothing, so a certificate would prove nothing';
-      return `network ${this.#networkId} cannot be certified: ${why}; recompute its log instead`;
-    }
-    if (this.#opened === null) return `the log has no block ${this.#block}`;
+  get problem(): StoreError | null {
+    const block = this.#block;
+    if (this.#unsigned) return new StoreError('NETWORK_UNSIGNED', { network: this.#networkId });
+    if (this.#opened === null) return new StoreError('BLOCK_NOT_FOUND', { block });
     const status = this.#closed?.record.state ?? 'voting';
     if (status === 'finalized' || status === 'rejected') return null;
-    const why = 'only a block that was finalized or rejected can be certified';
-    return `block ${this.#block} is ${status}: ${why}`;
+    return new StoreError('BLOCK_UNDECIDED', { block, status });
   }
 
   take(step: ReplayedStep): void {

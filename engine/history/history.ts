@@ -114,7 +114,7 @@ export class History {
     const { path } = options;
     const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
     try {
-      if (!store.meta()) throw new StoreError('MISSING', `${path}: no network is stored here`);
+      if (!store.meta()) throw new StoreError('NO_NETWORK', { path });
       return new History(store, options);
     } catch (error) {
       void store.close();
@@ -185,9 +185,7 @@ export class History {
       const until = Math.min(to, first + Math.min(TURN, this.#spacing) - 1);
       // Read at once, so that no read transaction stays open across turns of the event loop.
       for (const line of [...storedLines(this.#store, first, until)]) walk.step(line);
-      if (walk.seq < until) {
-        throw new StoreError('CORRUPT', `the log has no entry ${walk.seq + 1}`);
-      }
+      if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
       if (walk.seq - last >= this.#spacing && this.#folder.hasRoom(walk.logBytes, this.#size)) {
         this.#size = await this.#folder.write(walk.seq, walk.logBytes, walk.checkpoint());
         last = walk.seq;
@@ -415,7 +413,7 @@ class Walk {
     const { changes, results } = encodeStep(step);
     this.logBytes += this.#digests.advance(entry, results).length;
     if (line.digest !== this.#digests.digest || line.logDigest !== this.#digests.logDigest) {
-      throw damaged(entry.seq, 'its digests are others');
+      throw diverges(entry.seq, 'different digests');
     }
     this.records.write(changes);
     this.#unbased += 1;
@@ -443,25 +441,22 @@ class Walk {
       this.#engine = engine;
       return step;
     }
-    if (!this.#engine) throw damaged(seq, 'the log does not begin with genesis');
+    if (!this.#engine) throw diverges(seq, 'the log does not begin with genesis');
     if (kind === 'tick') return this.#done(seq, this.#engine.apply({ seq, at, command: null }));
     const request = { ...entry, kind, ...(file ? { file } : {}) };
     const admitted = admit(request, this.#genesis.network_id);
-    if ('refusal' in admitted) throw damaged(seq, admitted.refusal.message);
+    if ('refusal' in admitted) throw diverges(seq, admitted.refusal.message);
     return this.#done(seq, this.#engine.apply({ seq, at, command: admitted.command }));
   }
 
   #done(seq: number, step: Step): Step {
     const result = step.outcome?.result;
     if (result !== 'refused' && result !== 'duplicate') return step;
-    throw damaged(seq, `it is ${result}`);
+    throw diverges(seq, `the command is ${result}`);
   }
 }
 
-function damaged(seq: number, why: string): StoreError {
-  const advice = 'folkmoot replay says more';
-  return new StoreError('CORRUPT', `entry ${seq} does not follow from the log: ${why}; ${advice}`);
-}
+const diverges = (seq: number, reason: string) => new StoreError('ENTRY_DIVERGES', { seq, reason });
 
 /** Entries per index row and per turn of the event loop. */
 const INDEX_TURN = 128;
@@ -495,7 +490,7 @@ async function goThrough(store: Store, to: number, { onProgress, signal }: Histo
     for (const line of [...storedLines(store, walk.seq + 1, until)]) {
       some.push(toIndexItem(line.entry, walk.step(line)));
     }
-    if (walk.seq < until) throw new StoreError('CORRUPT', `the log has no entry ${walk.seq + 1}`);
+    if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
     rows.push(...writer.rows(some));
     onProgress?.(walk.seq, to);
     await setImmediate();

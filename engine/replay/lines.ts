@@ -23,7 +23,7 @@ function storedLine(store: Pick<Store, 'blob'>, seq: number, stored: Uint8Array)
   try {
     entry = decodeEntry(parts.bytes);
   } catch (cause) {
-    throw new StoreError('CORRUPT', `entry ${seq} cannot be read: ${String(cause)}`, { cause });
+    throw new StoreError('ENTRY_UNDECODABLE', { seq, reason: String(cause) }, { cause });
   }
   const file = entry.kind === 'meme' ? store.blob(contentHash(entry)) : undefined;
   return new StoredLine(entry, file, stored, parts);
@@ -134,8 +134,7 @@ export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGener
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (rest.length > MOST_CHARACTERS) {
-      const why = `a line has more than ${MOST_CHARACTERS} characters`;
-      throw new StoreError('CORRUPT', `${why}; expected one entry a line`);
+      throw new StoreError('LINE_TOO_LONG', { most: MOST_CHARACTERS });
     }
     yield* lines;
   }

@@ -124,7 +124,7 @@ export class Recompute {
       step = this.#apply(line.entry, admitted);
     } catch (error) {
       const found = (error as Error).message;
-      return { seq, kind, what: 'entry', expected: 'an entry that can follow', found };
+      return { seq, kind, what: 'entry', expected: 'a valid next entry', found };
     }
     const { outcome } = step;
     if (outcome?.result !== 'refused' && outcome?.result !== 'duplicate') {
@@ -134,8 +134,8 @@ export class Recompute {
         null
       );
     }
-    const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a repeat';
-    return { seq, kind, what: 'outcome', expected: 'a command that is done', found };
+    const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a duplicate';
+    return { seq, kind, what: 'outcome', expected: 'an accepted command', found };
   }
 
   /** @throws {Error} if the entry cannot follow the previous one. */
@@ -145,7 +145,7 @@ export class Recompute {
       if (!this.#engine) throw new Error('the log does not begin with genesis');
       return this.#engine.apply({ seq, at, command: admitted?.command ?? null });
     }
-    if (this.#engine) throw new Error('genesis is entry 0 and stands once');
+    if (this.#engine) throw new Error('a second genesis');
     // The engine reads only recomputed records.
     const { engine, step } = Engine.create(parseGenesis(entry), at, this.#overlay);
     this.#engine = engine;
@@ -188,7 +188,7 @@ function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Diverge
   const { seq, kind } = entry;
   const at = bytes.findIndex((byte, index) => byte !== stored[index]);
   const first = at < 0 ? bytes.length : at;
-  const byteOf = (of: Uint8Array) => (first < of.length ? `${of[first]}` : 'its end');
+  const byteOf = (of: Uint8Array) => (first < of.length ? `${of[first]}` : 'the end');
   const which = `stored byte ${first}`;
   return { seq, kind, what: 'entry', which, expected: byteOf(bytes), found: byteOf(stored) };
 }
@@ -240,7 +240,7 @@ function admitLine(line: LogLine, genesis: Genesis | null): CheckedLine {
   const admitted = admit(request, genesis.network_id);
   if ('refusal' in admitted) {
     const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
-    return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
+    return { line, divergence: { seq, kind, what: 'entry', expected: 'a valid request', found } };
   }
   return { line, admitted };
 }
@@ -253,7 +253,7 @@ async function verified(checked: CheckedLine, verifier: Verifying): Promise<Chec
   if (failed < 0) return checked;
   const { seq, kind } = line.entry;
   const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
-  const difference = { expected: 'a valid signature', found: 'one that fails' };
+  const difference = { expected: 'a valid signature', found: 'an invalid signature' };
   return { line, divergence: { seq, kind, what: 'signature', which, ...difference } };
 }
 
@@ -301,30 +301,22 @@ export function parseLine(text: string, where: string): LogLine {
   try {
     line = JSON.parse(text) as PrintedLine;
   } catch {
-    throw new StoreError('CORRUPT', `${where} is not JSON; expected what the command log prints`);
+    throw new StoreError('LINE_NOT_JSON', { where });
   }
   if (typeof line !== 'object' || line === null) {
-    throw new StoreError('CORRUPT', `${where} is not a JSON object`);
+    throw new StoreError('LINE_NOT_JSON', { where });
   }
   const { body, file, log_digest, digest } = line;
   if (file !== undefined && typeof file !== 'string') {
-    throw new StoreError('CORRUPT', `${where} has a member file that is not text`);
+    throw new StoreError('LINE_MEMBER', { where, name: 'file', expected: 'a string' });
   }
-  for (const member of [
-    'kind',
-    'public_key',
-    'target',
-    'timestamp',
-    'signature',
-    'body',
-  ] as const) {
-    if (typeof line[member] !== 'string') {
-      throw new StoreError('CORRUPT', `${where} has no text member ${member}`);
-    }
+  for (const name of ['kind', 'public_key', 'target', 'timestamp', 'signature', 'body'] as const) {
+    if (typeof line[name] === 'string') continue;
+    throw new StoreError('LINE_MEMBER', { where, name, expected: 'a string' });
   }
   const { seq, at, kind, public_key, target, timestamp, signature } = line;
   if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(at)) {
-    throw new StoreError('CORRUPT', `${where} has no integer members seq and at`);
+    throw new StoreError('LINE_MEMBER', { where, name: 'seq or at', expected: 'an integer' });
   }
   return {
     entry: { seq, at, kind, public_key, target, timestamp, signature, body: Buffer.from(body) },

@@ -132,7 +132,9 @@ function comparingIndex(stored: Store) {
  */
 async function assertArchive(stored: Store | undefined): Promise<void> {
   if (!stored?.archive) return;
-  for await (const damage of stored.archive.damage()) throw new StoreError('ARCHIVE', damage);
+  for await (const problem of stored.archive.damage()) {
+    throw new StoreError('ARCHIVE_PROBLEM', { problem });
+  }
   for (const segment of stored.archive.segments) {
     const { file, first, last, log_digest_before, digest_before, log_digest, digest } = segment;
     const ends = [
@@ -143,7 +145,7 @@ async function assertArchive(stored: Store | undefined): Promise<void> {
       const entry = stored.entry(seq);
       const found = entry && splitStored(entry);
       if (found?.logDigest === recorded[0] && found.digest === recorded[1]) continue;
-      throw new StoreError('ARCHIVE', `${file}: its record has other digests after entry ${seq}`);
+      throw new StoreError('SEGMENT_NOT_OF_LOG', { file, seq });
     }
   }
 }
@@ -205,7 +207,7 @@ class Replay {
     const seq = Math.max(0, entries - 1);
     const at = { seq, kind: this.#recompute.last?.entry.kind ?? 'genesis' };
     if (!engine) {
-      return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
+      return { ...at, what: 'entry', expected: 'entry 0 (genesis)', found: 'no entries' };
     }
     const stored = this.#stored;
     const meta = this.#end;
@@ -232,7 +234,7 @@ class Replay {
   /** Finds data stored beyond the end of the log. */
   #isBeyond(stored: Store, at: { seq: number; kind: string }): Divergence | null {
     for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
-      const expected = `entry ${at.seq} as the last`;
+      const expected = `no entry after ${at.seq}`;
       return { ...at, what: 'entry', expected, found: `entry ${seq}` };
     }
     for (const { seq } of stored.index({ from: at.seq + 1, limit: 1 })) {
@@ -451,7 +453,7 @@ class Computed {
   /** Yields the records of a whole table, in key order. */
   *range(table: string, options: RangeOptions = {}): Iterable<{ key: RecordKey; json: string }> {
     if (options.from !== undefined || options.to !== undefined) {
-      throw new Error('computed records are read one by one, or a table as a whole');
+      throw new Error('computed records have no partial ranges');
     }
     if (this.#scratch === null) {
       const rows = [...this.#rows(table).values()].filter(({ json }) => json !== '');

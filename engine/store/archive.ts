@@ -17,7 +17,7 @@ import {
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limits } from '../protocol/limits.js';
-import { type Database, type Environment, readMeta } from './environment.js';
+import { commitFailed, type Database, type Environment, readMeta } from './environment.js';
 import {
   copiedName,
   dataFileName,
@@ -232,9 +232,8 @@ function removeLeftovers(environment: Environment, archive: Archive): void {
   try {
     remove(environment, archive);
   } catch (cause) {
-    const text = `what an unfinished archive left cannot be removed (${String(cause)})`;
     // No cause: its system code would make the CLI report a wrong path (exit code 2).
-    throw new StoreError('UNREADABLE', `${environment.folder}: ${text}`);
+    throw new StoreError('LEFTOVERS_STUCK', { path: environment.folder, reason: String(cause) });
   }
 }
 
@@ -304,9 +303,10 @@ async function named<Result>(folder: string, work: () => Promise<Result>): Promi
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (cause instanceof StoreError || code === undefined) throw cause;
-    const text = `${archiveFolder(folder)}: cannot be written (${code}); nothing was moved`;
+    const failure = { path: archiveFolder(folder), reason: code };
     const noRoom = code === 'ENOSPC' || code === 'EDQUOT';
-    throw new StoreError(noRoom ? 'FULL' : 'UNREADABLE', text, { cause });
+    if (noRoom) throw new StoreError('ARCHIVE_NO_SPACE', failure, { cause });
+    throw new StoreError('ARCHIVE_UNWRITABLE', failure, { cause });
   }
 }
 
@@ -408,18 +408,18 @@ async function assertFile(
     for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    const what = code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`;
-    throw new ArchiveError(path, segment, what, { cause });
+    const problem = code === 'ENOENT' ? 'SEGMENT_MISSING' : 'SEGMENT_UNREADABLE';
+    throw new ArchiveError(path, segment, problem, code, { cause });
   }
   const found = hash.digest('hex');
   if (found !== segment.sha256) {
-    throw new ArchiveError(path, segment, `is damaged: its sha256 is ${found}`);
+    throw new ArchiveError(path, segment, 'SEGMENT_DAMAGED', `its sha256 is ${found}`);
   }
 }
 
-function storedRow({ folder, log }: Environment, seq: number): Uint8Array {
+function storedRow({ log }: Environment, seq: number): Uint8Array {
   const row = log.get(seq);
-  if (row === undefined) throw new StoreError('CORRUPT', `${folder}: the log has no entry ${seq}`);
+  if (row === undefined) throw new StoreError('ENTRY_MISSING', { seq });
   return row;
 }
 
@@ -427,8 +427,7 @@ async function inTransaction(environment: Environment, write: () => void): Promi
   try {
     await environment.transaction(write);
   } catch (cause) {
-    const text = 'it is not known what was written; the process must end';
-    throw new StoreError('FAILED', `${environment.folder}: a commit failed: ${text}`, { cause });
+    throw commitFailed(environment.folder, cause);
   }
 }
 
@@ -506,8 +505,7 @@ class EntryRun implements Iterator<Item> {
       .digest('hex');
     const found = storedDigests(bytes);
     if (seq !== this.last + 1 || found.log_digest !== expected) {
-      const text = `entry ${this.last + 1} does not continue the log; folkmoot replay says more`;
-      throw new StoreError('CORRUPT', `${this.#folder}: ${text}`);
+      throw new StoreError('ENTRY_NOT_CHAINED', { seq: this.last + 1, path: this.#folder });
     }
     this.last = seq;
     this.digests = found;

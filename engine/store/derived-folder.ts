@@ -165,8 +165,7 @@ export class DerivedFolder {
     try {
       this.#key = this.#folder === null ? passingKey() : installationKey();
     } catch (error) {
-      const text = `files stay in memory, because ${(error as Error).message}`;
-      this.problem ??= `${this.#folder}: ${text}`;
+      this.problem ??= `${this.#folder}: files kept in memory: ${(error as Error).message}`;
       this.#key = passingKey();
     }
     return this.#key;
@@ -193,11 +192,11 @@ export class DerivedFolder {
     try {
       // Do not recreate the folder of a network that was deleted.
       if (this.#beside !== null && !existsSync(this.#beside)) {
-        throw new Error(`${this.#beside} is gone`);
+        throw new Error(`${this.#beside} was deleted`);
       }
       makeFolder(folder, 0o700);
       if (freeBytes(folder) < limits.freeSpaceBytes + content.length) {
-        this.problem = `${folder}: less than ${limits.freeSpaceBytes} bytes are free on its disk`;
+        this.problem = `${folder}: less than ${limits.freeSpaceBytes} bytes of disk space free`;
         return false;
       }
       const file = await open(temporary, 'wx', 0o600);
@@ -210,7 +209,7 @@ export class DerivedFolder {
       await rename(temporary, join(folder, name));
       return true;
     } catch (error) {
-      this.problem = `${folder}: files cannot be written: ${(error as Error).message}`;
+      this.problem = `${folder}: cannot write files: ${(error as Error).message}`;
       await rm(temporary, { force: true }).catch(() => undefined);
       return false;
     }
@@ -339,7 +338,7 @@ function stateFolder(): string {
   // A relative path would depend on the working directory.
   if (isAbsolute(own)) return join(own, 'folkmoot');
   const home = homedir();
-  if (!isAbsolute(home)) throw new Error('this user has no home folder; set XDG_STATE_HOME');
+  if (!isAbsolute(home)) throw new Error('no home folder; set XDG_STATE_HOME');
   return join(home, '.local', 'state', 'folkmoot');
 }
 
@@ -359,7 +358,7 @@ function drawKey(file: string): void {
     linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
-    throw new Error(`the key ${file} cannot be made: ${(error as Error).message}`);
+    throw new Error(`cannot create key ${file}: ${(error as Error).message}`);
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -371,17 +370,17 @@ function assertOwnGround(folder: string): void {
   let ground = folder;
   while (!existsSync(ground)) ground = dirname(ground);
   if (statSync(ground).uid === 0) return;
-  throw new Error(`${ground} belongs to another user; set XDG_STATE_HOME`);
+  throw new Error(`${ground} is owned by another user; set XDG_STATE_HOME`);
 }
 
 function readKey(file: string): Buffer {
-  const refused = (why: string) => new Error(`the key ${file} ${why}; remove it`);
+  const refused = (why: string) => new Error(`key ${file} ${why}; remove it`);
   const fd = openSync(file, flags.O_RDONLY | (flags.O_NONBLOCK ?? 0));
   try {
     const { uid, mode, size } = fstatSync(fd);
-    if (process.getuid && uid !== process.getuid()) throw refused('belongs to another user');
+    if (process.getuid && uid !== process.getuid()) throw refused('is owned by another user');
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw refused('can be read by other users (its mode must be 0600)');
+      throw refused('is readable by other users (expected mode 0600)');
     }
     const text = size === 2 * KEY_BYTES + 1 ? readFileSync(fd, 'latin1') : '';
     if (!KEY_TEXT.test(text)) throw refused('is not 64 hex digits');

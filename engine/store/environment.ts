@@ -55,6 +55,12 @@ export function readMeta({ folder, meta }: Environment): StoreMeta | null {
   return text === undefined ? null : parseMeta(folder, text);
 }
 
+/** Builds the error of a failed commit. */
+export function commitFailed(folder: string, cause: unknown): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StoreError('COMMIT_FAILED', { path: folder, reason }, { cause });
+}
+
 /** @throws {Error} for a table that was not named when the folder was opened, which is a bug. */
 export function getTable({ folder, tables }: Environment, name: string): Database<string> {
   const table = tables.get(name);

@@ -77,7 +77,7 @@ export function prepareFolder(
   try {
     if (options.create && !options.readOnly) makeFolder(folder, OWNER_FOLDER);
     else if (!hasData(folder, options.readOnly)) {
-      throw new StoreError('MISSING', `${folder}: no network is stored here`);
+      throw new StoreError('NO_NETWORK', { path: folder });
     }
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
@@ -125,8 +125,7 @@ export function checkFolder(
 function assertFirstRoom(folder: string): void {
   const free = freeBytes(folder);
   if (free >= firstBytes) return;
-  const text = `${free} bytes are free on its disk, a new network needs ${firstBytes}; make room`;
-  throw new StoreError('FULL', `${folder}: ${text}`);
+  throw new StoreError('NO_ROOM_FOR_NETWORK', { path: folder, free, needed: firstBytes });
 }
 
 /** Creates the lock file. A reader without write permission does without it, as LMDB does. */
@@ -152,11 +151,13 @@ export function freeBytes(folder: string): number {
   }
 }
 
+const codeOf = (cause: unknown) => (cause as NodeJS.ErrnoException).code ?? String(cause);
+
 function unreadable(folder: string, cause: unknown): StoreError {
-  const { code = String(cause), syscall = 'open' } = cause as NodeJS.ErrnoException;
-  const advice = code === 'ENOSPC' ? '; make room on its disk and start again' : '';
-  const text = `${folder}: cannot be used: ${syscall} fails with ${code}${advice}`;
-  return new StoreError('UNREADABLE', text, { cause });
+  const { code = String(cause), syscall: call = 'open' } = cause as NodeJS.ErrnoException;
+  const failure = { path: folder, call };
+  if (code === 'ENOSPC') return new StoreError('FOLDER_NO_SPACE', failure, { cause });
+  return new StoreError('FOLDER_UNUSABLE', { ...failure, reason: code }, { cause });
 }
 
 /*
@@ -221,8 +222,7 @@ function tryLockTwice(fd: number): boolean {
  */
 export function lockFolder(folder: string): () => void {
   if ((readersHere.get(realpathSync(folder)) ?? 0) > 0) {
-    const text = 'this process has the folder open for reading; close that first';
-    throw new StoreError('LOCKED', `${folder}: ${text}`);
+    throw new StoreError('READER_OPEN', { path: folder });
   }
   let fd: number | undefined;
   let granted = false;
@@ -231,14 +231,11 @@ export function lockFolder(folder: string): () => void {
     granted = tryLockTwice(fd);
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);
-    throw new StoreError('UNREADABLE', `${folder}: cannot lock the folder for writing`, { cause });
+    throw new StoreError('LOCK_FAILED', { path: folder, reason: codeOf(cause) }, { cause });
   }
   if (!granted) {
     closeSync(fd);
-    throw new StoreError(
-      'LOCKED',
-      `${folder}: another writer has this folder open; a folder takes one writer at a time`,
-    );
+    throw new StoreError('FOLDER_IN_USE', { path: folder });
   }
   let held: number | null = fd;
   const path = realpathSync(folder);
@@ -470,8 +467,8 @@ export function openingLock(folder: string, readOnly: boolean): OpeningLock {
     if (readOnly && (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')) {
       return noOpeningLock;
     }
-    const text = `${folder}: cannot make ${fileName} (${code})`;
-    throw new StoreError('UNREADABLE', text, { cause });
+    const path = join(folder, fileName);
+    throw new StoreError('LOCK_FAILED', { path, reason: codeOf(cause) }, { cause });
   }
   const tryTake = () => fd !== null && tryLock(fd);
   return {
@@ -495,8 +492,7 @@ function takeSync(folder: string, tryTake: () => boolean): void {
   const end = performance.now() + patienceMs;
   while (!tryTake()) {
     if (performance.now() > end) {
-      const who = 'another process is opening it or in the middle of a commit, and does not end';
-      throw new StoreError('LOCKED', `${folder}: ${who}`);
+      throw new StoreError('OPENING_TIMEOUT', { path: folder });
     }
     Atomics.wait(pause, 0, 0, retryMs);
   }

@@ -180,11 +180,7 @@ export function tryOpening(folder: string, tables: readonly string[], readOnly: 
   const { status, signal } = spawnSync(process.execPath, [program, asked], { stdio: 'ignore' });
   if (status === 0) return;
   const how = signal ?? `code ${status}`;
-  throw new StoreError(
-    'UNREADABLE',
-    `${folder}: LMDB ends its process (${how}) when it opens the data: no memory to map it under ` +
-      'the limit on the address space (ulimit -v), or damage: folkmoot check tells',
-  );
+  throw new StoreError('LMDB_CRASHED', { path: folder, how });
 }
 
 /**

@@ -23,8 +23,7 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
     // LMDB does not write free pages at the end. A short file is damaged only if used pages lack.
     if (fileBytes < expectedBytes) {
       assertReachable(file, fd, header, () => {
-        const text = `it has ${fileBytes} bytes and needs ${expectedBytes}`;
-        return corrupt(file, `data was cut off: ${text}`);
+        return corrupt(file, `truncated to ${fileBytes} of ${expectedBytes} bytes`);
       });
     }
     if (look === 'branches') checkBranches(file, fd, header);
@@ -58,7 +57,7 @@ function checkPages(name: string, fd: number): number {
   const header = readHeader(fd, name);
   const file = pagesOf(name, fd, header);
   walkAll(file, header, ({ key, value, isTree }) => {
-    if (key.length !== 8 || isTree) file.fail('the list of free pages has a key that is none');
+    if (key.length !== 8 || isTree) file.fail('the free list has an invalid key');
     takeFree(file, value);
   });
   const lost = file.unclaimed();
@@ -104,7 +103,7 @@ function walkMain(file: PageFile, header: DataHeader): Description[] {
   const trees: Description[] = [];
   walkTree(file, header.trees.main, {
     visit: ({ key, value, isTree }) => {
-      if (!isTree) file.fail('a name stands for no tree');
+      if (!isTree) file.fail('a name has no tree');
       trees.push(describe(key.toString().replaceAll('\0', ''), value));
     },
   });
@@ -115,11 +114,11 @@ function walkMain(file: PageFile, header: DataHeader): Description[] {
 function takeFree(file: PageFile, list: Buffer): void {
   const number = (at: number) => Number(list.readBigInt64LE(8 * at));
   const count = list.length < 8 ? -1 : number(0);
-  if (count < 0 || 8 * (count + 1) > list.length) file.fail('a list of free pages is cut off');
+  if (count < 0 || 8 * (count + 1) > list.length) file.fail('the free list is truncated');
   let run = 1;
   for (let at = 1; at <= count; at += 1) {
     const value = number(at);
-    if (value > 0) file.claim(value, run, 'the list of free pages');
+    if (value > 0) file.claim(value, run, 'the free list');
     run = value < 0 ? -value : 1;
   }
 }
@@ -196,17 +195,17 @@ interface DataHeader {
 function readHeader(fd: number, file: string): DataHeader {
   const first = readMeta(fd, 0, 0, file);
   const second = readMeta(fd, 1, first.pageBytes, file);
-  if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'its two headers disagree');
+  if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'page sizes of headers differ');
   const [even, odd] = [first.transaction, second.transaction];
   const areNeighbours = even % 2n === 0n && (odd === even + 1n || odd + 1n === even);
   // A new file, or a compacted copy: LMDB gives a copy an odd number and an empty first page.
   const isFirst = even === 0n && first.trees.main.root === null && (odd === 0n || odd % 2n === 1n);
   if (!isFirst && !areNeighbours) {
-    throw corrupt(file, `its headers are of transactions ${even} and ${odd}`);
+    throw corrupt(file, `transactions of headers are ${even} and ${odd}`);
   }
   const header = odd > even ? second : first;
   if ((header.lastPage + 1n) * BigInt(header.pageBytes) > mostBytes) {
-    throw corrupt(file, `its header speaks of ${header.lastPage} pages`);
+    throw corrupt(file, `too many pages in the header: ${header.lastPage}`);
   }
   return header;
 }
@@ -214,41 +213,39 @@ function readHeader(fd: number, file: string): DataHeader {
 function readMeta(fd: number, number: number, offset: number, file: string): DataHeader {
   const bytes = Buffer.alloc(at.end);
   if (readSync(fd, bytes, 0, at.end, offset) !== at.end) {
-    throw corrupt(file, 'the file ends inside its header');
+    throw corrupt(file, 'truncated header');
   }
   const isMeta = bytes.readUInt16LE(at.pageFlags) === metaPageFlag;
   if (!isMeta || bytes.readUInt32LE(at.magic) !== magic) {
-    throw corrupt(file, 'it is not an LMDB data file');
+    throw corrupt(file, 'not an LMDB data file');
   }
   if (bytes.readUInt32LE(at.version) !== dataVersion) {
-    throw corrupt(file, `it is not an LMDB data file of version ${dataVersion}`);
+    throw corrupt(file, `not an LMDB data file of version ${dataVersion}`);
   }
   const pageBytes = bytes.readUInt32LE(at.pageBytes);
   const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
   if (pageBytes < 512 || pageBytes > 65_536 || !isPowerOfTwo) {
-    throw corrupt(file, `its header gives a page size of ${pageBytes} bytes`);
+    throw corrupt(file, `invalid page size in the header: ${pageBytes} bytes`);
   }
   const flags = [bytes.readUInt16LE(at.freeFlags), bytes.readUInt16LE(at.mainFlags)];
   if (!freeTreeFlags.includes(flags[0]!) || flags[1] !== 0) {
-    throw corrupt(file, `its header has the flags ${flags}`);
+    throw corrupt(file, `invalid flags in the header: ${flags}`);
   }
   if (Number(bytes.readBigUInt64LE(at.number)) !== number) {
-    throw corrupt(file, 'its headers have other numbers');
+    throw corrupt(file, 'wrong page numbers of headers');
   }
   return {
     pageBytes,
     lastPage: bytes.readBigUInt64LE(at.lastPage),
     transaction: bytes.readBigUInt64LE(at.transaction),
     trees: {
-      free: describe('the tree of free pages', bytes.subarray(at.free)),
-      main: describe('the tree of names', bytes.subarray(at.main)),
+      free: describe('the free list', bytes.subarray(at.free)),
+      main: describe('the main tree', bytes.subarray(at.main)),
     },
   };
 }
 
-function corrupt(file: string, what: string): StoreError {
-  return new StoreError('CORRUPT', `${file}: ${what}; restore the folder from a copy`);
-}
+const corrupt = (path: string, reason: string) => new StoreError('DATA_DAMAGED', { path, reason });
 
 /*
  * The pages of an LMDB data file. Each reader of a page claims it, and a page can be claimed once.
@@ -283,18 +280,17 @@ class PageFile {
     this.#claimed.fill(1, 0, 2);
   }
 
-  fail(what: string): never {
-    const advice = 'restore the folder from a copy';
-    throw new StoreError('CORRUPT', `${this.#name}: damaged: ${what}; ${advice}`);
+  fail(reason: string): never {
+    throw corrupt(this.#name, reason);
   }
 
   /** Marks pages as used by `who`. */
   claim(first: number, count: number, who: string): void {
     const end = first + count;
-    if (first < 2 || end > this.pages) this.fail(`${who} has page ${first}, which is none`);
+    if (first < 2 || end > this.pages) this.fail(`${who} has an invalid page number: ${first}`);
     for (let number = first; number < end; number += 1) {
       // Free pages can be beyond the end of the file. For pages in use, the read detects that.
-      if (this.#claimed[number] === 1) this.fail(`${who} has page ${number}, another has it too`);
+      if (this.#claimed[number] === 1) this.fail(`page ${number} of ${who} is used twice`);
       if (number < this.#claimed.length) this.#claimed[number] = 1;
     }
   }
@@ -307,9 +303,9 @@ class PageFile {
 
   read(number: number, who: string): Page {
     const bytes = this.#bytes(number, 1, who);
-    if (Number(bytes.readBigUInt64LE(0)) !== number) this.fail(`page ${number} has another number`);
+    if (Number(bytes.readBigUInt64LE(0)) !== number) this.fail(`page ${number} has a wrong number`);
     const kind = bytes.readUInt16LE(18);
-    if (kind !== kinds.branch && kind !== kinds.leaf) this.fail(`page ${number} is of no kind`);
+    if (kind !== kinds.branch && kind !== kinds.leaf) this.fail(`page ${number} has a wrong type`);
     return { number, kind, nodes: this.#nodes(number, bytes) };
   }
 
@@ -324,7 +320,7 @@ class PageFile {
       bytes.readUInt32LE(20),
     ];
     if (expected[0] !== number || expected[1] !== kinds.overflow || expected[2] !== pages) {
-      this.fail(`page ${number} does not begin a value of ${pages} pages`);
+      this.fail(`page ${number} is not the start of a value of ${pages} pages`);
     }
     return bytes.subarray(headerBytes, headerBytes + length);
   }
@@ -332,7 +328,7 @@ class PageFile {
   #bytes(number: number, pages: number, who: string): Buffer {
     const bytes = Buffer.alloc(pages * this.pageBytes);
     const read = readSync(this.#fd, bytes, 0, bytes.length, number * this.pageBytes);
-    if (read !== bytes.length) this.fail(`data was cut off: ${who} needs page ${number}`);
+    if (read !== bytes.length) this.fail(`truncated before page ${number} of ${who}`);
     return bytes;
   }
 
@@ -341,12 +337,14 @@ class PageFile {
     const body = page.subarray(headerBytes);
     const [end, begin] = [page.readUInt16LE(20), page.readUInt16LE(22)];
     if (end % 2 !== 0 || end > begin || begin > body.length) {
-      this.fail(`page ${number} has no order in itself`);
+      this.fail(`page ${number} has an invalid layout`);
     }
     const nodes: Buffer[] = [];
     for (let at = 0; at < end; at += 2) {
       const offset = body.readUInt16LE(at);
-      if (offset < begin || offset + 8 > body.length) this.fail(`page ${number} has a stray node`);
+      if (offset < begin || offset + 8 > body.length) {
+        this.fail(`page ${number} has an invalid node offset`);
+      }
       nodes.push(body.subarray(offset));
     }
     return nodes;
@@ -394,11 +392,11 @@ function walkTree(file: PageFile, expected: Description, options: TreeOptions = 
   const found = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
   const walk = { file, expected, compare, branchesOnly, found, visit };
   if (expected.root !== null) descend(walk, expected.root, 1, null, null);
-  else if (expected.depth !== 0) file.fail(`${expected.name} has a depth and no page`);
+  else if (expected.depth !== 0) file.fail(`${expected.name} has a depth but no page`);
   if (branchesOnly) return;
   for (const what of ['branches', 'leaves', 'overflows', 'entries'] as const) {
     if (found[what] === expected[what]) continue;
-    file.fail(`${expected.name} has ${found[what]} ${what}, ${expected[what]} are noted`);
+    file.fail(`${expected.name} has ${found[what]} ${what}, not ${expected[what]}`);
   }
 }
 
@@ -414,9 +412,9 @@ function descend(
   file.claim(number, 1, expected.name);
   const isLeaf = level === expected.depth;
   if (isLeaf && walk.branchesOnly) return;
-  if (level > expected.depth) file.fail(`${expected.name} is deeper than noted`);
+  if (level > expected.depth) file.fail(`${expected.name} is deeper than ${expected.depth}`);
   const page = file.read(number, expected.name);
-  if ((page.kind === kinds.leaf) !== isLeaf) file.fail(`page ${number} is at a wrong depth`);
+  if ((page.kind === kinds.leaf) !== isLeaf) file.fail(`page ${number} has a wrong depth`);
   if (page.nodes.length < (isLeaf ? 1 : 2)) file.fail(`page ${number} has too few nodes`);
   const keys = keysOf(walk, page, low, high);
   if (isLeaf) {
@@ -436,7 +434,7 @@ function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | n
   const { file, compare } = walk;
   const keys = page.nodes.map((node) => {
     const length = node.readUInt16LE(6);
-    if (nodeHeaderBytes + length > node.length) file.fail(`page ${page.number} has a cut key`);
+    if (nodeHeaderBytes + length > node.length) file.fail(`truncated key in page ${page.number}`);
     return node.subarray(nodeHeaderBytes, nodeHeaderBytes + length);
   });
   // The first key of a branch is a placeholder for all lower keys.
@@ -447,7 +445,7 @@ function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | n
     const isAfter =
       before === null ? low === null || compare(key, low) >= 0 : compare(key, before) > 0;
     if (!isAfter || (high !== null && compare(key, high) >= 0)) {
-      file.fail(`page ${page.number} has a key out of order`);
+      file.fail(`key out of order in page ${page.number}`);
     }
   }
   return keys;
@@ -466,15 +464,15 @@ function takeValue(
   const isTree = flags === namedTree;
   const here = isLarge ? largeBytes : length;
   if ((flags !== 0 && !isLarge && !isTree) || begin + here > node.length) {
-    file.fail(`page ${page.number} has a value of no kind`);
+    file.fail(`invalid value in page ${page.number}`);
   }
   const stored = node.subarray(begin, begin + here);
-  if (isTree && length !== descriptionBytes) file.fail(`page ${page.number} describes no tree`);
+  if (isTree && length !== descriptionBytes) file.fail(`invalid tree in page ${page.number}`);
   if (!isLarge) return visit({ key, value: stored, isTree });
   const value = file.readLarge(Number(stored.readBigUInt64LE(0)), length, expected.name);
   const pages = Math.ceil((24 + length) / file.pageBytes);
   if (Number(stored.readBigUInt64LE(16)) !== pages) {
-    file.fail(`page ${page.number} has a value of another length`);
+    file.fail(`wrong length of a value in page ${page.number}`);
   }
   found.overflows += pages;
   visit({ key, value, isTree });

@@ -9,6 +9,7 @@
 import { limits } from '../protocol/limits.js';
 import { withArchive } from './archive.js';
 import {
+  commitFailed,
   type Environment,
   getTable,
   interruptions,
@@ -185,10 +186,10 @@ function openEnvironment(
     const use = useRoot(folder, tables, readOnly);
     return { folder, ...use.databases, ...lifecycle(use, release, opening) };
   } catch (cause) {
-    const text = `${folder}: LMDB cannot open the data: ${(cause as Error).message}`;
+    const failure = { path: folder, reason: (cause as Error).message };
     // System errors have positive codes, LMDB's own are negative.
     const bySystem = Number((cause as { code?: unknown }).code) > 0;
-    throw new StoreError(bySystem ? 'UNREADABLE' : 'CORRUPT', text, { cause });
+    throw new StoreError(bySystem ? 'LMDB_UNREADABLE' : 'LMDB_CORRUPT', failure, { cause });
   }
 }
 
@@ -291,7 +292,8 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
     assertBatch(batch, readMeta(environment));
     look();
     // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserve.
-    if (free < freeSpaceBytes / 2) throw full(folder, free, freeSpaceBytes / 2);
+    const needed = freeSpaceBytes / 2;
+    if (free < needed) throw new StoreError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
     const write = encode(environment, batch);
     crashPoint('commit.before');
     state = 'committing';
@@ -299,7 +301,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
       await environment.transaction(write);
     } catch (cause) {
       state = 'failed';
-      throw failed(folder, cause);
+      throw commitFailed(folder, cause);
     }
     state = 'open';
     if (commits === 0) markBegun(folder);
@@ -382,17 +384,4 @@ function encode(environment: Environment, batch: Batch): () => void {
     }
     meta.putSync(metaKey, metaBytes, anywhere);
   };
-}
-
-function full(folder: string, free: number, needed: number): StoreError {
-  return new StoreError(
-    'FULL',
-    `${folder}: ${free} bytes are free on its disk, ${needed} are needed; nothing was written`,
-  );
-}
-
-function failed(folder: string, cause: unknown): StoreError {
-  const why = cause instanceof Error ? ` (${cause.message})` : '';
-  const text = 'it is not known what was written; the process must end';
-  return new StoreError('FAILED', `${folder}: a commit failed${why}: ${text}`, { cause });
 }

@@ -24,14 +24,14 @@ export function readIndex(folder: string, segment: Segment): SegmentIndex {
   const { bytes, index_bytes } = segment;
   // The record can come from an untrusted folder, so the allocation is bounded.
   if (index_bytes < 0 || index_bytes > Math.min(bytes - trailerBytes, MOST_INDEX_BYTES)) {
-    throw damaged(folder, segment, `has an index of ${index_bytes} bytes by its record`);
+    throw damaged(folder, segment, `its record gives an index of ${index_bytes} bytes`);
   }
   const index = readAt(folder, segment, bytes - trailerBytes - index_bytes, index_bytes);
   if (sha256(index) !== segment.index_sha256) {
-    throw damaged(folder, segment, 'is damaged in its index, or another file in its place');
+    throw damaged(folder, segment, 'its index has a wrong digest');
   }
   const problem = indexProblem(index.toString(), segment);
-  if (problem) throw damaged(folder, segment, `has an index that cannot be used: ${problem}`);
+  if (problem) throw damaged(folder, segment, `its index is invalid, ${problem}`);
   return JSON.parse(index.toString()) as SegmentIndex;
 }
 
@@ -43,7 +43,8 @@ export function assertRecord(folder: string, segment: Segment): void {
   const { entries, events, ...said } = readIndex(folder, segment);
   for (const name of rangeNames) {
     if (said[name] === segment[name]) continue;
-    throw damaged(folder, segment, `has another ${name} than its record: ${said[name]}`);
+    const recorded = `${said[name]} instead of ${segment[name]}`;
+    throw damaged(folder, segment, `its ${name} is ${recorded}`);
   }
   const blocks = [...entries, ...events];
   const raw = blocks.reduce(
@@ -51,7 +52,7 @@ export function assertRecord(folder: string, segment: Segment): void {
     0,
   );
   if (raw !== segment.raw_bytes) {
-    throw damaged(folder, segment, `has ${raw} bytes unpacked, not ${segment.raw_bytes}`);
+    throw damaged(folder, segment, `it unpacks to ${raw} bytes instead of ${segment.raw_bytes}`);
   }
 }
 
@@ -72,7 +73,7 @@ function indexProblem(text: string, segment: Segment): string | null {
   try {
     index = JSON.parse(text) as Partial<SegmentIndex>;
   } catch {
-    return 'it is not JSON';
+    return 'not JSON';
   }
   const { first, last, first_event, last_event } = segment;
   return (
@@ -89,18 +90,18 @@ function blocksProblem(
   [first, last]: [number, number],
   { bytes }: Segment,
 ): string | null {
-  if (!Array.isArray(blocks)) return 'it has no list of blocks';
+  if (!Array.isArray(blocks)) return 'no list of blocks';
   let next = first;
   for (const block of blocks as Block[]) {
     const isWhole = blockNumbers.every((name) => Number.isSafeInteger(block?.[name]));
-    if (!isWhole || block.offset < 0 || block.bytes < 0) return 'a block has no usable place';
+    if (!isWhole || block.offset < 0 || block.bytes < 0) return 'a block has an invalid position';
     if (block.offset + block.bytes > bytes) return `block ${block.first} is beyond the file`;
     if (block.first !== next || block.count < 1) return `no block begins with item ${next}`;
     if (block.raw_bytes > MOST_RAW_BYTES)
       return `block ${next} unpacks to ${block.raw_bytes} bytes`;
     next += block.count;
   }
-  return next === last + 1 ? null : `its blocks end before item ${next}, not ${last + 1}`;
+  return next === last + 1 ? null : `blocks end before item ${next} instead of ${last + 1}`;
 }
 
 /** Reads and unpacks a block. @throws {ArchiveError} */
@@ -108,13 +109,12 @@ export function readBlock(folder: string, segment: Segment, block: Block): Buffe
   const packed = readAt(folder, segment, block.offset, block.bytes);
   if (sha256(packed) !== block.sha256) {
     const end = block.offset + block.bytes;
-    throw damaged(folder, segment, `is damaged between bytes ${block.offset} and ${end}`);
+    throw damaged(folder, segment, `wrong digest of bytes ${block.offset} to ${end}`);
   }
   try {
     return itemsOf(inflateRawSync(packed, { maxOutputLength: block.raw_bytes }), block.count);
   } catch (cause) {
-    const what = `has a block of items from ${block.first} that cannot be unpacked`;
-    throw damaged(folder, segment, what, cause);
+    throw damaged(folder, segment, `cannot unpack the block of item ${block.first}`, cause);
   }
 }
 
@@ -149,18 +149,18 @@ function readAt(folder: string, segment: Segment, offset: number, length: number
   try {
     const { size } = fstatSync(fd);
     if (size !== segment.bytes) {
-      throw damaged(folder, segment, `has ${size} bytes in place of ${segment.bytes}`);
+      throw damaged(folder, segment, `it has ${size} bytes instead of ${segment.bytes}`);
     }
     const bytes = Buffer.allocUnsafeSlow(length);
     for (let done = 0; done < length; ) {
       const got = readSync(fd, bytes, done, length - done, offset + done);
-      if (got === 0) throw damaged(folder, segment, 'ends too early');
+      if (got === 0) throw damaged(folder, segment, 'truncated');
       done += got;
     }
     return bytes;
   } catch (cause) {
     if (cause instanceof ArchiveError) throw cause;
-    throw damaged(folder, segment, `cannot be read (${codeOf(cause)})`, cause);
+    throw unreadable(folder, segment, cause);
   } finally {
     closeSync(fd);
   }
@@ -170,16 +170,18 @@ function openSegment(folder: string, segment: Segment): number {
   try {
     return openSync(segmentPath(folder, segment), 'r');
   } catch (cause) {
-    const code = codeOf(cause);
-    const what = code === 'ENOENT' ? 'is missing' : `cannot be opened (${code})`;
-    throw damaged(folder, segment, what, cause);
+    throw unreadable(folder, segment, cause);
   }
 }
 
-const codeOf = (cause: unknown) => (cause as NodeJS.ErrnoException).code ?? String(cause);
+const damaged = (folder: string, segment: Segment, reason: string, cause?: unknown) =>
+  new ArchiveError(segmentPath(folder, segment), segment, 'SEGMENT_DAMAGED', reason, { cause });
 
-const damaged = (folder: string, segment: Segment, what: string, cause?: unknown) =>
-  new ArchiveError(segmentPath(folder, segment), segment, what, { cause });
+function unreadable(folder: string, segment: Segment, cause: unknown): ArchiveError {
+  const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  const problem = code === 'ENOENT' ? 'SEGMENT_MISSING' : 'SEGMENT_UNREADABLE';
+  return new ArchiveError(segmentPath(folder, segment), segment, problem, code, { cause });
+}
 
 /*
  * File format. Entries and events are compressed in blocks, so that one can be read without
@@ -250,8 +252,7 @@ export function parseSegment(folder: string, text: string): Segment {
     texts.find((name) => typeof value?.[name] !== 'string');
   // The name becomes part of a path, so only the name of a segment is accepted.
   if (wrong !== undefined || rangeOfName(value!.file!) === null) {
-    const text = `the record of an archived segment has no usable ${wrong ?? 'file'}`;
-    throw new StoreError('CORRUPT', `${folder}: ${text}; restore the folder from a copy`);
+    throw new StoreError('SEGMENT_RECORD_DAMAGED', { path: folder, name: wrong ?? 'file' });
   }
   return value as Segment;
 }
@@ -266,14 +267,14 @@ export class ArchiveError extends StoreError {
   constructor(
     path: string,
     readonly segment: Segment,
-    what: string,
+    problem: 'SEGMENT_MISSING' | 'SEGMENT_UNREADABLE' | 'SEGMENT_DAMAGED',
+    reason: string,
     options?: ErrorOptions,
   ) {
     const { first, last, first_event, last_event, sha256 } = segment;
     const events = last_event < first_event ? '' : `, events ${first_event} to ${last_event}`;
-    const held = `the segment of entries ${first} to ${last}${events}`;
-    const advice = `put the file back from a copy (sha256 ${sha256})`;
-    super('ARCHIVE', `${path}: ${held} ${what}; ${advice}`, options);
+    const range = `entries ${first} to ${last}${events}`;
+    super(problem, { path, range, sha256, reason }, options);
   }
 }
 

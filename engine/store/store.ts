@@ -2,7 +2,16 @@
  * Store interface, with implementations on disk (LMDB) and in memory. A store handles bytes and
  * does not interpret them. Record values are canonical JSON.
  */
+import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import type { RecordKey } from '../protocol/schema/record.js';
+import {
+  type StoreErrorCode,
+  type StoreMessages,
+  type StoreProblem,
+  storeMessages,
+} from './messages.js';
+
+export type { StoreErrorCode, StoreProblem } from './messages.js';
 
 /** A change of one record. */
 export interface RecordChange {
@@ -132,36 +141,34 @@ export interface StoreArchive {
   freeBytes(): number;
 }
 
-/** Category of a {@link StoreError}; see docs/operating.md. */
-export type StoreErrorCode =
-  | 'LOCKED'
-  | 'OTHER_NETWORK'
-  | 'NEWER_SCHEMA'
-  | 'OLDER_SCHEMA'
-  | 'MISSING'
-  | 'UNREADABLE'
-  | 'CORRUPT'
-  | 'ARCHIVE'
-  | 'FULL'
-  | 'FAILED';
+/** A problem with the values of its message, and optionally a cause. */
+export type StoreReason = {
+  [Problem in StoreProblem]: keyof MessageValues<StoreMessages[Problem]> extends never
+    ? [problem: Problem, values?: Record<never, never>, options?: ErrorOptions | undefined]
+    : [
+        problem: Problem,
+        values: MessageValues<StoreMessages[Problem]>,
+        options?: ErrorOptions | undefined,
+      ];
+}[StoreProblem];
 
 /**
- * A store that cannot be opened, read or written: `code` says which, the message what happened and
- * what was expected.
+ * Error of a store or of files of a run: a folder, file or disk cannot be used. `code` is the
+ * category, `problem` the stable key of the message.
  */
 export class StoreError extends Error {
   override name = 'StoreError';
+  readonly code: StoreErrorCode;
+  readonly problem: StoreProblem;
   /**
-   * With what happened, and what was expected.
+   * Formats the message of a problem.
    *
-   * @param code which mistake or damage.
+   * @internal
    */
-  constructor(
-    readonly code: StoreErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(...[problem, values, options]: StoreReason) {
+    super(formatMessage<MessageRow>(storeMessages[problem], values ?? {}), options);
+    this.code = storeMessages[problem].code;
+    this.problem = problem;
   }
 }
 
@@ -332,7 +339,7 @@ export function parseMeta(folder: string, text: string): StoreMeta {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new StoreError('CORRUPT', `${folder}: the stored meta is not JSON`, { cause });
+    throw new StoreError('META_DAMAGED', { path: folder, reason: 'not JSON' }, { cause });
   }
   const fields = new Map<string, unknown>(
     typeof value === 'object' && value !== null ? Object.entries(value) : [],
@@ -342,7 +349,7 @@ export function parseMeta(folder: string, text: string): StoreMeta {
     strings.find((name) => typeof fields.get(name) !== 'string') ??
     (isMark(fields.get('order')) ? undefined : 'order');
   if (wrong !== undefined) {
-    throw new StoreError('CORRUPT', `${folder}: the stored meta has no usable ${wrong}`);
+    throw new StoreError('META_DAMAGED', { path: folder, reason: `invalid ${wrong}` });
   }
   return value as StoreMeta;
 }
@@ -360,26 +367,12 @@ function isMark(value: unknown): boolean {
 /** @throws {StoreError} `NEWER_SCHEMA`, `OLDER_SCHEMA` or `OTHER_NETWORK`. */
 export function assertExpected(meta: StoreMeta, expected: Expected): void {
   const { folder, schemaVersion, networkId } = expected;
-  if (meta.schema_version > schemaVersion) {
-    throw new StoreError(
-      'NEWER_SCHEMA',
-      `${folder}: written with schema version ${meta.schema_version}; ` +
-        `this program reads up to ${schemaVersion}: use a newer one`,
-    );
-  }
-  if (meta.schema_version < schemaVersion) {
-    throw new StoreError(
-      'OLDER_SCHEMA',
-      `${folder}: written with schema version ${meta.schema_version}, whose rules are not those ` +
-        `of this program (${schemaVersion}): read it with the version of folkmoot that wrote it, ` +
-        'or begin a new network in another folder',
-    );
-  }
+  const versions = { path: folder, version: meta.schema_version, supported: schemaVersion };
+  if (meta.schema_version > schemaVersion) throw new StoreError('NEWER_SCHEMA', versions);
+  if (meta.schema_version < schemaVersion) throw new StoreError('OLDER_SCHEMA', versions);
   if (networkId !== undefined && meta.network_id !== networkId) {
-    throw new StoreError(
-      'OTHER_NETWORK',
-      `${folder}: holds the network '${meta.network_id}', expected '${networkId}'`,
-    );
+    const ids = { found: meta.network_id, expected: networkId };
+    throw new StoreError('WRONG_NETWORK', { path: folder, ...ids });
   }
 }
 

@@ -85,9 +85,10 @@ test('certificate: carried on to a later entry, whose digest is known', async ()
   const { spans } = holding(text, { trusted: [{ seq: end, digest: digests[end]! }] });
   expect(spans.at(-1)!.last).toBe(end);
   const beyond = certificateOf(decided, blocks.finalized, { through: end + 1 });
-  await expect(beyond).rejects.toThrow(`the log ends at entry ${end}`);
+  await expect(beyond).rejects.toMatchObject({ problem: 'CERTIFY_LOG_END' });
   const apart = { through: end, bridgeBytes: 0 };
-  await expect(certificateOf(decided, blocks.finalized, apart)).rejects.toThrow('lie between');
+  const gap = certificateOf(decided, blocks.finalized, apart);
+  await expect(gap).rejects.toMatchObject({ problem: 'CERTIFY_GAP' });
 });
 
 test('checkCertificate: refuses a trusted digest of another log or of a missing entry', async () => {
@@ -99,21 +100,25 @@ test('checkCertificate: refuses a trusted digest of another log or of a missing 
   expect(of(9_999, 'ab'.repeat(32))).toMatchObject({ code: 'TRUSTED_ENTRY_MISSING' });
 });
 
-test('certify: what was not decided, or is not there, is named', async () => {
+test('certify: refuses an unknown or undecided block', async () => {
+  const refused = (problem: string, named = '') =>
+    expect.objectContaining({ problem, message: expect.stringContaining(named) });
   const decided = await town('bft', 'equal');
   const unknown = 'f'.repeat(64);
-  await expect(certificateOf(decided, unknown)).rejects.toThrow(`no block ${unknown}`);
-  await expect(certificateOf(decided, 'f')).rejects.toThrow('is no block hash');
+  const missing = refused('BLOCK_NOT_FOUND', unknown);
+  await expect(certificateOf(decided, unknown)).rejects.toEqual(missing);
+  await expect(certificateOf(decided, 'f')).rejects.toEqual(refused('BAD_BLOCK_HASH'));
   const people = await newPopulation({ path: `${decided.path}/other`, verifier: 'inline' });
   const [ada] = await people.joinMany(1, ['validator', 'producer']);
   const open = await people.open(ada!);
   const other = { path: `${decided.path}/other` };
-  await expect(certificateOf(other, open)).rejects.toThrow(`block ${open} is voting`);
+  const undecided = (status: string) => refused('BLOCK_UNDECIDED', status);
+  await expect(certificateOf(other, open)).rejects.toEqual(undecided('voting'));
   await people.wait(60_000);
-  await expect(certificateOf(other, open)).rejects.toThrow(`block ${open} is expired`);
+  await expect(certificateOf(other, open)).rejects.toEqual(undecided('expired'));
 });
 
-test('certify: stops when it is told to', async () => {
+test('certify: stops when its signal is aborted', async () => {
   const { path, blocks } = await town('bft', 'equal');
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const lines = storedLines(store, 0, store.meta()!.seq);
