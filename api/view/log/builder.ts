@@ -106,7 +106,7 @@ export class Builder {
   /** @throws {StoreError} when what is stored does not fit together; it is of no use then. */
   add({ seq, at, indexed, events }: Built): void {
     if (seq !== this.#to + 1) throw new Error(`entry ${seq} does not follow ${this.#to}`);
-    if (!(at >= this.#at)) throw new StoreError('CORRUPT', `entry ${seq} goes back in time`);
+    if (!(at >= this.#at)) throw new StoreError('TIME_DECREASES', { seq });
     if (indexed.registers) {
       const agent = this.#roster.at(this.#agents);
       this.#introduced.agents.push(agent);
@@ -215,7 +215,7 @@ const isOpen = (status: string) => status === 'proposed' || status === 'active';
 /** One that is over shows no members: those that it last had stay, and nobody is asked any more. */
 function over(data: EventData['alliance_update'], known: AllianceRow | undefined): AllianceRow {
   if (known) return { ...known, invited: [] };
-  throw new StoreError('CORRUPT', `alliance ${data.alliance_id} ended before it was proposed`);
+  throw new StoreError('ALLIANCE_ORDER', { id: data.alliance_id });
 }
 
 const memberOf = (data: object, name: string) => (data as Record<string, unknown>)[name];
@@ -228,7 +228,7 @@ function codeOf(value: RowValue, data: object): number {
 
 function indexIn(names: readonly string[], name: string): number {
   const index = names.indexOf(name);
-  if (index < 0) throw new StoreError('CORRUPT', `an event says ${JSON.stringify(name)}`);
+  if (index < 0) throw new StoreError('EVENT_VALUE', { value: JSON.stringify(name) });
   return index;
 }
 
@@ -269,8 +269,8 @@ function add(
     builder.add({ seq, at, indexed, events });
   } catch (cause) {
     if (cause instanceof StoreError && cause.code !== 'CORRUPT') throw cause;
-    const text = `what came of entry ${seq} does not fit together: ${(cause as Error).message}`;
-    throw new StoreError('CORRUPT', `${text}; folkmoot replay says more`, { cause });
+    const reason = (cause as Error).message;
+    throw new StoreError('ENTRY_INCONSISTENT', { seq, reason }, { cause });
   }
 }
 
@@ -278,7 +278,7 @@ function add(
 function timeOf(network: ServedNetwork, seq: number, event: Event | undefined): number {
   if (event) return Date.parse(event.data.timestamp);
   const entry = network.read.log.entry(seq);
-  if (!entry) throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
+  if (!entry) throw new StoreError('ENTRY_MISSING', { seq });
   return entry.at;
 }
 
@@ -299,11 +299,12 @@ function stored({ read }: ServedNetwork, from: number, to: number): Event[] {
     try {
       events.push(JSON.parse(json) as Event);
     } catch (cause) {
-      throw new StoreError('CORRUPT', `event ${seq} is not JSON`, { cause });
+      const start = JSON.stringify(json.slice(0, 60));
+      throw new StoreError('EVENT_DAMAGED', { seq, start }, { cause });
     }
   }
   const missing = from + events.length;
-  if (missing <= to) throw new StoreError('CORRUPT', `the history has no event ${missing}`);
+  if (missing <= to) throw new StoreError('EVENT_MISSING', { seq: missing });
   return events;
 }
 
@@ -414,7 +415,7 @@ export class Roster {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
     const ordinal = this.#read.record('agents', id)?.ordinal;
-    if (ordinal === undefined) throw new StoreError('CORRUPT', `no agent has the id ${id}`);
+    if (ordinal === undefined) throw new StoreError('RECORD_MISSING', { table: 'agents', key: id });
     this.at(ordinal);
     return ordinal;
   }
@@ -423,7 +424,7 @@ export class Roster {
     const number = this.#rows.length;
     const id = this.#read.record('agent_numbers', number)?.agent_id;
     const profile = id === undefined ? undefined : this.#read.record('agents', id);
-    if (!profile) throw new StoreError('CORRUPT', `no agent has the number ${number}`);
+    if (!profile) throw new StoreError('RECORD_MISSING', { table: 'agent_numbers', key: number });
     const { agent_id, public_key, name, personality, capabilities } = profile;
     this.#numbers.set(agent_id, number);
     this.#rows.push({
@@ -497,14 +498,14 @@ class Blocks {
     if (this.#genesis.weights === 'equal') return 1;
     const weight = this.#weightsOf(electorate).get(agent);
     if (weight !== undefined) return weight;
-    throw new StoreError('CORRUPT', `agent ${agent} is not in the electorate of block ${number}`);
+    throw new StoreError('ELECTOR_MISSING', { agent, block: number });
   }
 
   #weightsOf(electorate: number): ReadonlyMap<number, number> {
     const known = this.#weights.get(electorate);
     if (known) return known;
     const record = this.#read.record('electorates', electorate);
-    if (!record) throw new StoreError('CORRUPT', `there is no electorate ${electorate}`);
+    if (!record) throw new StoreError('RECORD_MISSING', { table: 'electorates', key: electorate });
     const { agents, weights } = record;
     const made = new Map(agents.map((agent, index) => [agent, weights[index]!]));
     this.#weights.set(electorate, made);
@@ -514,7 +515,7 @@ class Blocks {
 
   #context(hash: string): RecordOf['blocks']['context'] {
     const record = this.#read.record('blocks', hash);
-    if (!record) throw new StoreError('CORRUPT', `no block has the hash ${hash}`);
+    if (!record) throw new StoreError('RECORD_MISSING', { table: 'blocks', key: hash });
     return record.context;
   }
 }

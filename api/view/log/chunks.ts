@@ -274,10 +274,10 @@ export class IndexSource {
     const from = read.log.indexedFrom();
     const last = from - 1;
     if (last >= 0 && this.#old.at(-1)?.seq !== last) {
-      if (folder === null) throw new StoreError('CORRUPT', `entry ${last} has no row of the index`);
+      if (folder === null) throw new StoreError('INDEX_ROW_MISSING', { seq: last });
       const name = sourceNameOf(last);
       const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
-      if (!source) throw new StoreError('CORRUPT', `the log has no entry ${last}`);
+      if (!source) throw new StoreError('ENTRY_MISSING', { seq: last });
       const file = await this.#folder.read(name, source);
       const known = file && rowsIn(file, last);
       this.#old = known ?? (await replayedIndex(folder, last, work));
@@ -301,13 +301,13 @@ export class IndexSource {
       yield this.#whole(row);
       next = row.last + 1;
     }
-    if (next <= to) throw new StoreError('CORRUPT', `entry ${next} has no row of the index`);
+    if (next <= to) throw new StoreError('INDEX_ROW_MISSING', { seq: next });
   }
 
   /** The row that tells of an entry. */
   rowOf(seq: number): IndexRow {
     for (const row of this.rows(seq, seq)) return row;
-    throw new StoreError('CORRUPT', `entry ${seq} has no row of the index`);
+    throw new StoreError('INDEX_ROW_MISSING', { seq });
   }
 
   /** The row that tells of an event's entry, by the number of the event. */

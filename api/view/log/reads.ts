@@ -150,7 +150,7 @@ export function readEntry(
     const agent_id = printed.public_key === '' ? '' : agentId(printed.public_key.toLowerCase());
     return { entry, agent_id, ...printed, events: eventsOf(network, index, seq) };
   }
-  throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
+  throw new StoreError('ENTRY_MISSING', { seq });
 }
 
 function eventsOf({ read }: ServedNetwork, index: IndexSource, seq: number): Event[] {

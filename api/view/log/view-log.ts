@@ -297,8 +297,9 @@ export class ViewLog {
     try {
       applyRowBatch(tail.head, part);
     } catch (cause) {
-      const text = `entries ${part.from} to ${part.to} do not fit together`;
-      throw new StoreError('CORRUPT', `${text}: ${(cause as Error).message}`, { cause });
+      const { from, to } = part;
+      const reason = (cause as Error).message;
+      throw new StoreError('ENTRIES_INCONSISTENT', { from, to, reason }, { cause });
     }
   }
 
