@@ -31,7 +31,7 @@ export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal
 
 /*
  * Usage on other nodes of a cluster. Each node counts the requests that the order delivers, so an
- * agent has one quota, whichever node it uses.
+ * agent has one quota over all nodes.
  */
 
 interface Counters {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The reference page in a browser: it shows the operations and asks nobody else for anything. */
+/** The reference pages in a browser: show the operations, and load only from the server. */
 import { startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { routes } from '../../../dist/api/contract/routes.js';
@@ -11,7 +11,7 @@ import { accessFaults, modes, open } from '../../ui/browser.js';
 const missing = hasBrowser ? '' : ` (skipped: no ${executablePath})`;
 
 test.skipIf(missing).each(['light', 'dark'] as const)(
-  `docs: the page shows the interface in %s${missing}`,
+  `docs: shows the interface in %s${missing}`,
   async (colorScheme) => {
     const { network } = await testNetwork();
     const server = await startServer({ network, version: '0', limits: 'off' });
@@ -31,7 +31,7 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
       if (message.type() === 'error') wrong.push(`console: ${message.text()}`);
     });
     await page.goto(`${server.url}/docs`);
-    // Shadow roots are open: text selectors look into them.
+    // Shadow roots are open, so text selectors search them.
     await page.locator('rapi-doc').getByText('Vote on a block proposal').first().waitFor();
     await page
       .locator('rapi-doc')
@@ -52,7 +52,7 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
 );
 
 test.skipIf(missing)(
-  `docs: on a telephone, the contents lead to every operation${missing}`,
+  `docs: reaches every operation from the contents on a phone${missing}`,
   async () => {
     const { network } = await testNetwork();
     const server = await startServer({ network, version: '0', limits: 'off' });
@@ -83,23 +83,26 @@ test.skipIf(missing)(
   },
 );
 
-test.skipIf(missing)(`docs: the WebSocket's page has all of its document${missing}`, async () => {
-  const { network } = await testNetwork();
-  const server = await startServer({ network, version: '0', limits: 'off' });
-  onTestFinished(() => server.close());
-  const browser = await launch();
-  onTestFinished(() => browser.close());
-  const { components } = asyncapiDocument() as { components: { messages: object } };
-  for (const mode of Object.values(modes)) {
-    const { tab, complaints } = await open(browser, `${server.url}/docs/socket`, mode);
-    for (const name of Object.keys(components.messages)) {
-      expect(await tab.locator(`h3#${name}`).count(), name).toBe(1);
+test.skipIf(missing)(
+  `docs: shows the whole AsyncAPI document on the WebSocket page${missing}`,
+  async () => {
+    const { network } = await testNetwork();
+    const server = await startServer({ network, version: '0', limits: 'off' });
+    onTestFinished(() => server.close());
+    const browser = await launch();
+    onTestFinished(() => browser.close());
+    const { components } = asyncapiDocument() as { components: { messages: object } };
+    for (const mode of Object.values(modes)) {
+      const { tab, complaints } = await open(browser, `${server.url}/docs/socket`, mode);
+      for (const name of Object.keys(components.messages)) {
+        expect(await tab.locator(`h3#${name}`).count(), name).toBe(1);
+      }
+      expect(await tab.locator('table td').filter({ hasText: '[object' }).count()).toBe(0);
+      const wide = await tab.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect([wide, complaints, await accessFaults(tab)]).toEqual([0, [], []]);
+      await tab.close();
     }
-    expect(await tab.locator('table td').filter({ hasText: '[object' }).count()).toBe(0);
-    const wide = await tab.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect([wide, complaints, await accessFaults(tab)]).toEqual([0, [], []]);
-    await tab.close();
-  }
-});
+  },
+);
