@@ -185,7 +185,6 @@ class Incoming implements IncomingRequest {
 
 /** Long-poll timeout, after which the same version is returned. */
 const WAIT_MS = 20_000;
-/** Limit of waiting readers. */
 const READERS = 64;
 /** A reader returns at once after a response. After this time it counts as gone. */
 const AWAY_MS = 1_500;
@@ -244,7 +243,6 @@ export class Board {
     while (this.#isAwaited()) await delay(LOOK_MS);
   }
 
-  /** Answers all waiting readers. */
   close(): void {
     this.#closed = true;
     this.#answerAll();

@@ -20,13 +20,11 @@ export const MAX_EXPORTED_EVENTS = 2_000_000;
 /** About the number of pixels of a wide screen. */
 const BUCKETS = 600;
 
-/** Metadata of the file. */
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
   /** Groups of the scenario, if known. */
   groups?: ScenarioShown['groups'] | undefined;
 }
 
-/** The file, and its size. */
 interface ExportedFile {
   html: string;
   entries: number;

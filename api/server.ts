@@ -198,7 +198,6 @@ const uncontrolled = (now: () => number): Control => ({
   onChange: () => () => {},
 });
 
-/** The transport, and the figures of front processes, if there are any. */
 interface Carrier extends ChosenTransport {
   fronts?: () => FrontsFigures;
 }

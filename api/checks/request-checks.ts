@@ -15,7 +15,6 @@ import { parseInstant } from '../../engine/protocol/time.js';
 import { serverBounds } from '../contract/limit-table.js';
 import { type UnknownName, unknownMembers } from './unknown-members.js';
 
-/** An admission, with the unknown names in the body. */
 interface Received {
   admission: Admission;
   unknown: readonly UnknownName[];

@@ -13,7 +13,6 @@ import { requestSchemas } from '../../engine/protocol/schema/request.js';
 import { nearest, pointerStep } from '../../engine/protocol/text.js';
 import { serverBounds } from '../contract/limit-table.js';
 
-/** An unknown name in a request. */
 export interface UnknownName {
   /** A JSON Pointer into the body, or `?` and the name of a query parameter. */
   at: string;
@@ -117,7 +116,6 @@ function afterValue(value: unknown, left: number): number {
 
 const formFields = ['meme_file', 'caption', 'tags', 'signature'];
 
-/** Lists unknown form fields. */
 export function unknownFields(names: readonly string[] = []): UnknownName[] {
   return names.map((name) => {
     const close = nearest(name, formFields);
@@ -125,7 +123,6 @@ export function unknownFields(names: readonly string[] = []): UnknownName[] {
   });
 }
 
-/** Lists unknown query parameters. */
 export function unknownParameters(target: string, known: readonly string[]): UnknownName[] {
   const from = target.indexOf('?');
   if (from < 0) return [];

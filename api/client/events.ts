@@ -240,7 +240,6 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     this.#gap = false;
   }
 
-  /** Reads one page. Returns true if it was the last. */
   async #page(): Promise<boolean> {
     const { epoch, seq: after } = this.#reached!;
     const query = { after, topics: this.topics.join(','), limit: PAGE };
@@ -298,7 +297,6 @@ class EventQueue<T> {
     });
   }
 
-  /** Resolves when the queue is empty or has ended. */
   empty(): Promise<void> {
     if (this.#items.length === 0 || this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -353,7 +351,6 @@ const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4405, 4409, 4
 const UNAUTHENTICATED = 4401;
 const tooFast: ReadonlySet<number> = new Set([4429, 4430]);
 
-/** Exponential backoff with full jitter. */
 function backoffMs(failures: number, random: () => number = Math.random): number {
   return random() * Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
 }
@@ -367,7 +364,6 @@ function retryMs(code: number, tries: { failures: number; refusals: number }) {
 
 const isRefusal = (code: number) => code === UNAUTHENTICATED;
 
-/** Waits for a time or until the signal aborts. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

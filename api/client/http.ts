@@ -45,7 +45,7 @@ interface Outgoing {
 }
 
 const TIMEOUT_MS = 30_000;
-/** Timeout of a server while others remain to try. */
+/** Timeout of a server while others remain. */
 const SILENT_MS = 5_000;
 /** Statuses of a server that cannot answer now, while another may. */
 const unable: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -78,7 +78,6 @@ export class Http {
     return this.#exchange({ method: 'GET', target, headers: {} }, signal);
   }
 
-  /** Sends a signed request. */
   send(request: SignedRequest): Promise<unknown> {
     return this.#exchange(outgoing(request));
   }
@@ -187,7 +186,7 @@ function answeredOf({ method, target, headers, signed }: Outgoing): AnsweredRequ
   };
 }
 
-/** The header is unsigned, so only names in the server's format are accepted. */
+/** Accepts only names in the server's format, because the header is unsigned. */
 const UNKNOWN_NAME = /^(?:[/?][\w.!~*'()%/-]{0,512}|\.\.\.)$/;
 const MOST_UNKNOWN = 64;
 

@@ -57,7 +57,6 @@ interface Conversation {
 export interface Ended {
   /** 1000 if the client ended the connection, 1006 if it broke. */
   code: number;
-  /** Last `error` message. */
   error: ErrorBody | null;
   /** True if the server refused the subscription, so a retry would fail too. */
   refused: boolean;

@@ -17,7 +17,6 @@ export const eventShapes = Object.fromEntries(
   ]),
 ) as Partial<Record<EventType, TSchema>> as Record<EventType, TSchema>;
 
-/** An event of any type. */
 export const PublishedEvent = Type.Unsafe<Event>(Type.Union(Object.values(eventShapes)));
 
 const codes = [...new Set(Object.values(reasons).map(({ code }) => code))];
@@ -55,7 +54,6 @@ export const tellings = {
   },
 } as const;
 
-/** `data` of each acknowledgement. */
 export const acknowledgements = {
   auth_ok: Type.Object({
     connection_id: Text,

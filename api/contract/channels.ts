@@ -3,7 +3,6 @@
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { eventTopics } from '../../engine/protocol/schema/event.js';
 
-/** Path of the WebSocket endpoint. */
 export const socketPath = '/ws/v1';
 
 export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
@@ -17,7 +16,6 @@ export function topicProblem(wanted: readonly string[]): string | null {
 
 const Topics = Type.Array(Type.String({ maxLength: 32 }), { minItems: 1, maxItems: 16 });
 
-/** Schemas of client messages, by `type`. */
 export const clientMessages = {
   auth: Type.Object({
     type: Type.Literal('auth'),
@@ -83,7 +81,6 @@ export const socketLimits = {
   waitingBytes: 64 * 1024,
   /** Message size that the transport accepts, including fragmented messages. */
   transportBytes: 64 * 1024,
-  /** Fragments per message. */
   fragments: 64,
   /** Send buffer per connection. Dropping a message beyond it closes the connection. */
   backlogBytes: 1024 * 1024,

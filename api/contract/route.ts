@@ -42,7 +42,6 @@ export interface Declared {
   readonly method?: 'POST';
   /** Path with parameters in braces. Also the label in metrics. */
   readonly path: string;
-  /** `operationId` of the OpenAPI document. */
   readonly id: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
@@ -80,14 +79,12 @@ type ValuesOf<D, Where extends 'parameters' | 'query'> =
     ? { [K in keyof P]: P[K] extends Parameter<TSchema, infer V> ? V : never }
     : unknown;
 
-/** Query parameters of a route. */
 export type Sent<D> = D extends { query: infer Q }
   ? { readonly [K in keyof Q]?: Q[K] extends Parameter<infer S> ? Listed<Static<S>> : never }
   : unknown;
 
 type Listed<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
-/** Data of a route's response. */
 export type AnswerOf<D> = D extends { answer: infer S extends TSchema } ? Static<S> : unknown;
 
 interface Range {
@@ -127,13 +124,11 @@ const cursorText = {
   expected: 'the next_cursor of a previous page',
 };
 
-/** A numeric cursor. */
 export const cursor: Parameter<typeof cursorText.schema, number | null> = {
   ...cursorText,
   read: whole('', '').read,
 };
 
-/** A text cursor. */
 export const textCursor = (
   pattern: RegExp,
 ): Parameter<typeof cursorText.schema, string | null> => ({
@@ -141,7 +136,6 @@ export const textCursor = (
   read: (sent) => (sent === null || pattern.test(sent) ? sent : undefined),
 });
 
-/** A path parameter. */
 export const inPath = <S extends TSchema>(
   text: string,
   schema: S,

@@ -70,7 +70,6 @@ export const routes: readonly Route[] = [
   ...routesOf({ ...operatorRoutes, ...documentRoutes, ...pageRoutes }, unlimited),
 ];
 
-/** Method and path of a route. */
 interface Place {
   readonly method: string;
   readonly path: string;
@@ -79,9 +78,7 @@ interface Place {
 export interface Match<R> {
   /** Null if the path exists, but not with this method. */
   route: R | null;
-  /** Methods of the path. */
   allowed: readonly string[];
-  /** Path parameters, decoded. */
   params: readonly string[];
 }
 

@@ -358,7 +358,6 @@ export const operatorRoutes = {
   },
 } as const satisfies Readonly<Record<string, Declared>>;
 
-/** The documents, their pages and scripts. */
 export const documentRoutes = {
   openapi: {
     path: '/openapi.json',

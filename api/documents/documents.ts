@@ -95,7 +95,6 @@ export function generateFile({ type, body, policy }: GeneratedFile): ServedFile 
   };
 }
 
-/** Caches the bytes of each coding. */
 function kept(make: (coding: Coding) => Uint8Array): (coding: Coding) => Uint8Array {
   const made = new Map<Coding, Uint8Array>();
   return (coding) => {

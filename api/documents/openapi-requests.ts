@@ -37,7 +37,6 @@ const overMeme = shown(memeInput(emptyMeme)).replace(
 const overTransaction = shown(transactionInput('{network_id}', '{hash}'));
 export const overAuth = authInput('{public_key}', '{timestamp}');
 
-/** Returns the signing input of a request. */
 function signedText(kind: CommandKind): string {
   if (kind === 'vote') return overBody(voteInput({}));
   if (kind === 'propose') return overBody(proposalInput({}));

@@ -10,7 +10,6 @@ const text = (description: string, example?: string): Part => ({
   ...(example === undefined ? {} : { example }),
 });
 
-/** Response headers. */
 export const responseHeaders: Record<string, Part> = {
   'X-Request-Id': text('request id, also in `details.request_id` of an error'),
   'RateLimit-Policy': text('quota, and window in seconds', '"vote";q=10;w=60'),
@@ -41,7 +40,6 @@ function headersOf(status: number): Part {
 
 export interface Responses {
   of(route: Route, reasons: readonly Reason[]): Part;
-  /** Responses that others reference. */
   readonly shared: Record<string, Part>;
 }
 

@@ -123,7 +123,6 @@ export class FrontApplication implements Application {
     this.#sockets.forget(id);
   }
 
-  /** Returns an unused id. */
   #newId(): number {
     do this.#lastId = (this.#lastId + 1) % MOST_IDS;
     while (this.#requests.has(this.#lastId) || this.#sockets.has(this.#lastId));
@@ -153,7 +152,6 @@ const steadyMs = () => Number(process.hrtime.bigint() / 1_000_000n);
 
 type Opened = { answer: HttpResponse } | { addressKey: string };
 
-/** What a request uses of its front. */
 interface Side {
   out: Outgoing;
   ahead: PreverifiedSignatures;
@@ -255,7 +253,6 @@ class FrontRequest implements IncomingRequest {
     if (this.#told) this.#out.send('release', this.#id);
   }
 
-  /** Handles the response of the engine's process. */
   answered(response: HttpResponse): void {
     this.#over = true;
     if (this.#route) this.#preverified.answered(this.#route, this.#head, response.status);
@@ -367,7 +364,6 @@ class FrontSockets {
     });
   }
 
-  /** Sends what arrived in this turn. */
   flush(): void {
     for (const open of this.#touched) if (open.socket) this.#give(open, open.socket);
     this.#touched.clear();
@@ -424,13 +420,11 @@ export class FrontSocket implements Socket {
     this.#out.send('close', this.#id, { value: code, text: reason });
   };
 
-  /** Handles the front's report of sent bytes. */
   left(bytes: number): void {
     this.#buffered -= bytes;
     if (!this.#closed) this.handlers?.drained();
   }
 
-  /** Handles the end of the connection. */
   handleClose(code: number): void {
     this.#closed = true;
     const { handlers } = this;

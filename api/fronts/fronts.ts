@@ -41,7 +41,6 @@ const AGAIN_MS = 100;
 const GRACE_MS = 3_000;
 
 interface FrontsOptions {
-  /** Number of processes. */
   count: number;
   /** Called when a front ended unexpectedly, before its restart. */
   onEnded: (error: Error) => void;
@@ -152,7 +151,6 @@ class Front {
   readonly listening: Promise<Error | null>;
   /** Resolves to the exit reason, after all connections have ended. */
   readonly ended: Promise<string>;
-  /** Last reported usage. */
   usage = { cpuSeconds: 0, residentBytes: 0 };
   readonly #child: ChildProcess;
   readonly #out: Outgoing;
@@ -253,7 +251,6 @@ class Carrier {
     this.#shared = new SharedBytes(out);
   }
 
-  /** Handles a record about a connection. */
   take(record: FrontRecord): void {
     const { kind, id, value, text, bytes } = record;
     if (kind === 'whole' || kind === 'held') this.#whole(record);

@@ -63,12 +63,10 @@ interface ApplicationOptions {
   /** Overrides some limits of the profile. */
   figures?: Partial<Figures>;
   version: string;
-  /** True if the web page is served. */
   ui: boolean;
   /** True if clients without a key may watch. */
   watch: boolean;
   control: Control;
-  /** Control token of the operator. */
   token: string;
   /** Progress of recomputing the log. */
   proof?: () => ProofShown;
@@ -90,7 +88,6 @@ interface ApplicationOptions {
   scenario?: ScenarioShown;
   /** Figures of the front processes, if there are any. */
   fronts?: () => FrontsFigures;
-  /** The simulation run, if known. */
   run?: KnownRun;
   /** Wall clock in milliseconds, for freshness checks and display. */
   now: () => number;
@@ -109,13 +106,12 @@ export interface App extends Application {
   lastFrames(): Promise<void>;
   /** Closes all WebSocket connections. */
   closeConnections(): void;
-  /** See {@link ViewLog.making}. */
   making(): Promise<void> | undefined;
   /** Stops indexing and history reads. Call before closing the network. */
   closeView(): Promise<void>;
 }
 
-/** How long closing waits for watchers. */
+/** Longest wait for watchers when closing. */
 const LAST_FRAMES_MS = 1_000;
 
 export function createApplication(options: ApplicationOptions): App {
@@ -202,7 +198,6 @@ function watchersOf({ network, control, profile, onFault }: ApplicationOptions, 
   return new Watchers({ network, view, control, perAddress, onFault: fault });
 }
 
-/** State shared by all requests of a server. */
 interface Serving {
   readonly services: Services;
   readonly entryChecks: EntryChecks;

@@ -22,7 +22,6 @@ export interface ControlCall extends Pick<Call, 'head' | 'body'> {
   readonly services: Pick<Services, 'control' | 'token'> & Partial<Knowing>;
 }
 
-/** Optional data of a server. */
 type Knowing = Pick<Services, 'past' | 'scenario' | 'run' | 'cluster'>;
 
 const problemOf = Object.fromEntries(

@@ -46,7 +46,6 @@ export const readiness: Handler = ({ services }) => {
 const match = createMatcher(routes);
 const problemOf = validator('debug_verify', DebugVerifyBody);
 
-/** A described request and its command. */
 interface Described {
   kind: keyof typeof carriage;
   target: string;
@@ -74,7 +73,6 @@ export const debugVerify: Handler = async ({ services: { network, now }, body })
   return success(200, { ...verified, unknown });
 };
 
-/** Parses the request from its JSON envelope. */
 function describedIn(sent: Uint8Array): Described | { refusal: Refusal } {
   const many = tooManyValues(sent);
   if (many) return { refusal: many };

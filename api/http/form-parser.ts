@@ -111,7 +111,6 @@ interface MemeUpload {
   tags: string[];
   signature: string;
   file: Uint8Array;
-  /** Names of unknown fields. */
   unknown: string[];
 }
 
@@ -122,7 +121,6 @@ export interface FormTask {
   fileBytes: number;
 }
 
-/** A problem of a form, and the field's JSON Pointer. */
 interface FormProblem {
   problem: string;
   pointer: string;
@@ -204,7 +202,6 @@ function afterTurns(turns: number, then: () => void): void {
   else setImmediate(() => afterTurns(turns - 1, then));
 }
 
-/** Reads `tags`: a repeated field, or one field with a JSON array. */
 function tagsOf(values: string[]): string[] | null {
   const [only] = values;
   if (values.length !== 1 || !only?.trimStart().startsWith('[')) return values;

@@ -18,13 +18,11 @@ import type { LargeBodies, RequestBudget } from './head-checks.js';
 import type { Metrics } from './metrics.js';
 import type { Answer } from './response.js';
 
-/** Services shared by the handlers of a server. */
 export interface Services {
   readonly network: ServedNetwork;
   readonly limits: Limits;
   readonly attempts: SignatureAttempts;
   readonly charged: ChargedSignatures;
-  /** Queue of large bodies. */
   readonly large: LargeBodies;
   /** Shares the right to open blocks among producers; null without limits. */
   readonly blocks: BlockShare | null;
@@ -33,7 +31,6 @@ export interface Services {
   readonly connections: Connections;
   readonly metrics: Metrics;
   readonly version: string;
-  /** True if the web page is served. */
   readonly ui: boolean;
   readonly control: Control;
   readonly token: string;
@@ -55,7 +52,6 @@ export interface Services {
   ready(): boolean;
 }
 
-/** One request to a known route. */
 export interface Call {
   readonly services: Services;
   readonly route: Route;
@@ -71,17 +67,14 @@ export interface Call {
 /** Handles a request, synchronously if possible. */
 export type Handler = (call: Call) => Answer | Promise<Answer>;
 
-/** A route with its handler. */
 export interface HandledRoute extends Route {
   readonly handle: Handler;
-  /** Known query parameters. */
   readonly parameterNames: readonly string[];
 }
 
 /** Limit of concurrent history reads. */
 const MOST_WAITING = 16;
 
-/** Progress of reading the log. */
 export interface Progress {
   entry: number;
   to: number;
@@ -121,7 +114,6 @@ export class HistoryReads {
     }
   }
 
-  /** Aborts reads in progress. */
   close(): void {
     this.#closing.abort(new Error('the server closes'));
   }

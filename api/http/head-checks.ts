@@ -165,7 +165,6 @@ export class EntryChecks {
     return READS.has(method) ? null : this.#refuseOrigin(headers);
   }
 
-  /** Refuses the opening of a WebSocket. */
   refuseSocket(head: RequestHead): Refusal | null {
     const refused = this.refuse(head) ?? this.#refuseOrigin(head.headers);
     if (refused) return refused;
@@ -220,7 +219,6 @@ class Origins {
     return origin !== `http://${host}` && origin !== `https://${host}`;
   }
 
-  /** Adds CORS headers to a response. */
   addHeaders(headers: Record<string, string>, request: Headers): void {
     if (!this.any) return;
     headers.Vary = 'Origin';
@@ -230,7 +228,6 @@ class Origins {
     headers['Access-Control-Expose-Headers'] = EXPOSED;
   }
 
-  /** Returns the CORS headers of a preflight response. */
   preflight(request: Headers, methods: string): Record<string, string> {
     const origin = request.get('origin');
     if (origin === undefined || !this.#allowed.has(origin)) return {};
@@ -326,7 +323,6 @@ function nameOf(host: string): string | null {
  * cost to the address if no valid signature vouches for it.
  */
 
-/** Reason to refuse a request by its head or size. */
 export type Problem = { quota: Quota } | { refusal: Refusal };
 
 /** Bytes of bodies in flight, in total and by address. Bounds the memory that a flood can fill. */
@@ -340,7 +336,6 @@ interface Sender {
   addressKey: string;
   /** Registered key that the request names, lower case; or null. */
   publicKey: string | null;
-  /** Declared body length. */
   declared: number | null;
 }
 
@@ -379,7 +374,6 @@ export class RequestBudget implements Claimant {
     return this;
   }
 
-  /** Counts received bytes. Returns false if no more may be read. */
   take(bytes: number): boolean {
     const { byAddress } = this.#bodies;
     const { subject } = this.address;
@@ -401,7 +395,6 @@ export class RequestBudget implements Claimant {
     return false;
   }
 
-  /** Releases the bytes of the body. */
   release(): void {
     if (this.#received === 0) return;
     const { byAddress } = this.#bodies;
@@ -453,7 +446,6 @@ interface Carried extends SignedRequest {
 
 type Signed = Carried | { refusal: Refusal };
 
-/** Checks the media type of the body. */
 export function mediaProblem(
   kind: CommandKind,
   headers: ReadonlyMap<string, string>,

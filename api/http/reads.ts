@@ -144,9 +144,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
   },
 };
 
-/** Most blocks scanned for one page. */
 const SCANNED_BLOCKS = 1_000;
-/** Most events scanned for one page of /events. */
 const SCANNED = 10_000;
 
 function found<T>(data: T | undefined, otherwise: { refusal: Refusal }): ReadResult<T> {
@@ -306,7 +304,6 @@ export const rateLimited =
     return answer.then((later) => addQuotaHeaders(later, left));
   };
 
-/** Handles large bodies one at a time. */
 function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
   const turn = call.services.large.waitTurn(call.body.length);
   return turn ? turn.then(() => handle(call)) : handle(call);
@@ -316,7 +313,6 @@ function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
 const readCost = (body: Body): number =>
   body === 'unread' || body.length === 0 ? 1 : countRefusalUnits(body.length);
 
-/** Handler of a read of current state. */
 export const committedRead = (read: BoundRead): Handler =>
   rateLimited(({ services: { network }, params, head }) => {
     const result = read(network, params, parseQuery(head.target));
@@ -353,16 +349,13 @@ export const document =
     return fileResponse(documentFile(name), head.headers);
   };
 
-/** Serves the web page, which routes by its own URL. */
 export const page: Handler = (call) => ifShown(call, 'index.html');
 
-/** Serves an asset of the web page. */
 export const pageAsset: Handler = (call) => ifShown(call, call.params[0] ?? '');
 
 const ifShown = ({ head, services }: Call, name: string) =>
   services.ui ? builtFile(name, head) : routeNotFound(head);
 
-/** Serves a file of the web page. */
 export async function builtFile(name: string, head: RequestHead): Promise<Answer> {
   const { pageFile } = await import('../documents/masthead.js');
   const found = pageFile(name);

@@ -6,13 +6,11 @@ import { type Quota, quotaHeaders } from '../limits/limits.js';
 import { refuseQuota } from '../limits/quota-refusals.js';
 import type { HttpResponse, RequestHead } from '../transport/transport.js';
 
-/** A refusal with additional headers. */
 export interface RefusalResponse {
   refusal: Refusal;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Result of a handler. */
 export type Answer = HttpResponse | RefusalResponse;
 
 /** Returns a new object, because headers are added to it. */
@@ -24,7 +22,6 @@ const json = (): Record<string, string> => ({
 export const success = (status: number, data: unknown): HttpResponse =>
   jsonResponse(status, JSON.stringify({ success: true, data }));
 
-/** A response with serialized JSON. */
 export const jsonResponse = (status: number, body: string): HttpResponse => ({
   status,
   headers: json(),
@@ -41,7 +38,6 @@ export function render(answer: Answer, requestId: string): HttpResponse {
 /** Lists unknown names of the request. */
 const UNKNOWN = 'Folkmoot-Unknown';
 
-/** Adds unknown names to the header of a response. */
 export function addUnknownNames<A extends Answer>(answer: A, names: readonly UnknownName[]): A {
   if (names.length === 0) return answer;
   const before = answer.headers?.[UNKNOWN];
@@ -78,7 +74,6 @@ export function addQuotaHeaders<A extends Answer>(answer: A, quota: Quota | null
   return { ...answer, headers: { ...answer.headers, ...quotaHeaders(quota), ...retry } };
 }
 
-/** Refusal of a request beyond a quota. */
 export const quotaExceeded = (quota: Quota): RefusalResponse =>
   addQuotaHeaders({ refusal: refuseQuota(quota) }, quota);
 

@@ -103,7 +103,6 @@ const pages: Record<keyof typeof pageRoutes, Handler> = {
   page_asset: pageAsset,
 };
 
-/** Builds the handlers of a group of routes. */
 function each<N extends string>(
   group: Readonly<Record<N, unknown>>,
   handlerOf: (name: N) => Handler,
@@ -122,7 +121,6 @@ const handlers: Record<RouteName, Handler> = {
   ...pages,
 };
 
-/** Matches a request to its route and handler. */
 export const match = createMatcher(
   routes.map(
     (route): HandledRoute => ({

@@ -181,7 +181,6 @@ function ofBody(right: Signed, raw: string): Candidate[] {
   ];
 }
 
-/** The same instant in other common formats. */
 function timestampsLike(timestamp: string): string[] {
   const at = Date.parse(timestamp);
   if (Number.isNaN(at)) return [];
@@ -274,7 +273,6 @@ interface Candidate {
   publicKey?: string;
 }
 
-/** The known parts of a signing input. */
 export interface SignedInput {
   /** Null if not yet known. */
   inputSha256(): string | null;

@@ -103,7 +103,6 @@ type ShownName = keyof typeof shownReads;
 
 const costs: Partial<Record<ShownName, number>> = { view_progress: 1 };
 
-/** Handler of a view read. */
 export function shownRead<N extends ShownName>(name: N): Handler {
   const handle = asking<(typeof shownReads)[N]>(shownReads[name], handlers[name]);
   return slowRead(async (call) => handle(call), { cost: costs[name] ?? COST });
@@ -143,7 +142,6 @@ const handlers: {
     return { status: 200, headers, body };
   },
 
-  /** Computed from the index alone. */
   async overview({ services: { view, network } }, { buckets }) {
     await view.prepareIndex();
     const data: Overview = await runInSlices(computeOverview(network, view.index, buckets));
@@ -417,7 +415,6 @@ function* edgesOf({ neighbours }: KnownGraph): Iterable<[number, number]> {
   for (const [a, others] of neighbours.entries()) for (const b of others) if (a < b) yield [a, b];
 }
 
-/** Links among the agents of a page, up to the limit of a response. */
 function linksAmong({ neighbours }: KnownGraph, page: readonly number[]): [number, number][] {
   const places = new Map(page.map((agent, place) => [agent, place]));
   const links: [number, number][] = [];

@@ -41,7 +41,6 @@ import {
 class Write {
   readonly call: Call;
   readonly kind: CommandKind;
-  /** Unknown names in the request. */
   readonly unknown: UnknownName[] = [];
   request!: SignedRequest;
   admitted!: Admitted;
@@ -61,10 +60,8 @@ class Write {
 /** A step. Returns null to continue, or the response that ends the request. */
 type Step = (write: Write) => Answer | null | Promise<Answer | null>;
 
-/** The steps, in order. */
 const steps: readonly Step[] = [parse, admit, authenticate, verify, charge, apply];
 
-/** Returns the handler of a command. */
 export const write =
   (kind: CommandKind): Handler =>
   async (call) => {
@@ -113,7 +110,6 @@ function authenticate(write: Write): Answer | null | Promise<Answer | null> {
   return stale && refuseUnsigned(call, kind, stale, admitted);
 }
 
-/** Waits for a registration that another node may have accepted. */
 async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answer | null> {
   const { network, now } = call.services;
   const late = await network.barrier?.();
@@ -277,7 +273,6 @@ function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
   return addQuotaHeaders({ refusal }, cost.left());
 }
 
-/** Charges the address for a request that is free for its agent. */
 function chargeRead({ budget }: Call, answer: Answer): Answer {
   const taken = budget.address.take('read');
   return 'exceeded' in taken ? quotaExceeded(taken.exceeded) : answer;

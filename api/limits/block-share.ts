@@ -16,11 +16,10 @@ const PACE_MS = 30_000;
 const PATIENCE_MS = 120_000;
 /** Memory for ties: a producer with fewer blocks in this time comes first. */
 const MEMORY_MS = 300_000;
-/** How long a slot is reserved for a producer that is expected to ask again. */
+/** Reservation of a slot for a producer that is expected to ask again. */
 const GRACE_MS = 10_000;
 const SHORTEST_WAIT_MS = 1_000;
 
-/** A waiting producer. */
 interface Waiting {
   producer: string;
   since: number;
@@ -35,7 +34,6 @@ export function createBlockShare(figures: Figures | null, now: () => number): Bl
 }
 
 export class BlockShare {
-  /** Blocks per minute. */
   readonly quota: number;
   readonly #now: () => number;
   /**
@@ -44,7 +42,6 @@ export class BlockShare {
   readonly #opened = new SlidingWindow(PACE_MS);
   readonly #openedBy = new Windows(PACE_MS);
   readonly #hadBy = new Windows(MEMORY_MS);
-  /** Blocks opened because of a long wait. */
   readonly #patient = new SlidingWindow(PACE_MS);
   readonly #waiting = new Map<string, Waiting>();
   #sweepAt = 0;
@@ -99,7 +96,6 @@ export class BlockShare {
     return now - longest.since >= PATIENCE_MS ? longest.producer : null;
   }
 
-  /** Counts the producers that come before `asking`. */
   #ahead(asking: Waiting, patient: string | null): number {
     let ahead = 0;
     for (const other of this.#waiting.values()) {

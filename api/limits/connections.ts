@@ -2,7 +2,6 @@
 import { resolveLimits } from '../contract/limit-table.js';
 import { Limits } from './limits.js';
 
-/** Configuration of a connection limit. */
 export interface ConnectionPolicy {
   /** Connections per address and window; null for no limit. */
   quota: number | null;

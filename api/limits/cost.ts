@@ -11,7 +11,6 @@ import { type LimitName, limitTable, WRITTEN_BESIDE_BYTES } from '../contract/li
 import { type Account, type Limits, type Quota, refund, type Use } from './limits.js';
 import type { ChargedSignatures } from './signature-quota.js';
 
-/** A limit and the account that it counts against. */
 type Counted = readonly [LimitName, Account];
 
 /** The parts of a request that determine its cost. */
@@ -23,7 +22,6 @@ export function toOperation({ request, command, signature }: Admitted): Operatio
   return { kind, publicKey, signature, bytes };
 }
 
-/** Cost of one request. */
 export interface Cost {
   /** True if the agent was already charged for this signature. */
   readonly again: boolean;

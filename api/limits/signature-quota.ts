@@ -15,7 +15,7 @@ export interface Claimant {
   claim: Account;
 }
 
-/** How long a valid signature exempts its claim, and the number of remembered claims. */
+/** Exemption time after a valid signature, and number of remembered claims. */
 const PROVEN_MS = 600_000;
 const REFRESH_MS = 60_000;
 const MOST_PROVEN = 65_536;
@@ -28,7 +28,6 @@ interface Pending {
 
 type Unit = readonly [LimitName, Account];
 
-/** Units reserved by one verification. */
 interface Reservation {
   readonly claimant: Claimant;
   readonly units: readonly Unit[];

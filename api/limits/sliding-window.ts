@@ -17,12 +17,10 @@ export class SlidingWindow {
     this.#slotMs = slotMs;
   }
 
-  /** Total of unexpired uses. */
   get total(): number {
     return this.#total;
   }
 
-  /** Time of the oldest use, or null. */
   get oldest(): number | null {
     return this.#times[this.#first] ?? null;
   }
@@ -78,7 +76,6 @@ export class SlidingWindow {
     return this.#times[index]! + this.#windowMs;
   }
 
-  /** Removes expired uses. */
   forget(now: number): void {
     const time = now - this.#windowMs;
     while (this.#first < this.#times.length && this.#times[this.#first]! <= time) {

@@ -25,7 +25,6 @@ export interface ConnectionRecord {
   closed: { code: number; reason: string; at: number } | null;
   /** Address that the connection counts for while unauthenticated. */
   waitingFor: string | null;
-  /** Figures of the session at its end. */
   last: SessionFigures | null;
 }
 
@@ -71,7 +70,6 @@ export class UsedAuths {
     return true;
   }
 
-  /** Removes expired messages. */
   forget(now: number): void {
     for (const [publicKey, known] of this.#used) {
       for (const [input, until] of known) if (until < now) known.delete(input);

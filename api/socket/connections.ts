@@ -29,7 +29,6 @@ export class Connections implements SessionHost {
   readonly usedAuths = new UsedAuths();
   /** Open connections by agent, oldest first. */
   readonly #open = new Map<string, Set<ConnectionRecord>>();
-  /** Number of unauthenticated connections by address. */
   readonly #unauthenticated = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
@@ -43,7 +42,6 @@ export class Connections implements SessionHost {
     this.#heartbeat.unref();
   }
 
-  /** Returns the number of unauthenticated connections of an address. */
   unauthenticated(address: string): number {
     return this.#unauthenticated.get(address) ?? 0;
   }

@@ -37,11 +37,9 @@ export class Feed {
   /** All other live subscribers. */
   readonly #lagging = new Set<Subscriber>();
   #head: number;
-  /** Oldest event in the ring. */
   #oldest: number;
   readonly #stop: () => void;
   readonly #scheduler = new Scheduler();
-  /** Replays of the subscribers that read history. */
   readonly #replays = new Map<Subscriber, Work>();
   /** Subscribers disconnected for being slow. */
   dropped = 0;
@@ -97,7 +95,6 @@ export class Feed {
     if (live) this.#pump(subscriber);
   }
 
-  /** Updates the subscriber's counts. */
   settle(subscriber: Subscriber): void {
     this.#audiences.settle(subscriber);
   }
@@ -295,7 +292,6 @@ const STEP_BYTES = 64 * 1024;
 interface Sent {
   readonly messages: number;
   readonly bytes: number;
-  /** Last event. */
   readonly seq: number;
 }
 
@@ -408,7 +404,6 @@ type Work = () => Progress;
 const TURN_MS = 4;
 
 class Scheduler {
-  /** In order of their turn. */
   readonly #queues = new Map<string, Work[]>();
   #next: NodeJS.Immediate | null = null;
 
@@ -480,7 +475,6 @@ export interface Subscriber {
   /** True while reading history, at any speed. */
   catchingUp: boolean;
   lastSent: number;
-  /** Traffic of the socket. */
   readonly traffic: Traffic;
   /** Called when the feed drops the subscriber. */
   onCut(why: 'slow' | 'damaged'): void;
@@ -502,7 +496,6 @@ export const createSubscriber = (
   onCut,
 });
 
-/** Figures of a session, for its debug record. */
 export interface SessionFigures {
   topics: string[];
   last_seq_sent: number;

@@ -42,7 +42,6 @@ export class Session implements SocketHandlers, OpenSession {
   /** Messages queued while a signature is verified. */
   #waiting: (string | null)[] | null = null;
   #subscribedOnce = false;
-  /** Unknown names in the current message. */
   #unknown: { unknown?: readonly string[] } = {};
   #closed = false;
   #unansweredPings = 0;
@@ -277,7 +276,6 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#malformed >= socketLimits.malformed) this.end('malformed');
   }
 
-  /** Checks the message rate. The third warning closes the connection. */
   #withinRate(): boolean {
     const most = socketLimits.messagesPerMinute;
     if (this.#received.count(this.#host.steady()) <= most) return true;
@@ -386,7 +384,6 @@ const WINDOW_MS = 60_000;
 class MessageRate {
   #times: number[] = [];
 
-  /** Adds a message. Returns the number within the window. */
   count(now: number): number {
     this.#times = this.#times.filter((at) => at > now - WINDOW_MS);
     this.#times.push(now);

@@ -1,6 +1,6 @@
 /**
  * Watchers: anonymous connections that all receive the same frames. Nothing is queued for a slow
- * watcher. Once it reads again, it continues with the cached frames, or is told which entries were
+ * watcher. Once it reads again, it continues with the cached frames, or learns which entries were
  * skipped.
  */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -32,7 +32,6 @@ interface WatchersOptions {
   network: ServedNetwork;
   view: ViewLog;
   control: Control;
-  /** Limit of watchers per address. */
   perAddress: number;
   onFault: (error: unknown) => void;
 }
@@ -47,7 +46,6 @@ export class Watchers {
   readonly #stopTelling: () => void;
   #ticks: NodeJS.Timeout | null = null;
   #making: Promise<void> | null = null;
-  /** Number of `skipped` messages. */
   skipped = 0;
 
   constructor({ network, view, control, perAddress, onFault }: WatchersOptions) {
@@ -234,11 +232,9 @@ class Frames {
   readonly #view: ViewLog;
   #kept: Frame[] = [];
   #bytes = 0;
-  /** Null without watchers. */
   #letGo: (() => void) | null = null;
   /** Last entry of the last frame. */
   end = -1;
-  /** Number of frames made. */
   made = 0;
 
   constructor(network: ServedNetwork, view: ViewLog) {

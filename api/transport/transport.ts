@@ -13,7 +13,6 @@ import type { ConnectionPolicy } from '../limits/connections.js';
 export interface RequestHead {
   /** As sent; methods are case-sensitive. */
   method: string;
-  /** Path and query as sent. */
   target: string;
   path: string;
   headers: ReadonlyMap<string, string>;
@@ -26,7 +25,6 @@ export interface RequestHead {
 /** `unread` if the application refused the body. */
 export type Body = Uint8Array | 'unread';
 
-/** One request, from head to response. */
 export interface IncomingRequest {
   /** False if the body must not be read; then the connection closes after the response. */
   readonly readsBody: boolean;
@@ -67,7 +65,6 @@ interface Together {
   publish(topic: string, text: Uint8Array): void;
 }
 
-/** A WebSocket connection. */
 export interface Socket {
   /** Limit key of the client's address. */
   readonly addressKey: string;
@@ -85,12 +82,10 @@ export interface Socket {
   close(code: number, reason: string): void;
 }
 
-/** Handlers of a WebSocket connection. */
 export interface SocketHandlers {
   /** A message; null if binary. */
   message(text: string | null): void;
   pong(): void;
-  /** The send buffer has drained. */
   drained(): void;
   /** A published message was dropped because the buffer was full. */
   missed(): void;

@@ -171,7 +171,7 @@ export interface LoadProbe {
   p99: number | null;
   holds: boolean;
   verdict: LoadVerdict['verdict'];
-  /** Why the probe does not hold or is not VALID; else empty. */
+  /** Reason why the probe does not hold or is not VALID; else empty. */
   reason: string;
   r_before: number | null;
 }

@@ -8,7 +8,6 @@ import {
   type ViewRow,
 } from '../../engine/protocol/event-types.js';
 
-/** Facts without an event. */
 const untold = {
   registered: { code: 0, introduces: 'agents', changes: ['agent'], text: '{agent} registered' },
   dormancy: {
@@ -48,7 +47,6 @@ export const viewLimits = {
   saidShown: 100,
   /** Characters of a text. The protocol allows no more, but a damaged folder may contain more. */
   textCharacters: 2_048,
-  /** Rows of one batch. */
   spanRows: 1_048_576,
 } as const;
 
@@ -261,20 +259,16 @@ export interface Bucket {
   registered: number;
 }
 
-/** A closed block. */
 export interface Closing {
   entry: number;
   at: number;
-  /** Block number. */
   block: number;
   height: number;
   status: string;
 }
 
-/** Overview of a whole log. */
 export interface Overview {
   epoch: string;
-  /** Last entry. */
   entry: number;
   at: number;
   event_seq: number;

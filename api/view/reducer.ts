@@ -57,7 +57,6 @@ export function createEmptySnapshot(of: NetworkParameters): Snapshot {
   };
 }
 
-/** Returns an agent as registered. */
 const newAgent = (row: AgentRow) => ({
   ...row,
   status: 'active',
@@ -153,7 +152,6 @@ function nameOf(names: readonly string[], index: number): string {
   return name;
 }
 
-/** Applies single rows to a snapshot. */
 class Fold {
   readonly #snapshot: Snapshot;
 

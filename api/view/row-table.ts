@@ -156,7 +156,6 @@ const transposed = (rows: readonly object[]): Lists =>
     ]),
   );
 
-/** Rebuilds the batches. */
 function toRowBatches(head: TableHead, table: Table): RowBatch[] {
   const whole = {
     agents: rowsIn<AgentRow>(head.introduced.agents),

@@ -303,7 +303,6 @@ export class IndexSource {
     if (next <= to) throw corrupt('ENTRY_NOT_INDEXED', { entry: next });
   }
 
-  /** Returns the index row of an entry. */
   rowOf(seq: number): IndexRow {
     for (const row of this.rows(seq, seq)) return row;
     throw corrupt('ENTRY_NOT_INDEXED', { entry: seq });

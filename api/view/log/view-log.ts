@@ -215,7 +215,6 @@ export class ViewLog {
     return bytes;
   }
 
-  /** Stops the current work. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue.idle;
@@ -363,7 +362,6 @@ async function textOf(snapshot: Snapshot): Promise<string> {
   return `{${members.join(',')}}`;
 }
 
-/** Applies a batch in slices. */
 async function inTurns(snapshot: Snapshot, batch: RowBatch, upTo: number): Promise<Snapshot> {
   const { entry } = batch.rows;
   for (;;) {
@@ -380,7 +378,6 @@ const unknownEntry = (entry: number, last: number) =>
 
 const isEntry = (value: number) => Number.isSafeInteger(value) && value >= 0;
 
-/** Bounds of a batch. */
 interface BatchBounds {
   /** Rows, but at least those of one entry. */
   rows?: number;
@@ -397,7 +394,6 @@ function within(batch: RowBatch, from: number, to: number, rows: number): number
   return Math.max(from, beyond - 1);
 }
 
-/** Runs work on a view sequentially. */
 class SerialQueue {
   /** Progress of the current work; null when idle. */
   progress: { entry: number; to: number } | null = null;

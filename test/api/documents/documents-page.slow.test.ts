@@ -2,7 +2,9 @@
 /** The reference pages in a browser: show the operations, and load only from the server. */
 import { startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
+import { commandRoutes } from '../../../dist/api/contract/commands.js';
 import { routes } from '../../../dist/api/contract/routes.js';
+import { serverRoutes } from '../../../dist/api/contract/server.js';
 import { asyncapiDocument } from '../../../dist/api/documents/documents.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { testNetwork } from '../../support/fixture.js';
@@ -32,12 +34,8 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
     });
     await page.goto(`${server.url}/docs`);
     // Shadow roots are open, so text selectors search them.
-    await page.locator('rapi-doc').getByText('Vote on a block proposal').first().waitFor();
-    await page
-      .locator('rapi-doc')
-      .getByText('What the server would have verified')
-      .first()
-      .waitFor();
+    await page.locator('rapi-doc').getByText(commandRoutes.vote.summary).first().waitFor();
+    await page.locator('rapi-doc').getByText(serverRoutes.debug_verify.summary).first().waitFor();
     await page.waitForLoadState('networkidle');
 
     expect(wrong).toEqual([]);
@@ -75,10 +73,10 @@ test.skipIf(missing)(
         places,
       );
     expect(shown).toEqual([]);
-    await list.getByText('Vote on a block proposal').click();
+    await list.getByText(commandRoutes.vote.summary).click();
     await expect.poll(() => list.isVisible()).toBe(false);
     await expect
-      .poll(() => tab.getByRole('heading', { name: 'Vote on a block proposal' }).isVisible())
+      .poll(() => tab.getByRole('heading', { name: commandRoutes.vote.summary }).isVisible())
       .toBe(true);
   },
 );
