@@ -174,7 +174,7 @@ export const reads = {
     path: '/api/v1/state/{key}',
     id: 'getStateValue',
     tag: 'network',
-    summary: 'A value of the state that blocks wrote',
+    summary: 'A state value that blocks wrote',
     extension: true,
     parameters: { key: keyInPath },
     answer: Type.Object({ key: Text, ...records.state.properties }),
@@ -220,8 +220,8 @@ export const reads = {
 /** Log entry as of which to read. */
 export const at = {
   ...whole(
-    `log entry as of which to read, on servers with history (folkmoot explore); default: the last
-entry. Counts as four reads.`,
+    `log entry as of which to read; default: the last entry. Requires a server with history
+(folkmoot explore). Counts as four reads.`,
     'an entry number',
   ),
   extension: true as const,

@@ -23,7 +23,8 @@ const clientTexts: Record<
 > = {
   auth: {
     text: `Authenticates the connection. Must be the first message, within
-${socketLimits.authMs / 1000} seconds. Signed: \`${overAuth}\`.`,
+${socketLimits.authMs / 1000} seconds. Signing input:
+\`${overAuth}\`.`,
     ack: 'auth_ok',
   },
   subscribe: {
@@ -39,6 +40,13 @@ range of entries. \`since\` is the last known entry.`,
     extension: true,
   },
   ping: { text: 'Requests a pong with the same id.', ack: 'pong', extension: true },
+};
+
+const ackTexts: Record<AckType, string> = {
+  auth_ok: 'The connection is authenticated.',
+  subscribed: 'All subscribed topics. `replay` missed events follow; `gap`: some are unavailable.',
+  unsubscribed: 'The remaining topics.',
+  pong: 'The response to a ping.',
 };
 
 /** Topics and messages that are not in the original interface. */
@@ -126,7 +134,7 @@ function allMessages({ lift }: Components): Record<string, Part> {
     message(
       type,
       typed(type, { data: lift(data) }),
-      'An acknowledgement.',
+      ackTexts[type as AckType],
       addedAcks.includes(type as AckType),
     ),
   );
@@ -149,7 +157,7 @@ function allMessages({ lift }: Components): Record<string, Part> {
     {
       name: 'frame',
       contentType: 'application/octet-stream',
-      summary: 'A span of entries, as bytes: a binary message.',
+      summary: 'A range of entries as a binary message.',
       payload: { type: 'string', contentMediaType: 'application/octet-stream' },
       ...extension,
     },

@@ -43,6 +43,7 @@ function signedText(kind: CommandKind): string {
   return kind === 'meme' ? overMeme : overHttp;
 }
 
+/** Complements of `the signature is`. */
 const signaturePlaces = {
   body: 'the member `signature` of the body',
   form: 'the form field `signature`',
@@ -205,11 +206,11 @@ export function buildRequestBody({ body, command }: Route, { lift }: Components)
 /** Describes the signing input of a route and the place of the signature. */
 export function describeSigning(route: Route): string {
   if (route.command) {
-    return `Signed: \`${signedText(route.command).replaceAll('`', '')}\`. Signature:
-${signaturePlace(route.command)}.`;
+    return `Signing input: \`${signedText(route.command).replaceAll('`', '')}\`.
+The signature is ${signaturePlace(route.command)}.`;
   }
   return route.signed
-    ? `Signed: \`${signedText('status')}\`, with an empty body. Signature: the header
-\`X-Agent-Signature\`.`
+    ? `Signing input: \`${signedText('status')}\`, with an empty body.
+The signature is the header \`X-Agent-Signature\`.`
     : '';
 }

@@ -13,7 +13,7 @@ const text = (description: string, example?: string): Part => ({
 export const responseHeaders: Record<string, Part> = {
   'X-Request-Id': text('request id, also in `details.request_id` of an error'),
   'RateLimit-Policy': text('quota, and window in seconds', '"vote";q=10;w=60'),
-  RateLimit: text('what remains, and seconds until more does', '"vote";r=7;t=42'),
+  RateLimit: text('remaining quota, and seconds until more is available', '"vote";r=7;t=42'),
   'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
   'Folkmoot-Unknown': text(
     'unknown names in the request; absent if there are none. JSON Pointers of members; `?` and a ' +

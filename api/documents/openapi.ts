@@ -103,7 +103,7 @@ function limitOf({ command, reasons }: Route) {
   if (name === null) return null;
   const counted_by = name === 'register' || name === 'read' ? 'address' : 'agent';
   const figures = { name, per_minute: perMinute[name], counted_by };
-  return { figures, text: `Limit: ${figures.per_minute} requests a minute per ${counted_by}.` };
+  return { figures, text: `Rate limit: ${figures.per_minute} a minute per ${counted_by}.` };
 }
 
 /** Reasons that apply to every request. */

@@ -149,7 +149,7 @@ function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
   if (schema.items) return `list of ${typeOf(resolved(schema.items, schemas), schemas)}`;
   const { minimum, maximum, maxLength } = schema;
   const range = minimum !== undefined && maximum !== undefined ? `, ${minimum} to ${maximum}` : '';
-  const length = maxLength === undefined ? '' : `, ${maxLength} characters at most`;
+  const length = maxLength === undefined ? '' : `, at most ${maxLength} characters`;
   return `${[schema.type ?? 'anything'].flat().join(' | ')}${range}${length}`;
 }
 
