@@ -1,4 +1,4 @@
-/** The public list of `folkmoot/api`: a network served over HTTP and WebSocket. */
+/** Public API of `folkmoot/api`: serves a network over HTTP and WebSocket. */
 
 export { closeCodes, socketPath, topics } from './contract/channels.js';
 export type {

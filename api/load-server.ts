@@ -1,6 +1,4 @@
-/**
- * Serves the page of a load run. The page shows a board, which the process of the load run writes.
- */
+/** Serves the page of a load run, which shows a board written by the load process. */
 
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -31,23 +29,23 @@ interface LoadServerOptions {
   board: Board;
   control: Control;
   host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number;
-  /** Default: uWebSockets.js where it is installed and its binary loads, else node:http. */
+  /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
-  /** Called with each fault of the server itself. */
+  /** Called with each exception inside a request. */
   onFault?: (error: unknown) => void;
 }
 
 interface LoadServer {
   url: string;
-  /** Where a browser sees the run, with the token for its control where there is some. */
+  /** URL of the page, with the control token if the run can be controlled. */
   page: string;
-  /** Answers who waits, and closes; once, however often it is called. */
+  /** Answers waiting readers and closes. Idempotent. */
   close(): Promise<void>;
 }
 
-/** @throws {Error} when the port cannot be had. */
+/** @throws {ListenProblem} if the port is unavailable. */
 export async function startLoadServer(options: LoadServerOptions): Promise<LoadServer> {
   const { board, control, host, port, onFault = () => {} } = options;
   const { transport } = await chooseTransport(options.transport);
@@ -69,25 +67,25 @@ export async function startLoadServer(options: LoadServerOptions): Promise<LoadS
 }
 
 /*
- * The application that shows a load run: the page and what it shows, for whoever carries requests.
- * Names, origins and heads are checked as they are where a network is served.
+ * The application of a load run: the page and its data. Hosts, origins and heads are checked as for
+ * a network.
  */
 
 interface LoadApplicationOptions extends LoadServices {
-  /** Names it is served under, beside localhost, this machine's and all addresses. */
+  /** Allowed host names, in addition to localhost, the host name and all IP addresses. */
   hosts: readonly string[];
-  /** A fault inside one request, with its stack. */
+  /** Called with an exception inside one request. */
   onFault: (error: unknown) => void;
 }
 
-/** A page that is left open does not hold the end. */
+/** A page left open does not delay the end of the command. */
 const STOP_MS = 2_000;
 
 function loadApplication(options: LoadApplicationOptions): Application {
   const entryChecks = new EntryChecks(options.hosts, []);
   return {
     limits: { ...exchangeLimits, stopMs: STOP_MS },
-    // Nothing is opened there: what the page waits for, it waits for by a request.
+    // No WebSocket: the page uses long polling.
     socketPath: '/ws/v1',
     connectionPolicy: { quota: null, trustedProxies: [] },
     verifiesFor: null,
@@ -181,17 +179,16 @@ class Incoming implements IncomingRequest {
 }
 
 /*
- * What is shown of a load run now, as text that is made once for all readers; those who know it
- * already wait for what comes next. While nobody reads, nobody need make anything.
+ * Current state of a load run, serialized once for all readers. Readers that know the current
+ * version wait for the next one. Without readers, no state need be computed.
  */
 
-/** So long one waits for something new; then what there is is told again. */
+/** Long-poll timeout, after which the same version is returned. */
 const WAIT_MS = 20_000;
-/** Readers that wait at the most. */
 const READERS = 64;
-/** Who had an answer comes back at once: who stays away for as long reads no more. */
+/** A reader returns at once after a response. After this time it counts as gone. */
 const AWAY_MS = 1_500;
-/** Nobody has asked for so long: nothing is made any more. */
+/** Without requests for this time, the board is unwatched. */
 const UNREAD_MS = 5_000;
 const LOOK_MS = 25;
 
@@ -202,23 +199,23 @@ interface Reader {
 export class Board {
   readonly #onWatched: (watched: boolean) => void;
   readonly #readers = new Set<Reader>();
-  /** When those were answered that have not come back. */
+  /** Response times of readers that have not returned. */
   readonly #away: number[] = [];
   #text: string;
   #version = 1;
   #watched = false;
   #askedAt = 0;
-  /** Nothing comes after what stands on it. */
+  /** True once the last state is posted. */
   #over = false;
   #closed = false;
 
-  /** @param onWatched told when somebody begins to read, and after all have gone */
+  /** @param onWatched called with true at the first read, and with false when all readers left */
   constructor(load: LoadState, onWatched: (watched: boolean) => void = () => {}) {
     this.#text = textOf({ version: this.#version, load });
     this.#onWatched = onWatched;
   }
 
-  /** Shows it from now on; `last`: nothing comes after it. */
+  /** Posts a state. `last` marks the final one. */
   post(load: LoadState, last = false): void {
     this.#version += 1;
     this.#over = last;
@@ -229,8 +226,8 @@ export class Board {
   }
 
   /**
-   * The JSON of an answer: at once, or once there is a later version than `after`. Null where too
-   * many wait already. `gone` is aborted when whoever asks has gone.
+   * Returns a response as JSON, at once or when a version after `after` is posted. Returns null if
+   * too many readers wait. `gone` aborts when the client disconnects.
    */
   read(after: number | null, gone: AbortSignal): string | Promise<string> | null {
     this.#askedAt = performance.now();
@@ -241,12 +238,11 @@ export class Board {
     return this.#next(gone);
   }
 
-  /** Resolves once those who read a moment ago have seen the last of it, or stay away. */
+  /** Resolves once all current readers received the last state, or left. */
   async seen(): Promise<void> {
     while (this.#isAwaited()) await delay(LOOK_MS);
   }
 
-  /** Nobody waits any longer. */
   close(): void {
     this.#closed = true;
     this.#answerAll();
@@ -276,7 +272,7 @@ export class Board {
     for (const reader of [...this.#readers]) reader.answer(this.#given());
   }
 
-  /** What there is, to somebody who comes back for more unless it is the last. */
+  /** Returns the current text, and expects the reader to return unless it is the last. */
   #given(): string {
     this.#forget();
     if (!this.#over) this.#away.push(performance.now());
@@ -301,7 +297,7 @@ export class Board {
 
 const textOf = (data: LoadAnswer): string => JSON.stringify({ success: true, data });
 
-/** As far as its control goes: it waits to be told to begin, it goes on, or it is over. */
+/** Stage of the run for its control: waiting for its start, running, or over. */
 export type RunStage = 'waiting' | 'going' | 'over';
 
 const can: Record<RunStage, readonly ControlName[]> = {
@@ -310,7 +306,7 @@ const can: Record<RunStage, readonly ControlName[]> = {
   over: [],
 };
 
-/** @param ask has it done: of a run that waits, also to end it before it has begun */
+/** @param ask starts the run, or ends it, possibly before its start */
 export const loadControl = (
   standing: () => RunStage,
   ask: (what: 'resume' | 'stop') => void,
@@ -332,14 +328,13 @@ export const loadControl = (
 });
 
 /*
- * What answers at the address of a load run's page: the page, what it shows, and control. The paths
- * are those of the route table; there is no network behind them.
+ * Routes of a load run: page, data and control. The paths are those of the route table, without a
+ * network.
  */
 
 interface LoadServices {
   readonly board: Board;
   readonly control: Control;
-  /** Whoever has it may control the run. */
   readonly token: string;
 }
 
@@ -348,7 +343,7 @@ interface LoadCall {
   readonly head: RequestHead;
   readonly params: readonly string[];
   readonly body: Body;
-  /** Aborted once whoever asks has gone. */
+  /** Aborts when the client disconnects. */
   readonly gone: AbortSignal;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Writes a kept run into one HTML file: its rows, and the answers that the page asks for beside
- * them.
- */
+/** Exports a saved run as one HTML file: its rows, and the data that the page would request. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,18 +15,16 @@ import { type Overview, type RowBatch, rowCode } from './view/model.js';
 import { encodeRunArchive } from './view/row-table.js';
 import type { RunData, RunSummary, Scores } from './view/run-data.js';
 
-/** Rows are unpacked all at once where the file is opened: no more than a page keeps at hand. */
+/** Opening the file unpacks all rows, so they must fit in memory like those of a page. */
 export const MAX_EXPORTED_EVENTS = 2_000_000;
-/** As many as a wide screen has pixels for. */
+/** About the number of pixels of a wide screen. */
 const BUCKETS = 600;
 
-/** What the file says of itself, beside what the network does. */
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
-  /** Of the scenario of its agents, where it is known. */
+  /** Groups of the scenario, if known. */
   groups?: ScenarioShown['groups'] | undefined;
 }
 
-/** A file as text, and how much it holds. */
 interface ExportedFile {
   html: string;
   entries: number;
@@ -37,10 +32,10 @@ interface ExportedFile {
 }
 
 /**
- * The whole file. The same log, and groups, give the same file.
+ * Exports a run. The same log and groups give the same file.
  *
- * @throws {RangeError} when the run has more than {@link MAX_EXPORTED_EVENTS}.
- * @throws {StoreError} when something of it cannot be read, or does not fit together.
+ * @throws {RangeError} if the run has more than {@link MAX_EXPORTED_EVENTS}.
+ * @throws {StoreError} if data is unreadable or inconsistent.
  */
 export async function exportRun(
   network: ServedNetwork,
@@ -49,9 +44,11 @@ export async function exportRun(
   const { folder, proven, version, groups, ...work } = options;
   const { event_seq } = network.read.position;
   if (event_seq > MAX_EXPORTED_EVENTS) {
-    throw new RangeError(`${event_seq} events; one file holds ${MAX_EXPORTED_EVENTS} at the most`);
+    throw new RangeError(
+      `too many events for one file: ${event_seq} (limit ${MAX_EXPORTED_EVENTS})`,
+    );
   }
-  // The caller has recomputed what the folder holds, and not the files of its view.
+  // The caller verified the folder, but not the files of its view.
   const view = new ViewLog(network, { folder: null });
   try {
     await view.catchUp(work);
@@ -76,10 +73,10 @@ async function spansOf(view: ViewLog, end: Overview['entry']): Promise<RowBatch[
   return batches;
 }
 
-/** A tenth of a point of 100: the page shows no less. */
+/** A tenth of a point: the page shows no finer values. */
 const TENTH = 1_000;
 
-/** Reputations as finely as they are shown: they take a third of the room. */
+/** Rounds reputations to the displayed precision: they take a third of the file. */
 function coarse(batch: RowBatch): RowBatch {
   const { kind, value } = batch.rows;
   const rounded = value.map((score, row) =>
@@ -88,7 +85,7 @@ function coarse(batch: RowBatch): RowBatch {
   return { ...batch, rows: { ...batch.rows, value: rounded } };
 }
 
-/** How deflate divides its work decides a few per cent; which way is best, only trying tells. */
+/** Deflate parameters. The best ones differ by a few per cent, so all are tried. */
 const ways: readonly ZlibOptions[] = [6, 7, 8].flatMap((memLevel) =>
   [constants.Z_DEFAULT_STRATEGY, constants.Z_FILTERED].map((strategy) => ({
     level: 9,
@@ -102,14 +99,14 @@ const smallest = (bytes: Uint8Array): Uint8Array =>
     .map((way) => gzipSync(bytes, way))
     .reduce((best, one) => (one.length < best.length ? one : best));
 
-/** Of all proposals as JSON, and of all memes as they were posted: what is beyond is left out. */
+/** Limits on the JSON of all proposals and on the bytes of all memes. The rest is omitted. */
 const PROPOSAL_CHARACTERS = 1_000_000;
 const MEME_BYTES = 256 * 1024;
 
 interface KeptOptions {
   overview: Overview;
   spans: readonly RowBatch[];
-  /** Where the scenario is known. */
+  /** Groups of the scenario, if known. */
   groups: ScenarioShown['groups'] | undefined;
 }
 
@@ -192,7 +189,7 @@ function proposalsOf(read: Read, entries: readonly number[]): RunData['proposals
   });
 }
 
-/** A signature without all that was signed proves nothing: those are in the log. */
+/** Removes signatures, which prove nothing without the signed text in the log. */
 function unsigned({ signature: _, transactions, ...rest }: Record<string, unknown>) {
   const list = Array.isArray(transactions) ? (transactions as Record<string, unknown>[]) : [];
   return { ...rest, transactions: list.map(({ signature: __, ...transaction }) => transaction) };
@@ -219,15 +216,15 @@ function textIn(bytes: Uint8Array): { text: string } | null {
 }
 
 /*
- * The one file: the page's scripts and style, and a run, as texts in base64. Nothing in the run is
- * read as markup, and the checksum of gzip finds a changed byte in any part. It asks no server.
+ * The HTML file: scripts, style and the run as base64. Nothing in the run is parsed as markup, and
+ * gzip's checksum detects a changed byte. The file makes no requests.
  */
 
 const require = createRequire(import.meta.url);
 const built = (name: string) =>
   readFileSync(join(dirname(require.resolve('#page')), 'exported', name), 'utf8');
 
-/** @param run packed by gzip */
+/** @param run compressed with gzip */
 function htmlOf(about: RunSummary, run: Uint8Array): string {
   const style = built('page.css');
   const page = built('page.js');
@@ -256,7 +253,7 @@ function htmlOf(about: RunSummary, run: Uint8Array): string {
 <body>
 <div id="page"></div>
 <noscript>
-<p>This file holds a run and draws it with scripts, which are switched off here.</p>
+<p>This file needs JavaScript to show its run.</p>
 </noscript>
 <script type="text/plain" id="about">${packed(JSON.stringify(about))}</script>
 <script type="text/plain" id="player">${packed(built('player.js'))}</script>

@@ -1,4 +1,4 @@
-/** A server: a network, an application over it, and whichever transport carries them. */
+/** A server: a network, its application, and a transport. */
 import { isIP } from 'node:net';
 import type { KeyPair } from '../engine/crypto/keys.js';
 import type { History } from '../engine/history/history.js';
@@ -17,96 +17,94 @@ import { type ChosenTransport, chooseTransport, formatUrl } from './transport/cr
 import type { ExchangeLimits, FrontsFigures, Listening } from './transport/transport.js';
 import { uwsTransport } from './transport/uws-transport.js';
 
-/** What a server serves, where, and with which limits. */
+/** Options of {@link startServer}. */
 export interface ServerOptions {
-  /** Stays the caller's: a server that closes does not close it. */
+  /** Owned by the caller, who closes it after the server. */
   network: ServedNetwork;
-  /** Address to listen at; default 127.0.0.1. */
+  /** Address to listen on. Default: 127.0.0.1. */
   host?: string;
-  /** 0 picks a free one. */
+  /** 0, the default, picks a free port. */
   port?: number;
-  /** Default: uWebSockets.js where it is installed and its binary loads, else node:http. */
+  /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
   /**
-   * How many processes of their own read and write connections; default 0: this one does. They need
-   * uWebSockets.js, and Linux.
+   * Number of front processes for the connections. Default: 0, this process. Requires
+   * uWebSockets.js and Linux.
    */
   threads?: number;
   /** Default: `spec`. */
   limits?: Profile;
-  /** In place of the profile's own. */
+  /** Overrides some limits of the profile. */
   figures?: Partial<Figures>;
-  /** Origins of browsers that are let in, as browsers send them. */
+  /** Allowed browser origins, in the form that browsers send. */
   cors?: readonly string[];
-  /** Names it is served under, beside localhost, this machine's and all addresses. */
+  /** Allowed host names, in addition to localhost, the host name and all IP addresses. */
   hosts?: readonly string[];
-  /** Other than by default: how long a request and a stop may take. */
+  /** Overrides request and shutdown timeouts. */
   exchange?: Partial<ExchangeLimits>;
-  /** Signs every answer. */
+  /** Signs every response. */
   responseKeys?: KeyPair;
-  /** Addresses of proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
   /**
-   * Answers reads with `at`, of the network as it was after an entry; without it they are refused.
-   * Stays the caller's, as the network does.
+   * Serves reads with `at`, as of an earlier entry. Without it they are refused. Owned by the
+   * caller.
    */
   history?: History;
-  /** What is known of the scenario of its agents: served at `/api/v1/scenario`. */
+  /** Scenario of the agents, served at `/api/v1/scenario`. */
   scenario?: ScenarioShown;
-  /** The run whose network it is: who of it hears whom, and what votes rested on. */
+  /** Simulation run of the network: social graph and decision records. */
   run?: KnownRun;
-  /** What `/api/v1/meta` and the documents say that this program is. */
+  /** Program version, shown in `/api/v1/meta` and the documents. */
   version: string;
-  /** Whether the page that shows the network is served, at `/ui/`; default true. */
+  /** Serves the web page at `/ui/`. Default: true. */
   ui?: boolean;
-  /** Whether others may look on over the WebSocket without a key; default true. */
+  /** Allows watching over the WebSocket without a key. Default: true. */
   watch?: boolean;
-  /** Wall time and, where it is given, also the time that limits count by. */
+  /** Clock in milliseconds. If given, also replaces the monotonic clock of the limits. */
   now?: () => number;
-  /** The clock of the world that is shown; default: a live network's, which nobody holds. */
+  /** Clock control of the world. Default: a live network, which cannot be controlled. */
   control?: Control;
-  /** How far a log is that is recomputed while it is shown. */
+  /** Progress of recomputing the log. */
   proof?: () => ProofShown;
-  /** The nodes of a network that several keep together. */
+  /** Cluster status, on a node of a cluster. */
   cluster?: () => Promise<ClusterShown>;
-  /** Called with each fault of the server itself: a bug, whose request was answered with 500. */
+  /** Called with each exception inside a request, which is answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
-  /** Called when one of `threads` ended that was not asked to: it is started again. */
+  /** Called when a front process ended unexpectedly, before its restart. */
   onThreadEnded?: (error: Error) => void;
-  /** Each request and its answer; costs nothing where it is not given. */
+  /** Called after each request. Free if absent. */
   onExchange?: (exchange: Exchange) => void;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Server {
-  /** As in `http://127.0.0.1:8080`. */
+  /** Base URL, such as `http://127.0.0.1:8080`. */
   url: string;
   /**
-   * Where a browser sees the network; null without the page. Where the world may be controlled it
-   * ends in `#token=` and the token for that, which is drawn anew for each server: it belongs to
-   * whoever started it.
+   * URL of the web page; null without one. If the world can be controlled, the URL ends in
+   * `#token=` and the control token, which is drawn for each server and is secret.
    */
   page: string | null;
-  /** What carries it. */
   transport: 'uws' | 'node';
-  /** Why the faster transport does not serve, where nobody chose; else undefined. */
+  /** Reason for using node:http, if the caller made no choice. */
   fallback?: string;
   /**
-   * Resolves when what a page waits for is made of the log; undefined while nothing is. It is made
-   * a bit each turn of the event loop: whoever has long turns, and may wait, does.
+   * Resolves when the current indexing of the log ends; undefined when idle. The indexing runs in
+   * slices, so a caller with long event-loop turns should wait for it.
    *
    * @internal
    */
   making(): Promise<void> | undefined;
-  /** Stops accepting, answers what is in flight, closes. The network stays the caller's. */
+  /** Stops accepting, answers requests in flight, then closes. Does not close the network. */
   close(): Promise<void>;
 }
 
 /**
- * Serves a network over HTTP and WebSocket; it listens when this resolves.
+ * Serves a network over HTTP and WebSocket. Resolves once the server listens.
  *
- * @throws {Error} when the port cannot be had, the transport that was asked for is missing, or
- * one of `hosts` or `cors` is none.
+ * @throws {Error} if the port or the requested transport is unavailable, or `hosts` or `cors`
+ * contains an invalid value.
  *
  * @example
  * ```ts
@@ -175,7 +173,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     making: () => app.making(),
     async close() {
       app.stopping();
-      // Before the transport: it ends what is open, and says nothing.
+      // Before the transport closes, which drops open connections without a message.
       await app.lastFrames();
       const closed = listening.close();
       app.closeConnections();
@@ -185,7 +183,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** A live network whose time is that of the wall. */
+/** Control of a live network in real time. */
 const uncontrolled = (now: () => number): Control => ({
   kind: 'live',
   can: [],
@@ -200,7 +198,6 @@ const uncontrolled = (now: () => number): Control => ({
   onChange: () => () => {},
 });
 
-/** What carries it, and what is known of the processes that do, where there are some. */
 interface Carrier extends ChosenTransport {
   fronts?: () => FrontsFigures;
 }
@@ -210,7 +207,7 @@ async function carrierOf(options: ServerOptions): Promise<Carrier> {
   return threads > 0 ? chooseFronts(wanted, threads, onThreadEnded) : chooseTransport(wanted);
 }
 
-/** Only Linux divides the connections of a port among those who listen there. */
+/** Only Linux distributes the connections of a port among its listeners. */
 async function chooseFronts(
   wanted: 'uws' | 'node' | undefined,
   count: number,
@@ -218,10 +215,10 @@ async function chooseFronts(
 ): Promise<Carrier> {
   const uws = await uwsTransport();
   const missing =
-    (wanted === 'node' ? 'they do not go with the transport node' : null) ??
-    (process.platform === 'linux' ? null : `this is ${process.platform}, and they need Linux`) ??
+    (wanted === 'node' ? 'they require the transport uws, not node' : null) ??
+    (process.platform === 'linux' ? null : `they require Linux, not ${process.platform}`) ??
     ('missing' in uws ? uws.missing : null);
-  if (missing !== null) throw new Error(`no threads beside the engine's: ${missing}`);
+  if (missing !== null) throw new Error(`threads unavailable: ${missing}`);
   const transport = frontsTransport({ count, onEnded });
   return { transport, fronts: transport.figures };
 }

@@ -1,18 +1,18 @@
 /**
- * Long reads in slices: a read that takes longer than a slice goes on in later turns of the event
- * loop, of which each has one slice of all reads. Other requests are answered in between.
+ * Long reads in slices. A read that takes longer than a slice continues in later event-loop turns,
+ * one slice per turn over all reads, so other requests are answered in between.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const SLICE_MS = 1;
 
-/** Work that may pause wherever it yields; what it reads after a pause must not have changed. */
+/** Work that pauses at each `yield`; what it reads afterwards must not have changed. */
 export type SlicedWork<T> = Generator<undefined, T>;
 
-/** Ends when the slices that were asked for so far have had their turns. */
+/** Resolves after the slices requested so far. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** The result of the work: immediate when one slice is enough. */
+/** Runs work; synchronous if one slice is enough. */
 export function runInSlices<T>(work: SlicedWork<T>): T | Promise<T> {
   const first = slice(work);
   return first.done ? first.value : rest(work);
@@ -24,7 +24,7 @@ async function rest<T>(work: SlicedWork<T>): Promise<T> {
     await last;
     const next = slice(work);
     if (!next.done) continue;
-    // The caller makes a text of it, which takes as long as a slice or longer.
+    // The caller serializes the result, which takes a slice or longer.
     await nextTurn();
     return next.value;
   }

@@ -1,9 +1,9 @@
-/** How readers are refused a part of the past that lies in a damaged segment of the archive. */
+/** Refusals of reads that hit a damaged archive segment. */
 
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { ArchiveError } from '../../engine/store/segment.js';
 
-/** The refusal that a damaged segment is to who asked for it; null for any other error. */
+/** Returns the refusal for a damaged segment; null for any other error. */
 export function refuseDamagedArchive(error: unknown): Refusal | null {
   if (!(error instanceof ArchiveError)) return null;
   const { first, last, first_event, last_event } = error.segment;
@@ -13,7 +13,7 @@ export function refuseDamagedArchive(error: unknown): Refusal | null {
   return refuse('ARCHIVE_DAMAGED', message, { details });
 }
 
-/** Rows up to where the past is damaged; throws only where the very first cannot be read. */
+/** Yields rows up to the first damaged one. Throws only if that is the first row. */
 export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
   let any = false;
   try {
@@ -26,7 +26,7 @@ export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
   }
 }
 
-/** Whether an error is the first about a segment: readers must not fill the log. */
+/** Returns a function that is true for the first error of each segment, to bound the log. */
 export function firstOfEach(): (error: unknown) => boolean {
   const reported = new Set<string>();
   return (error) => {

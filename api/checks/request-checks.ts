@@ -1,6 +1,6 @@
 /**
- * Checks of a request that HTTP, WebSocket and debug share: it is admitted as the engine admits it,
- * unless it is too costly to check.
+ * Request checks that HTTP, WebSocket and debug endpoints share: admission by the engine's rules,
+ * after a bound on the cost of parsing.
  */
 import { type Admission, admit } from '../../engine/admit/admit.js';
 import { checkFreshness, checkKnownKey, type Knows } from '../../engine/admit/credentials.js';
@@ -15,7 +15,6 @@ import { parseInstant } from '../../engine/protocol/time.js';
 import { serverBounds } from '../contract/limit-table.js';
 import { type UnknownName, unknownMembers } from './unknown-members.js';
 
-/** An admission, and the names in the body that the protocol does not know. */
 interface Received {
   admission: Admission;
   unknown: readonly UnknownName[];
@@ -35,7 +34,7 @@ export function admitReceived(request: SignedRequest, networkId: string): Receiv
   return { admission: refusal ? { refusal } : admission, unknown: names };
 }
 
-/** Of a refused body: a mistyped name is often why another member is missing. */
+/** Finds unknown names in a refused body: a typo often explains a missing member. */
 function unknownIn({ kind, body }: SignedRequest): readonly UnknownName[] {
   if (body.length > limits.bodyBytes) return none;
   const parsed = parseJson(body);
@@ -48,7 +47,7 @@ export interface ReceivedRequest {
   body: Uint8Array;
 }
 
-/** All of it but what is in a form, which has still to be read: its signature, fields and file. */
+/** Builds a SignedRequest from HTTP. A form's signature, fields and file are still to be parsed. */
 export function requestFromHttp(
   kind: CommandKind,
   { target, headers, body }: ReceivedRequest,
@@ -68,8 +67,8 @@ export function requestFromHttp(
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'"\\,[{'].map((char) => char.charCodeAt(0));
 
 /**
- * Tells if a JSON text has more than `most` values. A comma, a bracket or a brace precedes each
- * value; those inside of strings do not count. It stops counting above the limit.
+ * Returns true if a JSON text has more than `most` values. Each value follows a comma, bracket or
+ * brace outside of strings. Stops counting above the limit.
  */
 function hasMoreValues(bytes: Uint8Array, most: number): boolean {
   // Each value takes at least one byte and a separator, so a short text cannot exceed the limit.
@@ -83,21 +82,21 @@ function hasMoreValues(bytes: Uint8Array, most: number): boolean {
   return values > most;
 }
 
-/** Why a body is not parsed, or null. */
+/** Refuses a body with too many values, or returns null. */
 export function tooManyValues(bytes: Uint8Array): Refusal | null {
   const most = serverBounds.jsonValues;
   if (!hasMoreValues(bytes, most)) return null;
   return refuse('BAD_JSON', `the body has more than ${most} values`, { pointer: '' });
 }
 
-/** Where the text that begins at `from` ends. */
+/** Returns the end of the string that begins at `from`. */
 function endOfText(bytes: Uint8Array, from: number): number {
   let end = bytes.indexOf(QUOTE!, from);
   while (end >= 0 && isEscaped(bytes, from, end)) end = bytes.indexOf(QUOTE!, end + 1);
   return end < 0 ? bytes.length : end;
 }
 
-/** Tells if an odd number of backslashes precedes the position. */
+/** Returns true if an odd number of backslashes precedes the position. */
 function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
   let before = at;
   while (before > from && bytes[before - 1] === BACKSLASH) before -= 1;
@@ -105,13 +104,12 @@ function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
 }
 
 interface SignedText {
-  /** In lower case. */
   publicKey: string;
   timestamp: string;
   signature: string;
 }
 
-/** The first that is wrong before anything is verified: form, key, time. */
+/** Returns the first problem before verification: form, key, then timestamp. */
 export function findSignatureProblem(
   { publicKey, timestamp, signature }: SignedText,
   knows: Knows,
@@ -129,7 +127,8 @@ export function findSignatureProblem(
 
 /**
  * Verifies the signature over `input`.
- * @throws where the network is too busy to verify, or closes.
+ *
+ * @throws {Error} if the network is too busy to verify, or closing.
  */
 export function verifySignature(
   network: ServedNetwork,

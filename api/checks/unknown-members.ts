@@ -1,7 +1,7 @@
 /**
- * Names in a request that the protocol does not know: members, query parameters, and a personality
- * that no scripted agent has. All are legal; unknown members are signed and logged, so their size
- * is limited. The sender learns of them by a header.
+ * Unknown names in a request: members, query parameters, and personalities without scripted agents.
+ * All are legal. Unknown members are signed and logged, so their size is limited. A response header
+ * lists them.
  */
 
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
@@ -13,15 +13,14 @@ import { requestSchemas } from '../../engine/protocol/schema/request.js';
 import { nearest, pointerStep } from '../../engine/protocol/text.js';
 import { serverBounds } from '../contract/limit-table.js';
 
-/** A name that is not known. */
 export interface UnknownName {
   /** A JSON Pointer into the body, or `?` and the name of a query parameter. */
   at: string;
-  /** The known name that is probably meant, written likewise; null where none is close. */
+  /** Closest known name, in the same notation; null if none is similar. */
   closest: string | null;
 }
 
-/** The part of a schema that names the known members. */
+/** Schema members that name the known members. */
 interface Shape {
   properties?: Record<string, TSchema>;
   items?: TSchema;
@@ -29,18 +28,18 @@ interface Shape {
 
 interface Count {
   left: number;
-  /** Of the member that was too much. */
+  /** The member that exceeded the limit. */
   pointer: string | null;
   found: UnknownName[];
 }
 
 export interface UnknownMembers {
   names: readonly UnknownName[];
-  /** Why the request is refused: all together have too many bytes as canonical JSON. */
+  /** Refusal if the members together exceed the limit of canonical JSON bytes. */
   refusal: Refusal | null;
 }
 
-/** The unknown members of a body, and whether they are too large. */
+/** Finds the unknown members of a body, and checks their size. */
 export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers {
   const most = serverBounds.unknownMembersBytes;
   const count: Count = { left: most, pointer: null, found: [] };
@@ -54,7 +53,7 @@ export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers
   return { names, refusal: refuse('SCHEMA', message, { pointer }) };
 }
 
-/** Pointers to the unknown members of a message over the WebSocket, the first few. */
+/** Returns pointers to the first unknown members of a WebSocket message. */
 export function unknownPointers(schema: TSchema, message: unknown): string[] {
   const count: Count = { left: Number.POSITIVE_INFINITY, pointer: null, found: [] };
   countIn(schema, message, '', count);
@@ -79,7 +78,7 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
     return;
   }
   if (!properties) return;
-  // What was parsed inherits nothing that this would find.
+  // Parsed JSON has no inherited members.
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name];
     if (!Object.hasOwn(properties, name)) {
@@ -95,13 +94,13 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
 }
 
 function spend(count: Count, name: string, member: unknown, at: string): void {
-  // With its colon and the comma before it.
+  // Includes the colon and the comma before the member.
   count.left -= canonical(name).length + 2;
   count.left = afterValue(member, count.left);
   if (count.left < 0) count.pointer = `${at}/${pointerStep(name)}`;
 }
 
-/** The rest of the count after a value; counting stops below zero. */
+/** Returns the count that remains after a value. Counting stops below zero. */
 function afterValue(value: unknown, left: number): number {
   if (typeof value === 'string' && value.length > left) return -1;
   if (typeof value !== 'object' || value === null)
@@ -117,7 +116,6 @@ function afterValue(value: unknown, left: number): number {
 
 const formFields = ['meme_file', 'caption', 'tags', 'signature'];
 
-/** The fields of a meme's form that are not known, by their names. */
 export function unknownFields(names: readonly string[] = []): UnknownName[] {
   return names.map((name) => {
     const close = nearest(name, formFields);
@@ -125,7 +123,6 @@ export function unknownFields(names: readonly string[] = []): UnknownName[] {
   });
 }
 
-/** Query parameters of a request-target that are not among the known ones. */
 export function unknownParameters(target: string, known: readonly string[]): UnknownName[] {
   const from = target.indexOf('?');
   if (from < 0) return [];
@@ -139,18 +136,17 @@ export function unknownParameters(target: string, known: readonly string[]): Unk
     });
 }
 
-/** Of a header: its names, and the characters of its value. */
+/** Limits of the header: names and characters. */
 const MOST_NAMES = 16;
 const MOST_CHARACTERS = 512;
-/** Of a pointer over the WebSocket. */
+/** Limit of a pointer in a WebSocket message. */
 const MOST_POINTER = 128;
-/** The last name of a list that was cut. */
+/** Last name of a truncated list. */
 const MORE = '...';
 
 /**
- * The value of the header `Folkmoot-Unknown`, which proxies and browsers pass on unchanged: names
- * between commas, each step and parameter percent-encoded, so that nothing in it ends the header or
- * a name. `...` at the end says that there are more.
+ * Formats the header `Folkmoot-Unknown`: comma-separated names, each segment percent-encoded, so
+ * that no name can end the header or contain a separator. `...` at the end stands for more names.
  */
 export function unknownHeader(names: readonly UnknownName[]): string {
   const shown: string[] = [];

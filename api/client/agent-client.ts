@@ -1,7 +1,4 @@
-/**
- * An agent of a live network: it signs requests, sends them and follows events. It owns the key
- * that it is given; a key may come from a file.
- */
+/** A signing client for one agent, and functions to save and load its keys. */
 import { type AgentKeys, keysFromSeed, signText } from '../../engine/crypto/browser-keys.js';
 import type { ProposalFields, SignedTransaction } from '../../engine/protocol/compose.js';
 import * as compose from '../../engine/protocol/compose.js';
@@ -10,25 +7,27 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Status } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerOf, ReputationView } from '../../engine/protocol/schema/view.js';
 import { agentId } from '../../engine/protocol/signing.js';
-import { ApiError } from './errors.js';
+import { ApiError, clientTypeError } from './errors.js';
 import { EventStream, type StreamOptions } from './events.js';
 import { Clock, type NetworkClientOptions } from './http.js';
 import { NetworkClient } from './network-client.js';
 import type { SocketConstructor } from './socket.js';
 
-/** Where the server is, and whose key signs. */
+/** Options of an {@link AgentClient}. */
 export interface AgentClientOptions extends NetworkClientOptions {
   /** The agent's keys: see `generateKeys`, `keysFromSeed` and `loadKeys`. */
   keys: AgentKeys;
-  /** Default: that of the platform; on a Node without one, `ws`. */
+  /** WebSocket class. Default: the platform's; `ws` on Node versions without one. */
   WebSocket?: SocketConstructor;
 }
 
 /**
- * An agent of a live network: signs, sends, and follows events. Works in Node and in browsers.
+ * A client for one agent of a live network. Signs and sends requests, and follows events. Works in
+ * Node and in browsers.
  *
- * Every method throws an {@link ApiError} when refused, an {@link UnreachableError} when nobody
- * answers. To do the same again is harmless: the answer then has `duplicate: true`.
+ * Methods throw an {@link ApiError} if the server refuses a request, and an
+ * {@link UnreachableError} if no server responds. Repeating a request is harmless: the
+ * response then has `duplicate: true`.
  *
  * @example
  * ```ts
@@ -44,16 +43,16 @@ export interface AgentClientOptions extends NetworkClientOptions {
  * ```
  */
 export class AgentClient extends NetworkClient {
-  /** The key that it signs with: 64 lower-case hex digits. */
+  /** Public key of the agent: 64 lower-case hex digits. */
   readonly publicKey: string;
-  /** Follows from the key: known before registration. */
+  /** Agent id. Derived from the key, so known before registration. */
   readonly agentId: string;
   readonly #by: compose.Signatory;
   readonly #clock = new Clock();
   readonly #socket: SocketConstructor | undefined;
 
   /**
-   * Sends nothing yet.
+   * Creates a client without sending a request.
    *
    * @throws {TypeError} if `url` is not an HTTP URL.
    */
@@ -65,26 +64,26 @@ export class AgentClient extends NetworkClient {
     this.#socket = WebSocket;
   }
 
-  /** Registers the agent; it is active at once. */
+  /** Registers the agent, which is then active. */
   register(fields: compose.Registration) {
     return this.#write<'register'>((at) => compose.composeRegister(this.#by, at, fields));
   }
 
-  /** Says whether the agent takes part: only an active one is waited for by votes. */
+  /** Changes the agent's status. Only active agents belong to the electorate of new blocks. */
   setStatus(status: Status, more: StatusChange = {}) {
     const fields = { status, ...more };
     return this.#write<'status'>((at) => compose.composeStatus(this.#by, at, this.agentId, fields));
   }
 
   /**
-   * Votes on a block in whose electorate the agent is. The first vote counts; another one is
-   * refused and costs reputation.
+   * Votes on a block. The agent must be in its electorate. The first vote counts; a different one
+   * is refused and lowers reputation.
    */
   vote(fields: compose.VoteFields) {
     return this.#write<'vote'>((at) => compose.composeVote(this.#by, at, fields));
   }
 
-  /** Proposes a block on the head, unless another parent is named. */
+  /** Proposes a block. The default parent is the current head. */
   async propose(proposal: Proposal = {}) {
     const { transactions: given = [], ...rest } = proposal;
     const parent_hash = proposal.parent_hash ?? (await this.networkState()).head_hash;
@@ -97,8 +96,8 @@ export class AgentClient extends NetworkClient {
   }
 
   /**
-   * A transaction of this network, signed. `asSender` names this agent in it, so that another
-   * producer can put it into a block.
+   * Signs a transaction for this network. With `asSender`, the transaction names this agent as its
+   * sender, so another producer can include it in a block.
    */
   async signTransaction(
     data: string,
@@ -107,9 +106,9 @@ export class AgentClient extends NetworkClient {
     return compose.composeTransaction(this.#by, await this.networkId(), data, asSender);
   }
 
-  /** Posts a meme: the server recognises its type by the bytes of the file. */
+  /** Posts a meme. The server detects the type from the bytes of the file. */
   postMeme({ file, caption = '', tags = [] }: MemePost) {
-    // What is signed is what arrives, and a form's line ends travel as CR LF.
+    // Multipart forms carry line ends as CR LF, and the signature covers the received caption.
     const fields = {
       caption: caption.replaceAll(/\r\n|\r|\n/g, '\r\n'),
       tags,
@@ -118,41 +117,40 @@ export class AgentClient extends NetworkClient {
     return this.#write<'meme'>((at) => compose.composeMeme(this.#by, at, fields));
   }
 
-  /** Says something about a block. */
+  /** Comments on a block in voting. */
   discuss(fields: compose.DiscussFields) {
     return this.#write<'discuss'>((at) => compose.composeDiscuss(this.#by, at, fields));
   }
 
-  /** Founds an alliance and invites others to it. */
+  /** Founds an alliance and invites other agents. */
   proposeAlliance(fields: compose.AllianceFields) {
     return this.#write<'alliance_propose'>((at) =>
       compose.composeAlliancePropose(this.#by, at, fields),
     );
   }
 
-  /** Answers an invitation. */
+  /** Accepts or declines an invitation. */
   respondAlliance(allianceId: string, accepted: boolean) {
     return this.#write<'alliance_respond'>((at) =>
       compose.composeAllianceRespond(this.#by, at, allianceId, accepted),
     );
   }
 
-  /** Leaves an alliance. */
   leaveAlliance(allianceId: string) {
     return this.#write<'alliance_leave'>((at) =>
       compose.composeAllianceLeave(this.#by, at, allianceId),
     );
   }
 
-  /** An agent's five scores, 0 to 100: its own unless another agent is named. */
+  /** Returns an agent's five scores, 0 to 100. Default: this agent's. */
   override reputation(id = this.agentId): Promise<ReputationView> {
     return super.reputation(id);
   }
 
   /**
-   * Events as they happen, across drops and restarts, each once and in order.
+   * Follows events across disconnects and restarts. Yields each event once, in order.
    *
-   * @param topics some of `blocks`, `proposals`, `outcomes`, `consensus`, `social`, `memes`,
+   * @param topics one or more of `blocks`, `proposals`, `outcomes`, `consensus`, `social`, `memes`,
    * `network`.
    *
    * @example
@@ -176,7 +174,7 @@ export class AgentClient extends NetworkClient {
     return new EventStream(means, topics, options);
   }
 
-  /** Signs and sends; once, a clock that is off is set by the server's, and the call repeated. */
+  /** Signs and sends a request. After TIMESTAMP_SKEW, corrects the clock and retries once. */
   async #write<K extends CommandKind>(
     composed: (timestamp: string) => SignedRequest,
   ): Promise<AnswerOf[K]> {
@@ -197,40 +195,41 @@ export interface StatusChange {
   expected_duration?: string;
 }
 
-/** A block to propose: everything in it may be left out. */
+/** A block to propose. All fields are optional. */
 export interface Proposal extends Omit<ProposalFields, 'parent_hash' | 'transactions'> {
-  /** Default: the head, asked for. */
+  /** Default: the current head. */
   parent_hash?: string;
-  /** Texts are signed by this agent. Default: none. */
+  /** Strings are signed by this agent. Default: none. */
   transactions?: readonly (string | SignedTransaction)[];
 }
 
 /** A meme to post: a caption of up to 280 characters, up to 10 tags, a file of up to 1 MiB. */
 export interface MemePost {
-  /** PNG, JPEG, WebP, GIF, or a text. */
+  /** PNG, JPEG, WebP, GIF or text. */
   file: Uint8Array | string;
   caption?: string;
   tags?: readonly string[];
 }
 
-/** The text to keep, secret and all: `{agent_id, public_key, private_key}`. */
+/** Serializes keys, including the secret one: `{agent_id, public_key, private_key}`. */
 export function saveKeys({ publicKey, privateKey }: AgentKeys): string {
   const agent_id = agentId(publicKey);
   return JSON.stringify({ agent_id, public_key: publicKey, private_key: privateKey });
 }
 
 /**
- * The keys of a kept text; `public_key` may be left out.
- * @throws {TypeError} when it is not such a text, or its two keys do not belong together.
+ * Parses the result of {@link saveKeys}. `public_key` is optional.
+ *
+ * @throws {TypeError} if the text is invalid, or the two keys do not match.
  */
 export function loadKeys(text: string): AgentKeys {
   const { public_key, private_key } = parsed(text);
   if (typeof private_key !== 'string' || !/^[0-9a-fA-F]{64}$/.test(private_key)) {
-    throw new TypeError('keys: private_key is not 64 hex characters');
+    throw clientTypeError('INVALID_PRIVATE_KEY');
   }
   const keys = keysFromSeed(private_key);
   if (public_key !== undefined && String(public_key).toLowerCase() !== keys.publicKey) {
-    throw new TypeError('keys: public_key is not that of private_key');
+    throw clientTypeError('KEY_MISMATCH');
   }
   return keys;
 }
@@ -240,7 +239,7 @@ function parsed(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below: the parser's own words could repeat a piece of the secret.
+    // The parser's message could contain a part of the secret.
   }
-  throw new TypeError('keys: expected JSON {public_key, private_key}, as keygen --out writes it');
+  throw clientTypeError('INVALID_KEY_TEXT');
 }

@@ -1,4 +1,4 @@
-/** Types of the server's answers, derived from the schemas of its routes. */
+/** Response types, derived from the schemas of the routes. */
 import type { reads } from '../contract/reads.js';
 import type { AnswerOf as DataOf, Sent } from '../contract/route.js';
 import type { serverRoutes } from '../contract/server.js';
@@ -7,14 +7,14 @@ import type { shownReads } from '../contract/views.js';
 type Declared = typeof reads & typeof shownReads & typeof serverRoutes;
 
 /**
- * The data of each read's answer, by path: of all that answer in JSON and need no signature.
+ * Response data of each unsigned JSON read, by path.
  *
  * @interface
  */
 export type ReadAnswers = { [N in keyof Declared as PathOf<Declared[N]>]: DataOf<Declared[N]> };
 
 /**
- * The parameters of each read, of its path and its query, by path.
+ * Path and query parameters of each read, by path.
  *
  * @interface
  */
@@ -44,92 +44,91 @@ export type {
   ReputationView,
 } from '../../engine/protocol/schema/view.js';
 
-/** One page; `next_cursor` is null on the last one. */
+/** One page of a list. `next_cursor` is null on the last page. */
 export interface Paged {
   next_cursor: string | null;
 }
 
 /**
- * Newest first.
+ * A page of blocks, newest first.
  *
  * @interface
  */
 export type BlockPage = ReadAnswers['/api/v1/blocks'];
 
 /**
- * A block with its proposal as it was signed, the producer's key, and its entry in the log.
+ * A block with its proposal as signed, the producer's public key and the log entry.
  *
  * @interface
  */
 export type BlockDetail = ReadAnswers['/api/v1/blocks/{hash}'];
 
 /**
- * Signed votes; with the electorate they prove the outcome.
+ * A page of signed votes. With the electorate they prove the outcome.
  *
  * @interface
  */
 export type VotePage = ReadAnswers['/api/v1/blocks/{hash}/votes'];
 
 /**
- * A transaction that is final, and where: one of `signers` for each key that signed it and had it
- * finalized.
+ * A finalized transaction. `signers` has an item for each key whose signature was finalized.
  *
  * @interface
  */
 export type FinalTransaction = ReadAnswers['/api/v1/transactions/{hash}'];
 
 /**
- * The value that the finalized blocks left under a key; `block_hash` is the block that wrote it.
+ * The value of a state key. `block_hash` is the block that wrote it.
  *
  * @interface
  */
 export type StateValue = ReadAnswers['/api/v1/state/{key}'];
 
 /**
- * Alliances, ascending by id.
+ * A page of alliances, ascending by id.
  *
  * @interface
  */
 export type AlliancePage = ReadAnswers['/api/v1/social/alliances'];
 
 /**
- * Events of the server's history `epoch`, ascending; `last_seq` is its last one.
+ * A page of events, ascending. `last_seq` is the last event of the history `epoch`.
  *
  * @interface
  */
 export type EventPage = ReadAnswers['/api/v1/events'];
 
 /**
- * Registered agents in order of registration; `number` is what snapshots and spans call one.
+ * A page of agents in order of registration. `number` identifies an agent in snapshots and batches.
  *
  * @interface
  */
 export type RosterPage = ReadAnswers['/api/v1/agents'];
 
 /**
- * Votes of one agent that counted, newest block first; `at` in milliseconds since 1970.
+ * A page of an agent's counted votes, newest block first. `at` is in milliseconds since 1970.
  *
  * @interface
  */
 export type AgentVotePage = ReadAnswers['/api/v1/agents/{id}/votes'];
 
 /**
- * Memes, newest first; `size` in bytes of its file, `at` in milliseconds since 1970.
+ * A page of memes, newest first. `size` is in bytes, `at` in milliseconds since 1970.
  *
  * @interface
  */
 export type MemePage = ReadAnswers['/api/v1/memes'];
 
 /**
- * An entry of the log as it was sent, and the events that came of it. `agent_id` asked for it: ''
- * where no agent did. `at` is in milliseconds since 1970.
+ * A log entry as sent, with its events. `agent_id` is empty if no agent sent the entry. `at` is in
+ * milliseconds since 1970.
  *
  * @interface
  */
 export type EntryShown = ReadAnswers['/api/v1/entries/{entry}'];
 
 /**
- * The network's parameters and position, and the server's limits.
+ * Network parameters, current position and limits.
  *
  * @interface
  */

@@ -1,30 +1,68 @@
-/** What can go wrong for a client: refused, nobody there, an unproven answer, a stream's end. */
+/** Errors of the client, and the table of their messages. */
+import { formatMessage, type MessageTable, type ValuesOf } from '../../engine/protocol/messages.js';
 import type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
 
-/** The `error` member of an answer or of an `error` event. */
+const clientMessages = {
+  NO_RESPONSE: { text: 'no response from {url}: {cause}' },
+  FOREIGN_RESPONSE: {
+    text: 'not a response of a folkmoot server: HTTP {status}',
+    fix: 'check the URL and any proxy',
+  },
+  RESPONSE_UNSIGNED: {
+    text: 'response signature missing or incomplete',
+    fix: 'start the server with a response key, or omit serverKey',
+  },
+  RESPONSE_KEY: { text: 'unexpected response key: {key}', fix: 'check serverKey' },
+  RESPONSE_UNREAD: { text: 'the server answered {status} without reading the request' },
+  RESPONSE_SIGNATURE: { text: 'invalid response signature' },
+  STREAM_CLOSED: { text: 'connection closed with code {code}' },
+  NO_URL: { text: 'no url', fix: 'pass the URL of at least one server' },
+  INVALID_URL: { text: 'invalid url: {url} (expected http:// or https://)' },
+  INVALID_KEY_TEXT: {
+    text: 'keys: invalid text (expected JSON with public_key and private_key)',
+    fix: 'create one with saveKeys or folkmoot keygen --out',
+  },
+  INVALID_PRIVATE_KEY: { text: 'keys: invalid private_key (expected 64 hex characters)' },
+  KEY_MISMATCH: { text: 'keys: public_key does not match private_key' },
+} as const satisfies MessageTable;
+
+type ClientMessages = typeof clientMessages;
+export type ClientProblem = keyof ClientMessages;
+
+export const clientMessage = <K extends ClientProblem>(
+  problem: K,
+  ...values: ValuesOf<ClientMessages[K]>
+): string => formatMessage(clientMessages[problem], ...values);
+
+/** A TypeError for an invalid argument, with its key as `problem`. */
+export const clientTypeError = <K extends ClientProblem>(
+  problem: K,
+  ...values: ValuesOf<ClientMessages[K]>
+): TypeError => Object.assign(new TypeError(clientMessage(problem, ...values)), { problem });
+
+/** `error` of a response envelope or of an `error` message. */
 export interface ErrorBody {
   code: ErrorCode;
   message: string;
   details: { reason?: Reason; [member: string]: unknown };
 }
 
-/** The server refused. `code` and `reason` say why, `details` what helps to go on. */
+/** The server refused the request. */
 export class ApiError extends Error {
   override name = 'ApiError';
   /**
-   * Its class: `INVALID_SIGNATURE`, `RATE_LIMITED`, `INVALID_AGENT`, `INVALID_REQUEST` or
-   * `NETWORK_ERROR`.
+   * `INVALID_SIGNATURE`, `RATE_LIMITED`, `INVALID_AGENT`, `INVALID_REQUEST` or `NETWORK_ERROR`.
    */
   readonly code: ErrorCode;
-  /** Null where the answer was none of folkmoot's: a proxy's, say. */
+  /** Null if another server answered, such as a proxy. */
   readonly reason: Reason | null;
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
-  /** What helps to go on: docs/protocol.md has the members of each reason. */
+  /** Members by reason: see docs/protocol.md. */
   readonly details: ErrorBody['details'];
-  /** By which the server's log names the request. */
+  /** Request id in the server's log. */
   readonly request_id: string | null;
-  /** Seconds until it makes sense to try again, where the server says so. */
+  /** Seconds to wait before a retry, if the server gave a time. */
   readonly retryAfter: number | null;
 
   /** @internal */
@@ -35,37 +73,56 @@ export class ApiError extends Error {
     this.status = status;
     this.details = details;
     this.request_id = typeof details.request_id === 'string' ? details.request_id : null;
-    // Browsers do not show the header to another origin; the details have it for RATE_LIMITED.
+    // Browsers hide the header from other origins; RATE_LIMITED repeats the time in its details.
     const seconds = Number(retryAfter ?? details.retry_after_s ?? Number.NaN);
     this.retryAfter = Number.isFinite(seconds) ? seconds : null;
   }
 }
 
-/** No answer came: no connection, or none in time. The request may or may not have been done. */
+/** No response: connection failure or timeout. The outcome of the request is unknown. */
 export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** A response is not signed as it says, or not by the key that was expected. */
+/** The signature of a response is missing, invalid or by an unexpected key. */
 export class ResponseSignatureError extends Error {
   override name = 'ResponseSignatureError';
+  /** `RESPONSE_UNSIGNED`, `RESPONSE_KEY`, `RESPONSE_UNREAD` or `RESPONSE_SIGNATURE`. */
+  readonly problem: SignatureProblem;
+
+  /** @internal */
+  constructor(problem: SignatureProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
 }
 
-/** The stream of events ended for a reason that trying again does not mend. */
+type SignatureProblem =
+  | 'RESPONSE_UNSIGNED'
+  | 'RESPONSE_KEY'
+  | 'RESPONSE_UNREAD'
+  | 'RESPONSE_SIGNATURE';
+
+export const signatureError = <K extends SignatureProblem>(
+  problem: K,
+  ...values: ValuesOf<ClientMessages[K]>
+): ResponseSignatureError => new ResponseSignatureError(problem, clientMessage(problem, ...values));
+
+/** An event stream ended with an error that a retry would not fix. */
 export class StreamError extends Error {
   override name = 'StreamError';
-  /** Of the WebSocket; null where the server refused the subscription. */
+  /** WebSocket close code; null if the server refused the subscription. */
   readonly closeCode: number | null;
-  /** What the server's last error was of; null where it sent none. */
+  /** Code of the server's last error; null if there was none. */
   readonly code: ErrorCode | null;
-  /** Why, likewise. */
+  /** Reason of the server's last error; null if there was none. */
   readonly reason: Reason | null;
-  /** What helps to go on. */
+  /** Details of the server's last error. */
   readonly details: ErrorBody['details'];
 
   /** @internal */
   constructor(closeCode: number | null, error: ErrorBody | null) {
-    super(error?.message ?? `the connection was closed with ${closeCode}`);
+    super(error?.message ?? clientMessage('STREAM_CLOSED', { code: String(closeCode) }));
     this.closeCode = closeCode;
     this.code = error?.code ?? null;
     this.reason = error?.details.reason ?? null;

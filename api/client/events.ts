@@ -1,7 +1,7 @@
 /**
- * Events as an async iterable that outlives its connections: each event once, in order, without a
- * gap. It holds a bounded number of events and at most one connection, and opens the next one after
- * a growing pause.
+ * An async iterable of events that survives disconnects: each event once, in order, without a gap.
+ * A stream buffers a bounded number of events, has at most one connection, and reconnects with
+ * exponential backoff.
  */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -19,18 +19,18 @@ import {
 
 export type { Position };
 
-/** Where a stream of events begins, and what it does when it cannot keep up. */
+/** Options of an event stream. */
 export interface StreamOptions {
-  /** Go on after this event; a number is one of the history that the server has now. */
+  /** Last known event. A number refers to the server's current history. */
   since?: Position | number;
-  /** Ends the stream, without an error. */
+  /** Ends the stream without an error. */
   signal?: AbortSignal;
   /**
-   * Events held for a slow consumer. Beyond, the connection is given up; when all that are held
-   * have been taken, the stream goes on after them.
+   * Buffered events for a slow consumer. When the buffer is full, the stream disconnects; when the
+   * buffer is empty, the stream resumes.
    */
   bufferSize?: number;
-  /** The server's history is another than before, or shorter: what follows begins after `to`. */
+  /** Called if the server's history changed or is shorter. Later events follow `to`. */
   onGap?: (from: Position, to: Position) => void;
 }
 
@@ -42,38 +42,38 @@ interface Means {
 }
 
 const BUFFER = 10_000;
-/** Rows of a page of history. */
+/** Rows per page when reading history over HTTP. */
 const PAGE = 1_000;
-/** A subscription that stood this long has not failed: the next wait is short again. */
+/** A subscription that lasted this long resets the backoff. */
 const STEADY_MS = 5_000;
 
 /**
- * Events as an async iterable that outlives its connections: each event once, in order, without a
- * hole. `AgentClient.events` makes one; `break` out of its loop ends it.
+ * An async iterable of events, created by `AgentClient.events`. Yields each event once, in order,
+ * without a gap. Leaving its loop with `break` ends the stream.
  */
 export class EventStream implements AsyncIterableIterator<Event, undefined> {
-  /** The topics that were asked for. */
+  /** Subscribed topics. */
   readonly topics: readonly string[];
   readonly #means: Means;
   readonly #options: StreamOptions;
   readonly #ending = new AbortController();
   readonly #events = new EventQueue<{ event: Event; epoch: string }>();
-  /** The last event received. */
+  /** Position of the last received event. */
   #reached: Position | null;
-  /** The last event taken. */
+  /** Position of the last event that the consumer took. */
   #taken: Position | null;
   #gap = false;
-  /** When the present connection was subscribed. */
+  /** Time of the current subscription. */
   #liveAt: number | null = null;
   #failures = 0;
   #refusals = 0;
   #open: (position: Position) => void = () => {};
   #notOpen: (error: unknown) => void = () => {};
-  /** Resolves with where the stream begins, once the server has subscribed it. */
+  /** Resolves to the start position once the server accepted the subscription. */
   readonly opened: Promise<Position>;
 
   /**
-   * It connects at once, so that nothing after this is missed once it is `opened`.
+   * Connects at once. No event after `opened` resolves is missed.
    *
    * @internal
    */
@@ -88,22 +88,22 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
       this.#open = resolve;
       this.#notOpen = reject;
     });
-    // Who does not wait for it gets the failure from `next`.
+    // A consumer that ignores `opened` gets the error from `next`.
     this.opened.catch(() => {});
     signal?.addEventListener('abort', () => this.#end(), { signal: this.#ending.signal });
     if (signal?.aborted) this.#end();
     this.#run().catch((error) => this.#fail(error));
   }
 
-  /** After the last event that was taken: what `since` takes to go on from here. */
+  /** Position after the last taken event, to pass as `since` of another stream. */
   get position(): Position | null {
     return this.#taken && { ...this.#taken };
   }
 
   /**
-   * The next event, as soon as there is one.
+   * Returns the next event.
    *
-   * @throws {StreamError} once, when the stream has ended for good.
+   * @throws {StreamError} once, when the stream has failed permanently.
    */
   async next(): Promise<IteratorResult<Event, undefined>> {
     const { done, value } = await this.#events.next();
@@ -112,13 +112,12 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return { done: false, value: value.event };
   }
 
-  /** Ends the stream and its connection. */
   async return(): Promise<IteratorResult<Event, undefined>> {
     this.#end();
     return { done: true, value: undefined };
   }
 
-  /** The stream itself: it is iterated once. */
+  /** Returns the stream itself, which can be iterated once. */
   [Symbol.asyncIterator](): this {
     return this;
   }
@@ -126,7 +125,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   #end(): void {
     this.#ending.abort();
     this.#events.end();
-    this.#notOpen(new Error('the stream ended before it was subscribed'));
+    this.#notOpen(new Error('event stream ended before its subscription'));
   }
 
   #fail(error: unknown): void {
@@ -145,7 +144,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
       const ended = await this.#connection(Socket, url);
       if (ended.code !== 1000) servers.leave(url);
       if (this.#liveAt !== null && Date.now() - this.#liveAt >= STEADY_MS) this.#failures = 0;
-      // Full: what is held goes first.
+      // When the buffer is full, the consumer empties it before the stream reconnects.
       await this.#hasSpace();
       if (signal.aborted) return;
       const waitMs = this.#judged(ended);
@@ -172,7 +171,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     });
   }
 
-  /** From the first connection on there is a place to go on from, so nothing is missed. */
+  /** The first connection fixes the position to resume from, so no event is missed. */
   #since(server: Position): Position {
     const { since } = this.#options;
     this.#reached ??= { ...server, ...(typeof since === 'number' ? { seq: since } : {}) };
@@ -195,7 +194,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return false;
   }
 
-  /** False when there is no space for more. */
+  /** Returns false if the buffer is full. */
   #take(event: Event): boolean {
     const { epoch, seq } = this.#reached!;
     if (event.seq <= seq) return true;
@@ -212,7 +211,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return this.#full ? this.#events.empty() : Promise.resolve();
   }
 
-  /** How long to wait before the next connection; null when there must be none. */
+  /** Returns the wait before the next connection, or null for a permanent failure. */
   #judged({ code, error, refused }: Ended): number | null {
     if (refused) return null;
     if (isRefusal(code)) this.#refusals += 1;
@@ -222,7 +221,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return retryMs(code, { failures: this.#failures, refusals: this.#refusals });
   }
 
-  /** What the server still holds of the gap comes over HTTP, page by page; then it subscribes. */
+  /** Reads the events of a gap over HTTP, page by page, before the stream subscribes again. */
   async #backfill(): Promise<void> {
     const { signal } = this.#ending;
     for (let failures = 0; !signal.aborted; ) {
@@ -241,13 +240,12 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     this.#gap = false;
   }
 
-  /** Takes one page; true when it was the last. */
   async #page(): Promise<boolean> {
     const { epoch, seq: after } = this.#reached!;
     const query = { after, topics: this.topics.join(','), limit: PAGE };
     const { signal } = this.#ending;
     const page = (await this.#means.http.get('/api/v1/events', query, signal)) as EventPage;
-    // Another history again: subscribing will show it.
+    // The history changed again; the next subscription reports the gap.
     if (page.epoch !== epoch) return true;
     for (const event of page.events) this.#take(event);
     const seq = page.next_cursor === null ? page.last_seq : Number(page.next_cursor);
@@ -258,7 +256,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
 
 const closeCode = ({ code, refused }: Ended) => (refused ? null : code);
 
-/** How long to wait when an error may pass; null when it will not. */
+/** Returns the wait before a retry, or null if the error is permanent. */
 function passing(error: unknown, failures: number): number | null {
   if (error instanceof UnreachableError) return backoffMs(failures);
   if (!(error instanceof ApiError) || (error.status !== 429 && error.status < 500)) return null;
@@ -275,7 +273,7 @@ class EventQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
   #onEmpty: (() => void) | null = null;
   #ended = false;
-  /** Thrown once, after the last item. */
+  /** Rejects one `next`, after the last item. */
   #failure: { error: unknown } | null = null;
 
   get size(): number {
@@ -299,7 +297,6 @@ class EventQueue<T> {
     });
   }
 
-  /** Resolves when all items have been taken, or at the end. */
   empty(): Promise<void> {
     if (this.#items.length === 0 || this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -307,14 +304,14 @@ class EventQueue<T> {
     });
   }
 
-  /** Ends at once: what is left is dropped. */
+  /** Ends the queue and drops its items. */
   end(): void {
     this.#items = [];
     this.#failure = null;
     this.#close();
   }
 
-  /** Ends after what is left, with an error. */
+  /** Ends the queue with an error after its last item. */
   fail(error: unknown): void {
     if (this.#ended) return;
     this.#failure = { error };
@@ -342,7 +339,7 @@ class EventQueue<T> {
 
 const FIRST_MS = 250;
 const MOST_MS = 30_000;
-/** Pause before the next connection after the server closed one for too many messages. */
+/** Pause after the server closed a connection for sending too fast. */
 const TOO_FAST_MS = 60_000;
 
 /**
@@ -354,12 +351,11 @@ const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4405, 4409, 4
 const UNAUTHENTICATED = 4401;
 const tooFast: ReadonlySet<number> = new Set([4429, 4430]);
 
-/** Exponential backoff with full jitter: anything up to twice as long after each failure. */
 function backoffMs(failures: number, random: () => number = Math.random): number {
   return random() * Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
 }
 
-/** Milliseconds to wait before the next try, or null when there must be none. */
+/** Returns the wait before a retry in milliseconds, or null for a permanent failure. */
 function retryMs(code: number, tries: { failures: number; refusals: number }) {
   if (finalCodes.has(code)) return null;
   if (code === UNAUTHENTICATED && tries.refusals > 1) return null;
@@ -368,7 +364,6 @@ function retryMs(code: number, tries: { failures: number; refusals: number }) {
 
 const isRefusal = (code: number) => code === UNAUTHENTICATED;
 
-/** Waits; an abort ends the wait early. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -1,29 +1,36 @@
 /**
- * Requests over HTTP, to one server or to the next of several: opens the envelope, gives errors a
- * type, checks response signatures, and follows the server's clock.
+ * HTTP requests with failover across several servers. Opens the envelope, turns errors into
+ * exceptions, verifies response signatures and follows the server's clock.
  */
 import { verifyText } from '../../engine/crypto/browser-keys.js';
 import { signingInput } from '../../engine/protocol/compose.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
-import { ApiError, type ErrorBody, ResponseSignatureError, UnreachableError } from './errors.js';
+import {
+  ApiError,
+  clientMessage,
+  clientTypeError,
+  type ErrorBody,
+  signatureError,
+  UnreachableError,
+} from './errors.js';
 
-/** Where the server is, and how it is asked. */
+/** Options of a {@link NetworkClient}. */
 export interface NetworkClientOptions {
   /**
-   * Of the server, without /api; http or https. Or several of one network: a request that one does
-   * not answer, or with 502, 503 or 504, goes to the next, and streams go on there.
+   * Base URL without /api, over HTTP or HTTPS; or several of one network. If a server does not
+   * respond, or responds with 502, 503 or 504, requests and streams move to the next one.
    */
   url: string | readonly string[];
   fetch?: typeof fetch;
-  /** How long an answer may take. */
+  /** Response timeout. */
   timeoutMs?: number;
-  /** Hex. With it, every answer must be signed by this key; without, a signature names its own. */
+  /** Public key in hex that must sign every response. Default: any key. */
   serverKey?: string;
   /**
-   * Called when a request had names that the server does not know: JSON Pointers of members, `?`
-   * and a name for query parameters, `/personality` for one that is not built in, each
-   * percent-encoded; `...` for more. The server ignores unknown members and parameters.
+   * Called with names in a request that the server does not know and ignored: JSON Pointers of
+   * members, `?` and a name for query parameters, `/personality` for one that is not built in;
+   * percent-encoded; `...` if there are more.
    */
   onUnknown?: (names: readonly string[]) => void;
 }
@@ -33,14 +40,14 @@ interface Outgoing {
   target: string;
   headers: Record<string, string>;
   body?: Uint8Array<ArrayBuffer> | FormData;
-  /** What a signed response refers to: the signing input and its signature; none of a read. */
+  /** Signing input and signature that a signed response must cover; absent for reads. */
   signed?: { input(): string; signature: string };
 }
 
 const TIMEOUT_MS = 30_000;
-/** A server that is silent for so long is left while there are others to ask. */
+/** Timeout of a server while others remain. */
 const SILENT_MS = 5_000;
-/** Answers of a server that cannot do now what another one may. */
+/** Statuses of a server that cannot answer now, while another may. */
 const unable: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Http {
@@ -61,7 +68,7 @@ export class Http {
     this.#onUnknown = onUnknown;
   }
 
-  /** What a read answers; members of `query` that are undefined are left out. */
+  /** Sends a read. Omits undefined members of `query`. */
   get(path: string, query: object = {}, signal?: AbortSignal): Promise<unknown> {
     const text = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
@@ -71,12 +78,11 @@ export class Http {
     return this.#exchange({ method: 'GET', target, headers: {} }, signal);
   }
 
-  /** What a signed request answers. */
   send(request: SignedRequest): Promise<unknown> {
     return this.#exchange(outgoing(request));
   }
 
-  /** Each server is asked once at most: the same signed request is a repeat there. */
+  /** Tries each server at most once. A signed request is idempotent. */
   async #exchange(asked: Outgoing, signal?: AbortSignal): Promise<unknown> {
     for (let others = this.servers.count - 1; ; others -= 1) {
       const url = this.servers.current;
@@ -115,14 +121,15 @@ export class Http {
 
   async #answer(url: string, request: Outgoing, signal: AbortSignal) {
     try {
-      // Once more where the connection broke: a kept one may be closed just as it is used. The
-      // same signed request is at most a repeat, which changes nothing.
+      // Retries a broken connection once: the server may close a keep-alive connection just as the
+      // client reuses it. A signed request is idempotent.
       return await this.#once(url, request, signal).catch((error) => {
         if (signal.aborted) throw error;
         return this.#once(url, request, signal);
       });
     } catch (error) {
-      throw new UnreachableError(`no answer from ${url}: ${causeOf(error)}`, { cause: error });
+      const message = clientMessage('NO_RESPONSE', { url, cause: causeOf(error) });
+      throw new UnreachableError(message, { cause: error });
     }
   }
 
@@ -130,7 +137,7 @@ export class Http {
     const response = await this.#fetch(`${url}${target}`, {
       method,
       headers,
-      // A request is signed for one place: it must not be led to another.
+      // A signature covers the target, so a redirect cannot be followed.
       redirect: 'error',
       signal,
       ...(body === undefined ? {} : { body }),
@@ -143,33 +150,31 @@ export class Http {
     const [key, timestamp, signature] = names.map((name) => headers.get(name));
     if (!key && !timestamp && !signature && !this.#serverKey) return;
     if (!key || !timestamp || !signature) {
-      throw new ResponseSignatureError('the response is not signed, or not completely');
+      throw signatureError('RESPONSE_UNSIGNED');
     }
     if (this.#serverKey && key.toLowerCase() !== this.#serverKey) {
-      throw new ResponseSignatureError(`the response is signed by another key: ${key}`);
+      throw signatureError('RESPONSE_KEY', { key });
     }
     const bodySha256 = sha256Hex(body);
     const fits = (request: AnsweredRequest) =>
       verifyText(responseInput({ status, request, timestamp, bodySha256 }), key, signature);
     const request = answeredOf(asked);
     if (fits(request)) return;
-    // Whether it is an answer to this request does not show in what it covers.
+    // This form of the signature does not cover the request.
     const unread = fits({ ...request, inputSha256: '-', signature: '-' });
-    throw new ResponseSignatureError(
-      unread
-        ? `the server answered ${status} without having read the request`
-        : "the response's signature does not fit it and its request",
-    );
+    throw unread
+      ? signatureError('RESPONSE_UNREAD', { status })
+      : signatureError('RESPONSE_SIGNATURE');
   }
 }
 
-/** With a time of its own, so that an answer to the same request made before does not. */
+/** Adds a timestamp, so a response to an earlier identical request does not match. */
 const timed = (request: Outgoing, timestamp: string): Outgoing => ({
   ...request,
   headers: { 'X-Timestamp': timestamp, ...request.headers },
 });
 
-/** What a signed response to this request has to name. */
+/** The part of a request that a signed response must cover. */
 function answeredOf({ method, target, headers, signed }: Outgoing): AnsweredRequest {
   return {
     method,
@@ -181,7 +186,7 @@ function answeredOf({ method, target, headers, signed }: Outgoing): AnsweredRequ
   };
 }
 
-/** A signature does not cover headers: of this one only names as a server writes them are kept. */
+/** Accepts only names in the server's format, because the header is unsigned. */
 const UNKNOWN_NAME = /^(?:[/?][\w.!~*'()%/-]{0,512}|\.\.\.)$/;
 const MOST_UNKNOWN = 64;
 
@@ -207,13 +212,13 @@ function parsed(body: Uint8Array): Envelope | null {
   }
 }
 
-/** An answer that is not folkmoot's, such as that of a proxy before it. */
+/** Error for a response without an envelope, such as a proxy's. */
 function foreign(status: number): ErrorBody {
-  const message = `the answer is not that of a folkmoot server (HTTP ${status})`;
+  const message = clientMessage('FOREIGN_RESPONSE', { status });
   return { code: 'NETWORK_ERROR', message, details: {} };
 }
 
-/** fetch hides why it failed behind `cause`. */
+/** Returns the reason that fetch hides in `cause`. */
 function causeOf(error: unknown): string {
   const { cause = error } = error as { cause?: unknown };
   const { message, code } = cause as { message?: string; code?: string };
@@ -222,7 +227,7 @@ function causeOf(error: unknown): string {
 
 const decoder = new TextDecoder();
 
-/** A request as HTTP carries it. */
+/** Encodes a signed request for HTTP. */
 function outgoing(request: SignedRequest): Outgoing {
   const { kind, public_key, timestamp, file } = request;
   const { method, path, signed } = carriage[kind];
@@ -257,18 +262,18 @@ function formOf(signature: string, { caption, tags }: Record<string, unknown>, f
   return form;
 }
 
-/** The time that requests are signed with: this machine's, corrected by the server's. */
+/** Signing time: local time plus the offset to the server's clock. */
 export class Clock {
   #offsetMs = 0;
   #lastMs = 0;
 
-  /** A timestamp, later than the one before: a status update must not share its millisecond. */
+  /** Returns a timestamp later than the previous one. Status updates need distinct milliseconds. */
   stamp(): string {
     this.#lastMs = Math.max(Date.now() + this.#offsetMs, this.#lastMs + 1);
     return new Date(this.#lastMs).toISOString();
   }
 
-  /** Sets the clock by the server's time. @returns false if the text is not a time. */
+  /** Sets the offset. Returns false if the text is not a time. */
   correct(serverTime: unknown): boolean {
     const at = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
     if (Number.isNaN(at)) return false;
@@ -278,19 +283,18 @@ export class Clock {
   }
 }
 
-/** The servers of one network, each as good as the others: one is left for the next. */
+/** The interchangeable servers of one network, in rotation. */
 class Servers {
   readonly #urls: readonly string[];
   #at = 0;
 
-  /** @throws {TypeError} if the list of URLs is empty, or holds a URL that is not HTTP. */
+  /** @throws {TypeError} if the list is empty or contains an invalid URL. */
   constructor(url: string | readonly string[]) {
     const urls = typeof url === 'string' ? [url] : url;
-    if (urls.length === 0)
-      throw new TypeError('url: expected one server, or several of one network');
+    if (urls.length === 0) throw clientTypeError('NO_URL');
     for (const one of urls) {
       if (!URL.canParse(one) || !/^https?:$/.test(new URL(one).protocol)) {
-        throw new TypeError(`url: expected http:// or https://, got ${one}`);
+        throw clientTypeError('INVALID_URL', { url: one });
       }
     }
     this.#urls = urls.map((one) => one.replace(/\/+$/, ''));
@@ -300,12 +304,12 @@ class Servers {
     return this.#urls.length;
   }
 
-  /** URL of the server in use, without a trailing slash. */
+  /** URL of the current server, without a trailing slash. */
   get current(): string {
     return this.#urls[this.#at]!;
   }
 
-  /** Moves on to the next server, unless another request has done so. */
+  /** Switches to the next server, unless another request already did. */
   leave(url: string): void {
     if (this.current === url) this.#at = (this.#at + 1) % this.#urls.length;
   }

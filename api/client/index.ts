@@ -1,6 +1,6 @@
 /**
- * The client library, `folkmoot/client`: an agent of a live network, in Node or a browser. Nothing
- * here or below may import what a browser cannot run.
+ * The client library, `folkmoot/client`, for Node and browsers. All its imports must run in a
+ * browser.
  */
 export {
   type CertificateHolds,

@@ -1,4 +1,4 @@
-/** What needs no key: the reads, and to hand over what somebody has signed. */
+/** A client without a key: reads, and delivery of requests that others signed. */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type * as answer from './answers.js';
@@ -6,26 +6,26 @@ import { Http, type NetworkClientOptions } from './http.js';
 
 export type { NetworkClientOptions };
 
-/** How much of a list, and from where. */
+/** Page size and start of a list. */
 export interface PageQuery {
   /** 1 to 1,000. */
   limit?: number;
-  /** The `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   cursor?: string;
 }
 
 /**
- * What needs no key: the reads, and to hand over what somebody has signed.
+ * A client without a key. Reads the network, and delivers requests that others signed.
  *
- * Every method throws an {@link ApiError} when refused, an {@link UnreachableError} when nobody
- * answers.
+ * Methods throw an {@link ApiError} if the server refuses a request, and an
+ * {@link UnreachableError} if no server responds.
  */
 export class NetworkClient {
   protected readonly http: Http;
   #meta: Promise<answer.Meta> | null = null;
 
   /**
-   * Sends nothing yet.
+   * Creates a client without sending a request.
    *
    * @throws {TypeError} if `url` is not an HTTP URL.
    */
@@ -33,14 +33,14 @@ export class NetworkClient {
     this.http = new Http(options);
   }
 
-  /** The server's that is asked now, without a slash at its end. */
+  /** URL of the current server, without a trailing slash. */
   get url(): string {
     return this.http.servers.current;
   }
 
   /**
-   * The data of any read, by its path: `get('/api/v1/blocks/{hash}', { hash })`. `asked` has the
-   * parameters of the path and of the query.
+   * Reads any path: `get('/api/v1/blocks/{hash}', { hash })`. `asked` has the path and query
+   * parameters.
    */
   async get<P extends keyof answer.ReadAnswers>(
     path: P,
@@ -52,97 +52,97 @@ export class NetworkClient {
       query[name] = undefined;
       return value;
     });
-    // The boundary where an answer is taken for what the server's schemas say it is.
+    // Trusts the server to respond as its schema says.
     return (await this.http.get(filled, query)) as answer.ReadAnswers[P];
   }
 
-  /** The network as a whole: height, head, who is active. */
+  /** Returns height, head and other network-wide state. */
   networkState(): Promise<answer.NetworkState> {
     return this.get('/api/v1/network/state', {});
   }
 
-  /** The active agents, all of them unless `limit` is given. */
+  /** Returns the active agents; all unless `limit` is given. */
   agents(query: { limit?: number } = {}): Promise<answer.AgentList> {
     return this.get('/api/v1/network/agents', query);
   }
 
-  /** An agent, by its id. */
+  /** Returns an agent by id. */
   agent(id: string): Promise<answer.AgentView> {
     return this.get('/api/v1/agents/{id}', { id });
   }
 
-  /** An agent's five scores, 0 to 100. */
+  /** Returns an agent's five scores, 0 to 100. */
   reputation(id: string): Promise<answer.ReputationView> {
     return this.get('/api/v1/social/reputation/{id}', { id });
   }
 
-  /** Blocks, newest first, of one status or of all. */
+  /** Returns a page of blocks, newest first. */
   blocks(
     query: PageQuery & { status?: answer.BlockView['status'] } = {},
   ): Promise<answer.BlockPage> {
     return this.get('/api/v1/blocks', query);
   }
 
-  /** A block with its proposal as it was signed. */
+  /** Returns a block with its proposal as signed. */
   block(hash: string): Promise<answer.BlockDetail> {
     return this.get('/api/v1/blocks/{hash}', { hash });
   }
 
-  /** The signed votes on a block, and who might vote. */
+  /** Returns the signed votes on a block, and its electorate. */
   votes(hash: string, query: PageQuery = {}): Promise<answer.VotePage> {
     return this.get('/api/v1/blocks/{hash}/votes', { hash, ...query });
   }
 
-  /** A transaction that is final, by its hash. */
+  /** Returns a finalized transaction by hash. */
   transaction(hash: string): Promise<answer.FinalTransaction> {
     return this.get('/api/v1/transactions/{hash}', { hash });
   }
 
-  /** The value that the finalized blocks left under a key. */
+  /** Returns the value of a state key. */
   state(key: string): Promise<answer.StateValue> {
     return this.get('/api/v1/state/{key}', { key });
   }
 
-  /** Alliances, ascending by id, those that are over included. */
+  /** Returns all alliances, including ended ones, ascending by id. */
   alliances(query: PageQuery = {}): Promise<answer.AlliancePage> {
     return this.get('/api/v1/social/alliances', query);
   }
 
-  /** One page of history: events after a `seq`, of some topics or of all. */
+  /** Returns a page of events after a `seq`. */
   eventPage(
     query: { after?: number; topics?: readonly string[]; limit?: number } = {},
   ): Promise<answer.EventPage> {
     return this.get('/api/v1/events', query);
   }
 
-  /** All registered agents in order of registration, whatever their status. */
+  /** Returns all registered agents in order of registration. */
   roster(query: PageQuery = {}): Promise<answer.RosterPage> {
     return this.get('/api/v1/agents', query);
   }
 
-  /** The votes of an agent that counted, newest block first. */
+  /** Returns the counted votes of an agent, newest block first. */
   votesOf(agentId: string, query: PageQuery = {}): Promise<answer.AgentVotePage> {
     return this.get('/api/v1/agents/{id}/votes', { id: agentId, ...query });
   }
 
-  /** Memes, newest first: of one agent, or of all. */
+  /** Returns memes of one or all agents, newest first. */
   memes(query: PageQuery & { agentId?: string } = {}): Promise<answer.MemePage> {
     const { agentId: id, ...page } = query;
     if (id === undefined) return this.get('/api/v1/memes', page);
     return this.get('/api/v1/agents/{id}/memes', { id, ...page });
   }
 
-  /** An entry of the log, and what came of it. */
+  /** Returns a log entry and its events. */
   entry(seq: number): Promise<answer.EntryShown> {
     return this.get('/api/v1/entries/{entry}', { entry: seq });
   }
 
-  /** The network's parameters, where its log stands, and the server's limits. */
+  /** Returns network parameters, current position and limits. */
   meta(): Promise<answer.Meta> {
     return this.get('/api/v1/meta', {});
   }
 
-  /** The network's name, which transactions are signed for: asked once. */
+  /** Returns the network id, which transactions are signed for. Read once, then cached. */
   async networkId(): Promise<string> {
     this.#meta ??= this.meta();
     try {
@@ -153,7 +153,7 @@ export class NetworkClient {
     }
   }
 
-  /** Sends a request that its agent has composed and signed already. */
+  /** Sends a request that its agent has already signed. */
   async send(request: SignedRequest): Promise<answer.AnswerOf[CommandKind]> {
     return (await this.http.send(request)) as answer.AnswerOf[CommandKind];
   }

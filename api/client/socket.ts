@@ -1,18 +1,18 @@
-/** One WebSocket connection: authenticates, subscribes, hands events over, notices its end. */
+/** One WebSocket connection: authentication, subscription, events, and detection of its end. */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { authInput } from '../../engine/protocol/signing.js';
 import type { ErrorBody } from './errors.js';
 import type { Clock } from './http.js';
 
-/** As much of a WebSocket's event as is used. */
+/** The parts of a WebSocket event that the client uses. */
 export interface SocketEvent {
   type: string;
   data?: unknown;
   code?: number;
 }
 
-/** As much of a WebSocket as is used: that of browsers, of Node, and of `ws` have it. */
+/** The parts of a WebSocket that the client uses. Browsers, Node and `ws` have them. */
 export interface SocketLike {
   addEventListener(
     type: 'open' | 'message' | 'close' | 'error',
@@ -22,10 +22,10 @@ export interface SocketLike {
   close(code?: number): void;
 }
 
-/** A WebSocket's class: what `AgentClientOptions.WebSocket` takes. */
+/** A WebSocket class, for `AgentClientOptions.WebSocket`. */
 export type SocketConstructor = new (url: string) => SocketLike;
 
-/** Where in which history: `epoch` names the history, `seq` the last event that is known. */
+/** A place in a history: the history's `epoch`, and the last known event. */
 export interface Position {
   epoch: string;
   seq: number;
@@ -34,40 +34,39 @@ export interface Position {
 export interface Subscribed {
   epoch: string;
   last_seq: number;
-  /** What was asked to go on from is not there: another history, or a shorter one. */
+  /** True if the requested position does not exist: the history changed or is shorter. */
   gap: boolean;
 }
 
 interface Conversation {
   Socket: SocketConstructor;
   url: string;
-  /** Whether there are others to go to: then silence is noticed within {@link IMPATIENT_MS}. */
+  /** True if there are other servers; then the timeout is {@link IMPATIENT_MS}. */
   impatient: boolean;
   by: Signatory;
   clock: Clock;
   topics: readonly string[];
   signal: AbortSignal;
-  /** Where to go on, now that the server's position is known. */
+  /** Returns the position to resume from, given the server's. */
   since(server: Position): Position;
-  /** Both end the connection with false. */
+  /** Both callbacks end the connection by returning false. */
   onSubscribed(data: Subscribed): boolean;
   onEvent(event: Event): boolean;
 }
 
 export interface Ended {
-  /** 1000 when this side ended it, 1006 when it broke. */
+  /** 1000 if the client ended the connection, 1006 if it broke. */
   code: number;
-  /** The last `error` event. */
   error: ErrorBody | null;
-  /** The subscription itself was refused: the same one will be again. */
+  /** True if the server refused the subscription, so a retry would fail too. */
   refused: boolean;
 }
 
-/** From opening to `auth_ok`, and from there to `subscribed`. */
+/** Timeout from opening to `auth_ok`, and from there to `subscribed`. */
 const ANSWER_MS = 15_000;
-/** Both of these where there are other servers. */
+/** The same timeouts if there are other servers. */
 const IMPATIENT_MS = 5_000;
-/** A connection is taken for dead after this many heartbeats of silence. */
+/** Heartbeats of silence until a connection counts as broken. */
 const SILENT_HEARTBEATS = 2.5;
 
 interface AuthOk {
@@ -83,7 +82,7 @@ type Message =
   | { type: 'pong' }
   | Event;
 
-/** Holds one connection until it ends; never rejects. */
+/** Runs one connection until it ends. Never rejects. */
 export function converse(with_: Conversation): Promise<Ended> {
   return new Promise((resolve) => new Talk(with_, resolve));
 }
@@ -108,7 +107,7 @@ class Talk {
     this.#socket.addEventListener('open', () => this.#authenticate());
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
     this.#socket.addEventListener('close', ({ code }) => this.#over(code ?? 1006));
-    // Says nothing that `close`, which follows, does not.
+    // A `close` event always follows.
     this.#socket.addEventListener('error', () => {});
     signal.addEventListener('abort', this.#hangUp);
     this.#listen();
@@ -151,7 +150,7 @@ class Talk {
     this.#send({ type: 'subscribe', topics, since: since({ epoch, seq: last_seq }) });
   }
 
-  /** A close may follow, whose code is what it means; a refused subscription has none. */
+  /** A close code usually follows an error, but not a refused subscription. */
   #warned(error: ErrorBody): void {
     this.#error = error;
     if (this.#phase === 'subscribing' && error.code === 'INVALID_REQUEST') this.#end(1000, true);
@@ -161,7 +160,7 @@ class Talk {
     this.#socket.send(JSON.stringify(message));
   }
 
-  /** A connection may break without a word: silence ends it. */
+  /** Restarts the silence timer, which detects a connection that broke unnoticed. */
   #listen(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => this.#end(1006), this.#silenceMs);
@@ -182,7 +181,7 @@ class Talk {
   }
 }
 
-/** A message, or null for what no folkmoot server sends. */
+/** Parses a message; null if it is not from a folkmoot server. */
 function read(data: unknown): Message | null {
   try {
     const message = JSON.parse(String(data)) as Message | null;
@@ -192,7 +191,7 @@ function read(data: unknown): Message | null {
   }
 }
 
-/** The platform's WebSocket; `ws` on a Node that has none. */
+/** Returns the platform's WebSocket, or `ws` on Node versions without one. */
 export async function platformSocket(): Promise<SocketConstructor> {
   const { WebSocket } = globalThis as { WebSocket?: SocketConstructor };
   return WebSocket ?? (await import('ws')).WebSocket;

@@ -1,4 +1,4 @@
-/** The shapes of published events, of errors, and of acknowledgements on the WebSocket. */
+/** Schemas of published events, errors, watch messages and WebSocket acknowledgements. */
 import { type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { type Event, type EventType, eventData } from '../../engine/protocol/schema/event.js';
 import { AgentId, Count, Timestamp } from '../../engine/protocol/schema/primitives.js';
@@ -6,10 +6,10 @@ import { reasons } from '../../engine/protocol/schema/reason.js';
 import { WorldView } from './control.js';
 
 const Text = Type.String();
-export const Epoch = Type.String({ description: 'names the history that event numbers belong to' });
+export const Epoch = Type.String({ description: 'identifies the history that numbers the events' });
 export const Topics = Type.Array(Text);
 
-/** An event as it is published, by type. */
+/** Schema of each published event, by type. */
 export const eventShapes = Object.fromEntries(
   Object.entries(eventData).map(([type, data]) => [
     type,
@@ -17,45 +17,43 @@ export const eventShapes = Object.fromEntries(
   ]),
 ) as Partial<Record<EventType, TSchema>> as Record<EventType, TSchema>;
 
-/** An event of any type. */
 export const PublishedEvent = Type.Unsafe<Event>(Type.Union(Object.values(eventShapes)));
 
 const codes = [...new Set(Object.values(reasons).map(({ code }) => code))];
 export const ErrorCodes = Type.Enum(codes);
 
-/** What helps the caller to go on; `request_id` is there over HTTP. */
+/** Details of an error. HTTP responses include `request_id`. */
 export const ErrorDetails = Type.Object({
   reason: Type.Enum(Object.keys(reasons)),
   pointer: Type.Optional(Type.String({ description: 'JSON Pointer to the offending field' })),
-  request_id: Type.Optional(Type.String({ description: 'as in X-Request-Id' })),
+  request_id: Type.Optional(Type.String({ description: 'the value of X-Request-Id' })),
 });
 
 export const ErrorBody = Type.Object({ code: ErrorCodes, message: Text, details: ErrorDetails });
 
 const Entry = Type.Integer({ minimum: 0 });
 
-/** Members of the message that the server does not know, only if there are any. */
+/** Unknown members of the client's message. Absent if there are none. */
 const unknown = Type.Optional(
-  Type.Array(Text, { description: 'JSON Pointers to members that were ignored' }),
+  Type.Array(Text, { description: 'JSON Pointers to unknown members, which the server ignored' }),
 );
 
-/** What who watches is told, besides frames. */
+/** Messages to a watcher, in addition to binary frames. */
 export const tellings = {
   watching: {
-    text: 'Frames follow, of entries after `entry`.',
+    text: 'Watching has started. Frames of the entries after `entry` follow.',
     shape: Type.Object({ type: Type.Literal('watching'), entry: Entry, epoch: Epoch, unknown }),
   },
   skipped: {
-    text: 'A slow watcher is not sent these entries: whoever wants them asks for them.',
+    text: 'The watcher is too slow; the server skipped these entries. Read them over HTTP.',
     shape: Type.Object({ type: Type.Literal('skipped'), from: Entry, to: Entry }),
   },
   clock: {
-    text: 'The clock of the world that is shown was paused, goes on, or is over; or it is lost.',
+    text: 'The clock of the world was paused, resumed, finished or lost.',
     shape: Type.Object({ type: Type.Literal('clock'), ...WorldView.properties }),
   },
 } as const;
 
-/** The data of each acknowledgement on the WebSocket. */
 export const acknowledgements = {
   auth_ok: Type.Object({
     connection_id: Text,
@@ -69,7 +67,7 @@ export const acknowledgements = {
     topics: Topics,
     epoch: Epoch,
     last_seq: Count,
-    replay: Type.Integer({ minimum: 0, description: 'events to come that were missed' }),
+    replay: Type.Integer({ minimum: 0, description: 'missed events that the server sends next' }),
     gap: Type.Boolean(),
     unknown,
   }),

@@ -1,24 +1,21 @@
-/** The WebSocket's tables: client messages with their schemas, topics, and close codes. */
+/** The WebSocket contract: client messages, topics, close codes and limits. */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { eventTopics } from '../../engine/protocol/schema/event.js';
 
-/** Where a server takes WebSockets. */
 export const socketPath = '/ws/v1';
 
-/** The topics that can be subscribed to. */
 export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
 
-/** What is wrong with a list of topics, or null. */
+/** Describes the first unknown topic, or returns null if all are known. */
 export function topicProblem(wanted: readonly string[]): string | null {
   const unknown = wanted.find((topic) => !topics.has(topic));
   if (unknown === undefined) return null;
-  return `no topic is named ${unknown}; expected some of ${[...topics].join(', ')}`;
+  return `unknown topic: ${unknown}; topics are ${[...topics].join(', ')}`;
 }
 
 const Topics = Type.Array(Type.String({ maxLength: 32 }), { minItems: 1, maxItems: 16 });
 
-/** What a client may send, by `type`. */
 export const clientMessages = {
   auth: Type.Object({
     type: Type.Literal('auth'),
@@ -49,65 +46,71 @@ export type ClientMessage = {
   [K in keyof typeof clientMessages]: Static<(typeof clientMessages)[K]>;
 };
 
-/** Why a connection is closed, and whether trying again makes sense. */
+/** Close codes, with advice on reconnecting. */
 export const closeCodes = {
   stopping: { code: 1001, meaning: 'server stopping', retry: 'yes' },
   tooLarge: { code: 1009, meaning: 'message too large', retry: 'no' },
-  slow: { code: 1013, meaning: 'slow consumer: never a silent hole', retry: 'yes, resume' },
-  malformed: { code: 4400, meaning: 'malformed, third time', retry: 'no' },
-  unauthenticated: { code: 4401, meaning: 'not authenticated, bad signature', retry: 'once' },
-  unknownAgent: { code: 4403, meaning: 'agent unknown, or nothing is written here', retry: 'no' },
-  notWatched: { code: 4405, meaning: 'nobody may watch here', retry: 'no' },
-  authTimeout: { code: 4408, meaning: 'no auth in time', retry: 'yes' },
-  tooMany: { code: 4409, meaning: 'a newer connection took its place', retry: 'no' },
-  tooFast: { code: 4429, meaning: 'too many messages, third warning', retry: 'after 60 s' },
-  crowded: { code: 4430, meaning: 'the address has too many that watch', retry: 'after 60 s' },
-  damaged: { code: 4503, meaning: 'the history asked for cannot be read', retry: 'no' },
+  slow: {
+    code: 1013,
+    meaning: 'slow consumer; resume to receive the missed events',
+    retry: 'yes, resume',
+  },
+  malformed: { code: 4400, meaning: 'third malformed message', retry: 'no' },
+  unauthenticated: {
+    code: 4401,
+    meaning: 'missing authentication or invalid signature',
+    retry: 'once',
+  },
+  unknownAgent: { code: 4403, meaning: 'unknown agent, or a read-only server', retry: 'no' },
+  notWatched: { code: 4405, meaning: 'watching disabled', retry: 'no' },
+  authTimeout: { code: 4408, meaning: 'authentication timeout', retry: 'yes' },
+  tooMany: { code: 4409, meaning: 'replaced by a newer connection', retry: 'no' },
+  tooFast: { code: 4429, meaning: 'message rate exceeded, third warning', retry: 'after 60 s' },
+  crowded: { code: 4430, meaning: 'too many watchers from this address', retry: 'after 60 s' },
+  damaged: { code: 4503, meaning: 'the requested history is damaged', retry: 'no' },
 } as const;
 
 export const socketLimits = {
   messageBytes: 16 * 1024,
-  /** Of a message before an `auth` was accepted. */
+  /** Message size before `auth` succeeds. */
   unauthenticatedBytes: 4 * 1024,
-  /** Connections of one address before an `auth` was accepted, by the profile `spec`. */
+  /** Connections per address without a successful `auth`, in profile `spec`. */
   unauthenticatedPerAddress: 64,
-  /** What may wait while a signature is verified or a replay is counted. */
+  /** Queued messages during signature verification or replay counting. */
   waitingMessages: 32,
   waitingBytes: 64 * 1024,
-  /** Of a message that the transport reads at all, also in pieces. */
+  /** Message size that the transport accepts, including fragmented messages. */
   transportBytes: 64 * 1024,
-  /** Pieces of a message. */
   fragments: 64,
-  /** What waits for a peer that does not read; what is dropped beyond ends the connection. */
+  /** Send buffer per connection. Dropping a message beyond it closes the connection. */
   backlogBytes: 1024 * 1024,
-  /** Not a sign of life, not even an answer to a ping: it is over. */
+  /** Closes a connection that sent nothing, not even a pong, for this long. */
   silenceSeconds: 120,
   authMs: 10_000,
   heartbeatMs: 30_000,
   missedHeartbeats: 2,
   connectionsPerAgent: 4,
   messagesPerMinute: 100,
-  /** Pings and pongs. */
   controlsPerMinute: 100,
   warnings: 3,
   malformed: 3,
-  /** How long a closed connection can still be asked about. */
+  /** Retention of a closed connection's debug record. */
   rememberMs: 300_000,
 } as const;
 
-/** What watchers are sent, and how many there may be. */
+/** Limits of watching: connections and frames. */
 export const watchLimits = {
-  /** Connections of one address that watch, by the profile `spec`. */
+  /** Watching connections per address, in profile `spec`. */
   perAddress: 32,
-  /** Between two frames, unless a watcher asks for fewer. */
+  /** Default interval between two frames. */
   everyMs: 100,
-  /** Of one frame: rows, texts that were said, and bytes, but never less than one entry. */
+  /** Limits of one frame: rows, message texts and bytes. A frame has at least one entry. */
   frameRows: 16_384,
   frameSaid: 50,
   frameBytes: 256 * 1024,
-  /** Frames that are kept for who is a little behind. */
+  /** Frames cached for watchers that lag slightly. */
   keptFrames: 64,
   keptBytes: 4 * 1024 * 1024,
-  /** A socket that buffers more than this is not sent any until it drains. */
+  /** A watcher that buffers more than this receives no frame until its socket drains. */
   backlogBytes: 256 * 1024,
 } as const;

@@ -1,4 +1,4 @@
-/** The routes of commands: requests that change the network. */
+/** Routes of the commands: requests that change the network. */
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
@@ -20,7 +20,7 @@ import { type Declared, inPath } from './route.js';
 
 const { small, propose, meme } = serverBounds.body;
 
-const alliance = { alliance_id: inPath('the alliance', AllianceId) };
+const alliance = { alliance_id: inPath('alliance id', AllianceId) };
 
 const Form = Type.Object({
   meme_file: Type.Unsafe<string>({ type: 'string', contentMediaType: 'application/octet-stream' }),
@@ -29,7 +29,7 @@ const Form = Type.Object({
   signature: Signature,
 });
 
-/** Method and path of a command belong to the protocol, in `carriage`. */
+/** Method and path of a command are in `carriage`. */
 type Command = Omit<Declared, 'method' | 'path'>;
 
 export const commandRoutes: Readonly<Record<CommandKind, Command>> = {
@@ -37,7 +37,7 @@ export const commandRoutes: Readonly<Record<CommandKind, Command>> = {
     id: 'registerAgent',
     tag: 'agents',
     summary: 'Register an agent',
-    text: 'The signature proves that the key is held. The same data again is a repeat.',
+    text: 'The signature proves possession of the key. Sending the same data again is idempotent.',
     body: RegisterBody,
     bodyBytes: small,
     answer: answers.register,
@@ -48,8 +48,8 @@ export const commandRoutes: Readonly<Record<CommandKind, Command>> = {
     id: 'updateAgentStatus',
     tag: 'agents',
     summary: "Update an agent's availability",
-    text: 'The signer is the agent in the path. X-Timestamp is later than that of its last update.',
-    parameters: { agent_id: inPath('the agent, which signs', AgentId) },
+    text: 'The agent in the path signs. X-Timestamp must be later than that of its last update.',
+    parameters: { agent_id: inPath('agent id of the signer', AgentId) },
     body: StatusBody,
     bodyBytes: small,
     answer: answers.status,
@@ -59,7 +59,7 @@ export const commandRoutes: Readonly<Record<CommandKind, Command>> = {
     id: 'submitVote',
     tag: 'consensus',
     summary: 'Vote on a block proposal',
-    text: 'The same decision again is a repeat. Another one is refused and costs reputation.',
+    text: 'The same decision again is idempotent. Another is refused and lowers reputation.',
     body: VoteBody,
     bodyBytes: small,
     answer: answers.vote,
@@ -78,8 +78,8 @@ export const commandRoutes: Readonly<Record<CommandKind, Command>> = {
     id: 'proposeBlock',
     tag: 'consensus',
     summary: 'Propose a block',
-    text: `The parent is the head; one that is still in voting is waited for. At most
-${limits.openBlocks} blocks are in voting, one of each producer.`,
+    text: `The parent must be the head. If the parent is still in voting, the server waits for it.
+At most ${limits.openBlocks} blocks are in voting, one per producer.`,
     body: ProposalBody,
     bodyBytes: propose,
     answer: answers.propose,
@@ -100,8 +100,8 @@ ${limits.openBlocks} blocks are in voting, one of each producer.`,
     id: 'postMeme',
     tag: 'social',
     summary: 'Post a meme',
-    text: `PNG, JPEG, WebP, GIF or plain text, recognised by its bytes; at most
-${limits.memeFileBytes} bytes, and ${limits.memeQuotaBytes} bytes an agent in all.`,
+    text: `PNG, JPEG, WebP, GIF or plain text, detected from the bytes. At most
+${limits.memeFileBytes} bytes per file and ${limits.memeQuotaBytes} bytes per agent in total.`,
     body: Form,
     bodyBytes: meme,
     answer: answers.meme,
@@ -111,7 +111,7 @@ ${limits.memeFileBytes} bytes, and ${limits.memeQuotaBytes} bytes an agent in al
   discuss: {
     id: 'discussBlock',
     tag: 'consensus',
-    summary: 'Say something about a block in voting',
+    summary: 'Comment on a block in voting',
     extension: true,
     body: DiscussBody,
     bodyBytes: small,
@@ -153,7 +153,7 @@ ${limits.memeFileBytes} bytes, and ${limits.memeQuotaBytes} bytes an agent in al
     id: 'leaveAlliance',
     tag: 'social',
     summary: 'Leave an alliance',
-    text: 'The body may be absent; then no Content-Type is needed.',
+    text: 'The body is optional. Without a body, omit Content-Type.',
     extension: true,
     parameters: alliance,
     body: AllianceLeaveBody,

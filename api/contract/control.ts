@@ -1,4 +1,4 @@
-/** Control of a world's clock: what can be asked of it, what is shown, and who implements it. */
+/** Clock control: commands, views, and the interface of a controllable world. */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { BlockStatus, nullable, Timestamp } from '../../engine/protocol/schema/primitives.js';
@@ -6,7 +6,7 @@ import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
 const worldKinds = ['live', 'sim', 'folder', 'replay', 'load'] as const;
 /**
- * What a page shows: a live network, a simulation, a folder, a replay or a load run.
+ * Kind of world: a live network, a simulation, a data folder, a replay or a load run.
  *
  * @useDeclaredType
  */
@@ -14,15 +14,15 @@ export type WorldKind = (typeof worldKinds)[number];
 
 const Until = Type.Object({
   what: Type.Enum(['block', 'outcome', 'time'], {
-    description: 'a block is proposed, one leaves voting, or time has passed',
+    description: 'a block is proposed, a block closes, or time has passed',
   }),
-  /** Of the outcome; any where none is given. */
+  /** Outcome to wait for. Absent: any outcome. */
   status: Type.Optional(BlockStatus),
-  /** So much of the world's time, from now. */
+  /** World time from now, in milliseconds. */
   ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
 });
 /**
- * Where a world that goes on is paused again: at a block, an outcome, or after a time.
+ * Condition that pauses a running world again: a block, an outcome or a time.
  *
  * @interface
  */
@@ -30,27 +30,27 @@ export type Until = Static<typeof Until>;
 
 const speeds = { minimum: 0.001, maximum: 1_000_000 };
 
-/** What can be asked, by `do`. */
+/** Schemas of control commands, by `do`. */
 export const controlCommands = {
   pause: Type.Object({ do: Type.Literal('pause') }),
   resume: Type.Object({ do: Type.Literal('resume') }),
-  /** As little as the world can go on by. */
+  /** Advances the world by its smallest unit, then pauses. */
   step: Type.Object({ do: Type.Literal('step') }),
   until: Type.Object({ do: Type.Literal('until'), until: Until }),
-  /** It ends, with what it did so far. */
+  /** Ends the world and keeps its results so far. */
   stop: Type.Object({ do: Type.Literal('stop') }),
-  /** Null: as fast as it can. */
+  /** Null: as fast as possible. */
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;
 
 /**
- * The name of something that can be asked of a world's clock.
+ * Name of a control command.
  *
  * @useDeclaredType
  */
 export type ControlName = keyof typeof controlCommands;
 /**
- * Something asked of a world's clock.
+ * A control command.
  *
  * @useDeclaredType
  */
@@ -62,33 +62,33 @@ const controlNames = Object.keys(controlCommands) as ControlName[];
 
 export const ClockView = Type.Object({
   holds: Type.Enum(['network', 'agents', 'run', 'nothing'], {
-    description: 'what stands still while it is paused',
+    description: 'what a pause stops',
   }),
   paused: Type.Boolean(),
-  speed: nullable(Type.Number({ description: 'times as fast as the wall; null: as it can' })),
+  speed: nullable(Type.Number({ description: 'multiple of real time; null: as fast as possible' })),
   until: nullable(Until),
   at: Timestamp,
-  over: Type.Optional(Type.Boolean({ description: 'true: nothing more will come' })),
+  over: Type.Optional(Type.Boolean({ description: 'true if the world has ended' })),
 });
 /**
- * A world's clock, as it is shown.
+ * State of a world's clock.
  *
  * @interface
  */
 export type ClockShown = Static<typeof ClockView>;
 
-/** What is told of a world whenever its clock changed. */
+/** State of a world, sent after each change of its clock. */
 export const WorldView = Type.Object({
   kind: Type.Enum([...worldKinds]),
   clock: ClockView,
   can: Type.Array(Type.Enum(controlNames)),
-  lost: Type.Optional(Type.String({ description: 'why nothing new can be shown any more' })),
+  lost: Type.Optional(Type.String({ description: 'why the server cannot show new data' })),
 });
 
 const knownParts = ['history', 'scenario', 'neighbours', 'decisions', 'cluster'] as const;
 /**
- * What a server may know beside the network that it shows: reads of earlier entries, the scenario,
- * who hears whom, what votes rested on, and the nodes that keep it together.
+ * Optional data that a server may have: reads of earlier entries, the scenario, the social graph,
+ * decision records, and the status of the cluster.
  *
  * @useDeclaredType
  */
@@ -97,28 +97,27 @@ export type KnownPart = (typeof knownParts)[number];
 export const ControlView = Type.Object({
   ...WorldView.properties,
   knows: Type.Array(Type.Enum([...knownParts]), {
-    description: 'what can be asked here beside what every server is asked',
+    description: 'optional data that this server has',
   }),
 });
 /**
- * What is shown of a world: what it is, its clock, and what can be asked of that.
+ * A world: its kind, its clock, its control commands and its optional data.
  *
  * @interface
  */
 export type ControlShown = Static<typeof ControlView>;
 
-/** A world whose clock is shown and, as far as `can` says, controlled. */
+/** A world with a clock. `can` lists the supported commands. */
 export interface Control {
   readonly kind: WorldKind;
-  /** What may be asked of it; nothing where it is only shown. */
+  /** Supported commands; empty for a world that can only be watched. */
   readonly can: readonly ControlName[];
-  /** Why nothing new can be shown of it any more, once that is so: of a folder that was deleted. */
+  /** Reason why no new data can be shown, such as a deleted folder. */
   readonly lost?: string | null;
-  /** Its clock as it is now. */
   clock(): ClockShown;
-  /** Does what is in `can`, and resolves once it holds; a refusal where that is not possible. */
+  /** Executes a command of `can`. Resolves once it took effect, to a refusal if it failed. */
   do(command: ControlCommand): Promise<Refusal | null>;
-  /** Calls back when it was paused, goes on, is over or lost; returns how to stop that. */
+  /** Calls the listener after pause, resume, end or loss. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void;
 }
 

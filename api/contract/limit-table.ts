@@ -1,18 +1,18 @@
-/** Every limit of the live API in one place: how much, in what time, and for whom it is counted. */
+/** Limits of the live API: quota, window and scope of each. */
 import { limits as bounds } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 
 /**
- * How strict a server is: `spec` as the protocol has it, `bench` 10,000 times that, `off` without
- * rate limits.
+ * Strictness of a server: `spec` applies the protocol's limits, `bench` 10,000 times those, `off`
+ * none.
  */
 export type Profile = 'spec' | 'bench' | 'off';
 
-/** `claim` is an address together with the known key that a request names, whoever sent it. */
+/** `claim`: an address with the known key that a request names, verified or not. */
 type CountedFor = 'agent' | 'address' | 'claim';
 
 interface Limit {
-  /** By the profile `spec`. */
+  /** In profile `spec`. */
   quota: number;
   seconds: number;
   per: CountedFor;
@@ -43,94 +43,94 @@ const table = {
   alliance_leave: perAgent(30),
   read: per('address', 600),
   failed_signature: per('claim', 60),
-  /** Over all known keys that were claimed; one whose signature held lately is not asked. */
+  /** All claimed keys together. A key with a recent valid signature is exempt. */
   failed_signature_total: per('address', 600),
-  /** Failures whose mistake is looked for. */
+  /** Failed signatures whose cause the server looks for. */
   explained: per('claim', 5, 'units'),
-  /** What no signature vouched for, in units of REFUSED_UNIT_BYTES begun. */
+  /** Requests without a valid signature, in started units of REFUSED_UNIT_BYTES. */
   refused: per('claim', 600, 'units'),
   refused_total: per('address', 1_200, 'units'),
-  /** Of any kind, but health and metrics. */
+  /** All requests except health checks and metrics. */
   requests: { ...per('address', 1_000), seconds: 1 },
   request_bytes: { ...per('address', 16 * MIB, 'bytes'), seconds: 1 },
   connections: { ...per('address', 2_000), seconds: 10 },
-  /** What is written to the log and beside it, memes and proposals apart. */
+  /** Bytes written to the log and its indexes, except for memes and proposals. */
   bytes: per('agent', 256 * KIB, 'bytes'),
   address_bytes: per('address', MIB, 'bytes'),
-  /** Memes and proposals, which are too large for a minute's share. */
+  /** Memes and proposals, which are too large for a quota per minute. */
   day_bytes: { ...per('agent', 64 * MIB, 'bytes'), seconds: DAY_S },
   address_day_bytes: { ...per('address', 256 * MIB, 'bytes'), seconds: DAY_S },
 } as const satisfies Record<string, Limit> & Record<CommandKind, Limit>;
 
 /**
- * The name of a limit.
+ * Name of a limit.
  *
  * @useDeclaredType
  */
 export type LimitName = keyof typeof table;
-/** The quota of each limit in its window: requests, units or bytes. */
+/** Quota of each limit per window, in requests, units or bytes. */
 export type Figures = Readonly<Record<LimitName, number>>;
 
 export const limitTable: Readonly<Record<LimitName, Limit>> = table;
-/** The names of all limits, as a file of `--limits-file` may have them. */
+/** All limit names, as `--limits-file` accepts them. */
 export const limitNames = Object.keys(table) as LimitName[];
 
-/** A refusal costs one unit, and one more for each of these begun beyond the first. */
+/** A refusal costs one unit, plus one for each further started unit. */
 export const REFUSED_UNIT_BYTES = 32 * KIB;
-/** What a request writes beside its body and file: its entry's head, records and events. */
+/** Bytes that a request writes in addition to its body and file: entry head, records, events. */
 export const WRITTEN_BESIDE_BYTES = 512;
 
-/** Bounds of the server itself, whatever the profile. */
+/** Bounds of the server, independent of the profile. */
 export const serverBounds = {
-  /** Body of a request, by what it carries; `small` of any whose key is not registered. */
+  /** Largest bodies by content. `small` applies to unregistered keys. */
   body: {
     small: 8 * KIB,
     propose: bounds.proposalBytes,
-    /** The file, and the form around it. */
+    /** The file and the surrounding form. */
     meme: bounds.memeFileBytes + 64 * KIB,
-    /** A request inside a JSON text is larger than by itself. */
+    /** A request escaped in a JSON string is larger than the request. */
     debug_verify: 2 * bounds.proposalBytes,
   },
-  /** Bodies that are being received or dealt with, all together and of one address. */
+  /** Bodies in flight (received or processed), in total and per address. */
   bodiesInFlightBytes: 256 * MIB,
   bodiesOfAddressBytes: 64 * MIB,
-  /** Values of one JSON body, counted before it is parsed. */
+  /** Values in one JSON body, counted before parsing. */
   jsonValues: 65_536,
-  /** Canonical JSON of members that the protocol does not know, all together. */
+  /** Canonical JSON of all unknown members together. */
   unknownMembersBytes: 512,
   /**
-   * Proposals that wait for the end of the block that they build on: in all, as many as there are
-   * blocks in voting at most; of one producer, one and the same again of a client that lost its
-   * connection; and for how long, which is less than a request may take.
+   * Proposals that wait for their parent block to close: in total, the maximum of blocks in voting;
+   * per producer, one and its retry after a lost connection; and the wait in milliseconds, shorter
+   * than the request timeout.
    */
   earlyProposals: { most: 8, most_of_one: 2, ms: 10_000 },
-  /** What a page that looks at the network is given at a time. */
+  /** Limits of one response of a view read. */
   view: {
     columnRows: 8_192,
     columnBytes: MIB,
-    /** Texts that were said: votes may all have reasons. */
+    /** Message texts. Each vote may have a reason. */
     columnSaid: 500,
     logBytes: MIB,
     buckets: 2_000,
     defaultBuckets: 240,
-    /** Rows of the index that one page of memes goes through. */
+    /** Index rows scanned for one page of memes. */
     memeRows: 2_000,
-    /** Blocks that one page of an agent's votes goes through. */
+    /** Blocks scanned for one page of an agent's votes. */
     voteBlocks: 1_000,
-    /** Links of the graph that a scenario is shown with. */
+    /** Links of a graph that the scenario includes. */
     graphEdges: 10_000,
     /** Links among the neighbours of one page. */
     neighbourLinks: 5_000,
   },
-  /** One page of a list read. */
+  /** Size of one page of a list. */
   pageBytes: MIB,
-  /** Rows of a page where none are asked for. */
+  /** Default rows of a page. */
   defaultPageRows: 100,
 } as const;
 
 const BENCH_FACTOR = 10_000;
 
-/** What a profile allows, with an operator's own figures in place of some. */
+/** Returns a profile's limits with the operator's overrides; null for `off`. */
 export function resolveLimits(profile: Profile, own: Partial<Figures> = {}): Figures | null {
   if (profile === 'off') return null;
   const factor = profile === 'bench' ? BENCH_FACTOR : 1;
@@ -138,10 +138,10 @@ export function resolveLimits(profile: Profile, own: Partial<Figures> = {}): Fig
   return Object.fromEntries(rows) as Figures;
 }
 
-/** Operations a minute by the profile `spec`. */
+/** Operations per minute in profile `spec`. */
 export const perMinute = operationsOf(resolveLimits('spec')!);
 
-/** Of all figures those a minute that count operations. */
+/** Selects the limits that count operations per minute. */
 function operationsOf(figures: Figures) {
   const { failed_signature_total: _, ...own } = figures;
   const rows = limitNames
@@ -151,7 +151,7 @@ function operationsOf(figures: Figures) {
   return Object.fromEntries(rows) as Record<CommandKind | 'read' | 'failed_signature', number>;
 }
 
-/** The limits in force, as `/api/v1/meta` shows them; null: only the server's own bounds. */
+/** Describes the effective limits for `/api/v1/meta`; null: only the server's bounds apply. */
 export function describeLimits(figures: Figures | null) {
   const rows = limitNames.map((name) => {
     const { seconds, per: counted_for, unit } = limitTable[name];

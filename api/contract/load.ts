@@ -1,4 +1,4 @@
-/** Shape of what is shown of a load run, for readers of the documents: the type is the view's. */
+/** Schema of a load run's state. The TypeScript type is in the view. */
 
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { Count, nullable } from '../../engine/protocol/schema/primitives.js';
@@ -31,7 +31,7 @@ const Target = Type.Object({
   limits_profile: nullable(Text),
   durable: nullable(Type.Boolean()),
   network_id: nullable(Text),
-  page: nullable(Type.String({ description: 'where a browser sees its network' })),
+  page: nullable(Type.String({ description: 'page of the network under load' })),
 });
 
 const Figures = Type.Object({
@@ -81,7 +81,7 @@ const Figures = Type.Object({
   failures_omitted: Count,
   generator: Type.Object({ lag_p99: Time, utilization: Type.Number() }),
   seconds: Type.Object({
-    width: Type.Integer({ minimum: 1, description: 'seconds that a place holds' }),
+    width: Type.Integer({ minimum: 1, description: 'seconds per array element' }),
     ...{ intended: Counts, accepted: Counts, failed: Counts, finalized_transactions: Counts },
     ...{ response_p50: Times, response_p95: Times, response_p99: Times, lag_max: Times },
   }),
@@ -108,14 +108,14 @@ const Search = Type.Object({
 });
 
 export const LoadView = Type.Object({
-  version: Type.Integer({ minimum: 1, description: 'goes up whenever something is new' }),
+  version: Type.Integer({ minimum: 1, description: 'increases with each change' }),
   load: Type.Object({
     phase: Type.Enum([
       ...['waiting', 'preparing', 'warm-up', 'measured', 'draining', 'over', 'failed'],
     ]),
-    said: Type.String({ description: 'what is prepared, or why it failed' }),
-    passed_ms: nullable(Type.Number({ description: 'of the phase, so far' })),
-    of_ms: nullable(Type.Number({ description: 'of the phase, in all' })),
+    said: Type.String({ description: 'preparation step, or the reason of failure' }),
+    passed_ms: nullable(Type.Number({ description: 'elapsed time of the phase' })),
+    of_ms: nullable(Type.Number({ description: 'total time of the phase' })),
     asked: Asked,
     server: Target,
     r: nullable(Rate),

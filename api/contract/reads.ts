@@ -1,4 +1,4 @@
-/** The reads of the network: what is committed now, or was after an earlier entry. */
+/** Reads of committed network state, current or as of an earlier entry. */
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import { eventData } from '../../engine/protocol/schema/event.js';
@@ -38,13 +38,13 @@ import {
 const { defaultPageRows } = serverBounds;
 
 const Text = Type.String();
-/** Cursor of the next page; null on the last. */
+/** Cursor of the next page; null on the last page. */
 const next_cursor = nullable(Text);
 
 const statuses: readonly string[] = BlockStatus.enum;
 
 const statusAsked: Parameter<typeof BlockStatus, BlockStatus | null> = {
-  text: 'only blocks of this status',
+  text: 'only blocks with this status',
   schema: BlockStatus,
   expected: `one of ${statuses.join(', ')}`,
   read: (sent) =>
@@ -52,16 +52,16 @@ const statusAsked: Parameter<typeof BlockStatus, BlockStatus | null> = {
 };
 
 const topicsAsked = {
-  text: 'only events of these topics, separated by commas; default all',
+  text: 'comma-separated topics to include; default: all',
   schema: Type.Array(Type.Enum([...topics])),
-  expected: `a list of ${[...topics].join(', ')}`,
+  expected: `a comma-separated list of ${[...topics].join(', ')}`,
   read(sent: string | null): readonly string[] | undefined {
     const asked = sent?.split(',') ?? [...topics];
     return asked.every((topic) => topics.has(topic)) ? asked : undefined;
   },
 };
 
-/** Each answers of an earlier entry too: `at`, below, is a parameter of all. */
+/** Each read also takes `at`, see below. */
 export const reads = {
   state: {
     path: '/api/v1/network/state',
@@ -76,10 +76,10 @@ export const reads = {
     id: 'listAgents',
     tag: 'network',
     summary: 'All active agents',
-    text: 'Ascending by id. An agent with both capabilities stands in both lists.',
+    text: 'Ascending by id. An agent with both capabilities is in both lists.',
     query: {
       limit: {
-        ...rows({}, 'entries of each list at the most; default all'),
+        ...rows({}, 'maximum entries of each list; default: all'),
         extension: true,
       },
     },
@@ -122,10 +122,10 @@ export const reads = {
     tag: 'network',
     summary: 'A block with its signed proposal',
     extension: true,
-    parameters: { block_hash: hashInPath('the block') },
+    parameters: { block_hash: hashInPath('block hash') },
     answer: Type.Object({
       ...BlockView.properties,
-      entry: Type.Integer({ description: 'of the log, by which it was proposed' }),
+      entry: Type.Integer({ description: 'log entry of the proposal' }),
       proposal: ProposalBody,
       public_key: PublicKey,
     }),
@@ -136,9 +136,9 @@ export const reads = {
     id: 'listVotes',
     tag: 'network',
     summary: 'The signed votes on a block',
-    text: 'With the electorate they are a quorum certificate that anyone can check.',
+    text: 'With the electorate they form a quorum certificate, which clients can verify.',
     extension: true,
-    parameters: { block_hash: hashInPath('the block') },
+    parameters: { block_hash: hashInPath('block hash') },
     query: { limit: rows({ default: limits.pageRows }), cursor },
     answer: Type.Object({
       block_hash: Hash,
@@ -154,10 +154,10 @@ export const reads = {
     path: '/api/v1/transactions/{hash}',
     id: 'getTransaction',
     tag: 'network',
-    summary: 'A final transaction',
-    text: 'Everybody who signed it, and the block of each.',
+    summary: 'A finalized transaction',
+    text: 'All signers of the transaction, with the block of each signature.',
     extension: true,
-    parameters: { hash: hashInPath('sha256 of its data') },
+    parameters: { hash: hashInPath('SHA-256 of the transaction data') },
     query: {
       limit: rows({ default: limits.pageRows }),
       cursor: textCursor(/^[0-9a-f]{64}$/),
@@ -174,7 +174,7 @@ export const reads = {
     path: '/api/v1/state/{key}',
     id: 'getStateValue',
     tag: 'network',
-    summary: 'A value of the state that blocks have made',
+    summary: 'A state value that blocks wrote',
     extension: true,
     parameters: { key: keyInPath },
     answer: Type.Object({ key: Text, ...records.state.properties }),
@@ -184,7 +184,7 @@ export const reads = {
     path: '/api/v1/social/alliances',
     id: 'listAlliances',
     tag: 'social',
-    summary: 'Alliances as they stand',
+    summary: 'Current alliances',
     extension: true,
     query: {
       limit: rows({ default: defaultPageRows }),
@@ -197,11 +197,11 @@ export const reads = {
     path: '/api/v1/events',
     id: 'listEvents',
     tag: 'network',
-    summary: 'Events that were published',
-    text: 'The events of the WebSocket, for clients that poll.',
+    summary: 'Published events',
+    text: 'The same events as on the WebSocket, for clients that poll.',
     extension: true,
     query: {
-      after: whole('the `seq` of the last event known, or a `next_cursor`', 'the seq of an event', {
+      after: whole('`seq` of the last known event, or a `next_cursor`', 'an event number', {
         default: 0,
       }),
       topics: topicsAsked,
@@ -217,12 +217,12 @@ export const reads = {
   },
 } as const satisfies Readonly<Record<string, Declared>>;
 
-/** The entry that a read is of. */
+/** Log entry as of which to read. */
 export const at = {
   ...whole(
-    `the entry after which it is read, where the server has the past (folkmoot explore);
-default: the last. It counts as four reads.`,
-    'the number of an entry',
+    `log entry as of which to read; default: the last entry. Requires a server with history
+(folkmoot explore). Counts as four reads.`,
+    'an entry number',
   ),
   extension: true as const,
 };

@@ -1,8 +1,8 @@
 /**
- * A route's declaration: the type, and the parameters that several routes share. One declaration
- * contains path, parameters, answer, refusals and texts of a route; router, parsing of parameters,
- * documents, client types and tests derive from it. Declarations have no Node imports; the client
- * imports their types only.
+ * Declaration of a route, and parameters that several routes share. A declaration has the path,
+ * parameters, response, refusals and texts of one route. The router, parameter parsing, documents,
+ * client types and tests derive from it. Declarations import nothing from Node; the client imports
+ * only their types.
  */
 import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
@@ -10,70 +10,68 @@ import { AgentId, Hash } from '../../engine/protocol/schema/primitives.js';
 import type { Reason } from '../../engine/protocol/schema/reason.js';
 import { isHash } from '../../engine/protocol/text.js';
 
-/** The groups of the OpenAPI document. */
+/** Tags of the OpenAPI document. */
 export const tags = {
-  agents: 'Registration and availability',
-  consensus: 'Proposing blocks, voting, discussing',
-  network: 'State of the network and its history',
-  social: 'Memes, alliances, reputation',
-  control: 'The clock of the world that is shown',
-  debug: 'What the server would have verified, and what it knows of a connection',
-  operations: 'For the operator of the server',
-  documents: 'These documents',
+  agents: 'Registration and availability of agents',
+  consensus: 'Block proposals, votes and discussion',
+  network: 'Network state and history',
+  social: 'Memes, alliances and reputation',
+  control: 'Clock control',
+  debug: 'Debugging of signatures and connections',
+  operations: 'Metrics and health checks for the operator',
+  documents: 'API documents and web pages',
 } as const;
 
-/** A parameter of a path or query: its documentation, and how the server reads its text. */
+/** A path or query parameter: its documentation and its parser. */
 export interface Parameter<S extends TSchema = TSchema, V = unknown> {
   readonly text: string;
   readonly schema: S;
-  /** Beyond the interface. */
+  /** Not in the original interface. */
   readonly extension?: true;
-  /** Completes "is not" in a refusal. */
+  /** Noun phrase for the refusal of an invalid value. */
   readonly expected: string;
-  /** The value of a text, or of an absent one (null); undefined where the text is not valid. */
+  /** Parses a value; null if absent. Returns undefined if the value is invalid. */
   read(text: string | null): V | undefined;
 }
 
 type Parameters = Readonly<Record<string, Parameter>>;
 
-/** Declaration of one route. Its name is its key in the table. */
+/** Declaration of one route. Its key in the table is its name. */
 export interface Declared {
   /** Default: GET. */
   readonly method?: 'POST';
-  /** With its parameters in braces; also the label that metrics count it by. */
+  /** Path with parameters in braces. Also the label in metrics. */
   readonly path: string;
-  /** `operationId` of the OpenAPI document. */
   readonly id: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly text?: string;
-  /** Beyond the interface. */
   readonly extension?: true;
-  /** The parameters of the path, in order, by their names in documents and refusals. */
+  /** Path parameters in order, by their names in documents and refusals. */
   readonly parameters?: Parameters;
-  /** The parameters of the query. The server reads them in this order. */
+  /** Query parameters. The server reads them in this order. */
   readonly query?: Parameters;
-  /** The schema of a JSON body; several: one of them. */
+  /** Schema of the JSON body, or alternatives. */
   readonly body?: TSchema | readonly TSchema[];
-  /** The largest body that the server reads. Default: none. */
+  /** Largest accepted body in bytes. Default: no body. */
   readonly bodyBytes?: number;
-  /** `data` of the answer. */
+  /** Schema of the response's `data`. */
   readonly answer?: TSchema;
-  /** The answer where it is not in an envelope: media type to schema, null for bytes. */
+  /** Response without an envelope: media type to schema, null for bytes. */
   readonly content?: Readonly<Record<string, TSchema | null>>;
-  /** The first time is answered 201, a repeat 200. */
+  /** The first request is answered 201, a repeat 200. */
   readonly created?: true;
-  /** A client that does not ask for JSON is redirected, 302. */
+  /** Redirects (302) a client that does not accept JSON. */
   readonly redirects?: true;
-  /** Reasons of refusal. The documents add those that any request may meet. */
+  /** Reasons of refusal. The documents add those that apply to every request. */
   readonly reasons: readonly Reason[];
-  /** Signed by header although it changes nothing. */
+  /** Signed by header, although read-only. */
   readonly signed?: true;
-  /** Needs the operator's token. */
+  /** Requires the control token. */
   readonly token?: true;
 }
 
-/** The values of a route's parameters, by name. */
+/** Values of a route's parameters, by name. */
 export type Asked<D> = ValuesOf<D, 'parameters'> & ValuesOf<D, 'query'>;
 
 type ValuesOf<D, Where extends 'parameters' | 'query'> =
@@ -81,14 +79,12 @@ type ValuesOf<D, Where extends 'parameters' | 'query'> =
     ? { [K in keyof P]: P[K] extends Parameter<TSchema, infer V> ? V : never }
     : unknown;
 
-/** Parameters in the query of a route. */
 export type Sent<D> = D extends { query: infer Q }
   ? { readonly [K in keyof Q]?: Q[K] extends Parameter<infer S> ? Listed<Static<S>> : never }
   : unknown;
 
 type Listed<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
-/** The data of a route's answer. */
 export type AnswerOf<D> = D extends { answer: infer S extends TSchema } ? Static<S> : unknown;
 
 interface Range {
@@ -102,7 +98,7 @@ type Whole<R> = Parameter<
   R extends { default: number } ? number : number | null
 >;
 
-/** A whole number, from 0 where nothing else is given; null where it is absent without default. */
+/** An integer parameter of at least 0. An absent value gives the default, or null. */
 export function whole<R extends Range>(text: string, expected: string, range?: R): Whole<R> {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER, default: otherwise = null } = range ?? {};
   const read = (sent: string | null) => {
@@ -113,28 +109,26 @@ export function whole<R extends Range>(text: string, expected: string, range?: R
   return { text, schema: Type.Integer({ minimum, ...range }), expected, read } as Whole<R>;
 }
 
-export const entryNumber = (text: string) => whole(text, 'the number of an entry');
+export const entryNumber = (text: string) => whole(text, 'an entry number');
 
-/** Largest number of rows of a page. */
-export const rows = <R extends Range>(range: R, text = 'rows at the most') =>
-  whole(text, `a whole number from 1 to ${limits.pageRows}`, {
+/** Page size parameter. */
+export const rows = <R extends Range>(range: R, text = 'maximum rows') =>
+  whole(text, `an integer from 1 to ${limits.pageRows}`, {
     ...{ minimum: 1, maximum: limits.pageRows },
     ...range,
   });
 
 const cursorText = {
-  text: 'the `next_cursor` of the page before',
+  text: '`next_cursor` of the previous page',
   schema: Type.String(),
-  expected: 'the next_cursor of a page',
+  expected: 'the next_cursor of a previous page',
 };
 
-/** Where a page begins that goes on by a number. */
 export const cursor: Parameter<typeof cursorText.schema, number | null> = {
   ...cursorText,
   read: whole('', '').read,
 };
 
-/** Where a page begins that goes on by a text. */
 export const textCursor = (
   pattern: RegExp,
 ): Parameter<typeof cursorText.schema, string | null> => ({
@@ -142,7 +136,6 @@ export const textCursor = (
   read: (sent) => (sent === null || pattern.test(sent) ? sent : undefined),
 });
 
-/** A parameter of a path. */
 export const inPath = <S extends TSchema>(
   text: string,
   schema: S,
@@ -155,22 +148,22 @@ export const inPath = <S extends TSchema>(
 
 const matching = (pattern: RegExp) => (sent: string) => pattern.test(sent);
 
-/** An id that a prefix and 32 hexadecimal characters make. */
+/** An id parameter: a prefix and 32 hexadecimal characters. */
 export const idInPath = <S extends TSchema>(text: string, schema: S, prefix: string) =>
   inPath(
     text,
     schema,
-    `${prefix} and 32 lower-case hex characters`,
+    `${prefix} followed by 32 lower-case hex characters`,
     matching(new RegExp(`^${prefix}[0-9a-f]{32}$`)),
   );
 
 export const hashInPath = (text: string) => inPath(text, Hash, '64 hex characters', isHash);
 
-export const agentInPath = idInPath('the agent', AgentId, 'agent_');
+export const agentInPath = idInPath('agent id', AgentId, 'agent_');
 
 export const keyInPath = inPath(
-  'its key, percent-encoded',
+  'state key, percent-encoded',
   Type.String(),
-  '1 to 128 printable ASCII characters, no blank',
+  '1 to 128 printable ASCII characters without spaces',
   matching(/^[\x21-\x7e]{1,128}$/),
 );

@@ -1,7 +1,4 @@
-/**
- * The route table, and how a path is matched against it. Handlers, documents, metrics and tests
- * derive from it.
- */
+/** The route table and the path matcher. Handlers, documents, metrics and tests derive from it. */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage } from '../../engine/protocol/schema/entry.js';
 import { commandRoutes } from './commands.js';
@@ -23,14 +20,13 @@ type UnlimitedName =
   | keyof typeof pageRoutes;
 
 export interface Route extends Omit<Declared, 'method'> {
-  /** Its handler is found by it. */
   readonly name: RouteName;
   readonly method: string;
-  /** What a request here asks the network to do; null where it changes nothing. */
+  /** Command that a request sends; null for reads. */
   readonly command: CommandKind | null;
-  /** The largest body that is read; 0 where none is expected. */
+  /** Largest accepted body in bytes; 0 for no body. */
   readonly bodyBytes: number;
-  /** Whether requests count against what their address may send: an operator's do not. */
+  /** True if requests count against the address's quota. Operator requests do not. */
   readonly limited: boolean;
 }
 
@@ -51,19 +47,19 @@ const carried = (_: object, kind: CommandKind) => {
   return { method, path, command: kind };
 };
 
-/** All reads of the network may be of an earlier entry. */
+/** Adds `at` to a read. */
 const dated = ({ query, reasons }: Declared) => ({
   query: { ...query, at },
   reasons: [...new Set([...reasons, ...ofThePast, 'QUOTA_USED' as const])],
 });
 
-/** None is of the interface as it was given. */
+/** View reads are not in the original interface. */
 const shown = ({ reasons }: Declared) => ({
   extension: true as const,
   reasons: [...reasons, 'QUOTA_USED' as const],
 });
 
-/** Routes for the operator, and routes that no limit counts. */
+/** Routes that no limit counts. */
 const unlimited = () => ({ limited: false });
 
 export const routes: readonly Route[] = [
@@ -74,25 +70,22 @@ export const routes: readonly Route[] = [
   ...routesOf({ ...operatorRoutes, ...documentRoutes, ...pageRoutes }, unlimited),
 ];
 
-/** Method and path of a route. */
 interface Place {
   readonly method: string;
   readonly path: string;
 }
 
 export interface Match<R> {
-  /** Null where the path has other methods. */
+  /** Null if the path exists, but not with this method. */
   route: R | null;
-  /** Methods of this path. */
   allowed: readonly string[];
-  /** Path parameters, decoded. */
   params: readonly string[];
 }
 
-/** Null when nothing answers at a path. HEAD is answered as GET. */
+/** Returns null if the path is unknown. HEAD matches as GET. */
 type Matcher<R> = (method: string, path: string) => Match<R> | null;
 
-/** The routes of one path. */
+/** Routes that share a path pattern. */
 interface Shape<R> {
   pattern: RegExp;
   byMethod: ReadonlyMap<string, R>;
@@ -101,7 +94,7 @@ interface Shape<R> {
 
 export function createMatcher<R extends Place>(routes: readonly R[]): Matcher<R> {
   const shapes: Shape<R>[] = [];
-  /** Paths without parameters: their matches are made once. */
+  /** Matches of paths without parameters, built once. */
   const fixed = new Map<string, { other: Match<R>; byMethod: Map<string, Match<R>> }>();
   for (const text of new Set(routes.map(shapeOf))) {
     const here = routes.filter((route) => shapeOf(route) === text);
@@ -135,7 +128,7 @@ function byPattern<R>(shapes: readonly Shape<R>[], method: string, path: string)
   return null;
 }
 
-/** Decodes a path parameter; invalid percent-encoding gives a text that no parameter accepts. */
+/** Decodes a path parameter. Invalid encoding gives a text that no parameter accepts. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

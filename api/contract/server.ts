@@ -1,6 +1,6 @@
 /**
- * The routes of a server beside commands and reads of the network: its own state, memes, debugging,
- * control, proofs, the cluster, load runs, operation, documents and the page.
+ * Routes other than commands and network reads: server state, memes, debugging, control, proofs,
+ * cluster, load runs, operation, documents and the page.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
@@ -70,13 +70,11 @@ export const ConnectionView = Type.Object({
   closed: nullable(Type.Object({ code: Count, reason: Text, at: Timestamp })),
 });
 
-/** Either what was verified, or why it did not come so far; both where a signature fails. */
+/** Result of the verification, or the reason why it stopped early. */
 export const Verification = Type.Object({
   valid: Type.Boolean(),
   kind: Type.Optional(Text),
-  signing_input: Type.Optional(
-    Type.String({ description: 'the text that the signature must cover' }),
-  ),
+  signing_input: Type.Optional(Type.String({ description: 'text that the signature must cover' })),
   expected_input_sha256: Type.Optional(Hash),
   body_sha256: Type.Optional(Hash),
   request_target: Type.Optional(Text),
@@ -86,19 +84,19 @@ export const Verification = Type.Object({
   reason: Type.Optional(Text),
   message: Type.Optional(Text),
   pointer: Type.Optional(nullable(Text)),
-  mistake: Type.Optional(Type.String({ description: 'a common one that explains the signature' })),
+  mistake: Type.Optional(
+    Type.String({ description: 'common mistake that explains the invalid signature' }),
+  ),
   unknown: Type.Array(
     Type.Object({
       at: Type.String({ description: 'JSON Pointer into the body, or `?` and a query parameter' }),
-      closest: nullable(
-        Type.String({ description: 'the known name that is probably meant, written likewise' }),
-      ),
+      closest: nullable(Type.String({ description: 'closest known name, in the same notation' })),
     }),
-    { description: 'names that the protocol does not know; as in `Folkmoot-Unknown`' },
+    { description: 'unknown names, as in `Folkmoot-Unknown`' },
   ),
 });
 
-/** A signed request in a JSON envelope, as `debug/verify` takes it. */
+/** A signed request in a JSON envelope, the body of `debug/verify`. */
 export const DebugVerifyBody = Type.Object({
   method: Type.String({ maxLength: 16 }),
   target: Type.String({ maxLength: 2048 }),
@@ -109,38 +107,47 @@ export const DebugVerifyBody = Type.Object({
 const ClusterCount = Type.Integer({ minimum: 0 });
 
 const NodeView = Type.Object({
-  node: Type.String({ description: 'its name' }),
-  alive: Type.Boolean({ description: 'it has told of itself within the last seconds' }),
+  node: Type.String({ description: 'node name' }),
+  alive: Type.Boolean({ description: 'true if the node reported within the last seconds' }),
   since: Type.String({
     ...Timestamp,
-    description: 'of one that is alive when it began, else when it last told of itself',
+    description: 'start time of a live node, else the time of its last report',
   }),
-  batch: Type.Integer({ minimum: 0, description: 'of the order, the last that its folder has' }),
-  behind: Type.Integer({ minimum: 0, description: 'how many batches its folder has not' }),
-  entry: Type.Integer({ minimum: 0, description: 'of the log, its last' }),
+  batch: Type.Integer({
+    minimum: 0,
+    description: 'last batch of the order in the data folder of the node',
+  }),
+  behind: Type.Integer({ minimum: 0, description: 'number of batches that the node lags behind' }),
+  entry: Type.Integer({ minimum: 0, description: 'last log entry' }),
   digest: Hash,
-  url: Type.String({ description: 'where its clients find it; may be empty' }),
-  version: Type.String({ description: 'of its program' }),
+  url: Type.String({ description: 'URL for clients; may be empty' }),
+  version: Type.String({ description: 'software version' }),
 });
 
 const EtcdView = Type.Object({
   members: ClusterCount,
   answering: ClusterCount,
-  leader: Type.Boolean({ description: 'one of them leads: else nothing can be ordered' }),
+  leader: Type.Boolean({
+    description: 'true if the members have a leader; without one, no request can be ordered',
+  }),
 });
 
 export const ClusterView = Type.Object({
-  node: Type.String({ description: 'the one that answers' }),
+  node: Type.String({ description: 'name of the responding node' }),
   cut_off_ms: Type.Integer({
     minimum: 0,
-    description: 'for how long it has not heard of the order; 0 as long as it does',
+    description:
+      'milliseconds since the responding node lost contact with the order; 0 while connected',
   }),
-  batches: Type.Integer({ minimum: 0, description: 'of the order, the last it has heard of' }),
-  nodes: Type.Array(NodeView, { description: 'all that were not forgotten, by name' }),
+  batches: Type.Integer({
+    minimum: 0,
+    description: 'last batch of the order known to the responding node',
+  }),
+  nodes: Type.Array(NodeView, { description: 'all known nodes, sorted by name' }),
   etcd: nullable(EtcdView),
 });
 /**
- * A network that several nodes keep, as one of them sees it.
+ * Cluster status as seen by the responding node.
  *
  * @interface
  */
@@ -151,24 +158,26 @@ const Seq = Type.Integer({ minimum: 0 });
 const Actor = Type.Object({
   kind: Type.Enum(['agent', 'block', 'alliance', 'meme']),
   id: Text,
-  name: nullable(Type.String({ description: "an agent's, where it is known" })),
+  name: nullable(Type.String({ description: 'name of an agent, if known' })),
 });
 
 const DivergenceView = Type.Object({
   entry: Seq,
-  kind: Type.String({ description: 'of the entry: a command, genesis or tick' }),
+  kind: Type.String({ description: 'kind of the entry: a command, genesis or tick' }),
   what: Type.Enum(
     ['entry', 'signature', 'outcome', 'event', 'record', 'log_digest', 'digest', 'end'],
     { description: 'what differs' },
   ),
-  which: nullable(Type.String({ description: "an event's number, or a record's table and key" })),
+  which: nullable(
+    Type.String({ description: 'number of the event, or table and key of the record' }),
+  ),
   actor: nullable(Actor),
-  field: nullable(Type.String({ description: 'the first member that differs, as data.status' })),
-  expected: Type.String({ description: 'what follows from the log' }),
-  found: Type.String({ description: 'what is stored' }),
+  field: nullable(Type.String({ description: 'first member that differs, such as data.status' })),
+  expected: Type.String({ description: 'recomputed value' }),
+  found: Type.String({ description: 'stored value' }),
 });
 /**
- * The first place where what is stored and what follows from the log part.
+ * First difference between the stored state and the state recomputed from the log.
  *
  * @interface
  */
@@ -178,17 +187,19 @@ export const ProofView = Type.Object({
   state: Type.Enum(['running', 'match', 'differs', 'failed'], {
     description: 'failed: the log could not be read to its end',
   }),
-  entry: nullable(Type.Integer({ minimum: 0, description: 'the last one that was recomputed' })),
-  end: Type.Integer({ minimum: 0, description: 'the last one that is to be' }),
+  entry: nullable(Type.Integer({ minimum: 0, description: 'last recomputed entry' })),
+  end: Type.Integer({ minimum: 0, description: 'last entry to recompute' }),
   digest: nullable(Hash),
   log_digest: nullable(Hash),
-  signatures: Type.Boolean({ description: 'whether all are verified once more' }),
-  records_compared: Type.Boolean({ description: 'false also where a writer went on meanwhile' }),
+  signatures: Type.Boolean({ description: 'true if signatures are verified again' }),
+  records_compared: Type.Boolean({
+    description: 'false also if the folder was written to meanwhile',
+  }),
   divergence: nullable(DivergenceView),
-  problem: nullable(Type.String({ description: 'why it failed' })),
+  problem: nullable(Type.String({ description: 'reason of the failure' })),
 });
 /**
- * A log that is recomputed, as far as that is.
+ * Progress and result of recomputing a log.
  *
  * @interface
  */
@@ -200,9 +211,9 @@ export const serverRoutes = {
     path: '/',
     id: 'getRoot',
     tag: 'documents',
-    summary: 'Where everything is',
-    text: `With \`Accept: application/json\` as 200; else the same with the way to what there is to
-read: with \`Accept: text/html\`, as browsers send it, to the page at \`/ui/\`.`,
+    summary: 'List of endpoints',
+    text: `With \`Accept: application/json\`: 200 and the endpoints. Else a redirect to the
+documentation; with \`Accept: text/html\`, as browsers send, to the page at \`/ui/\`.`,
     extension: true,
     answer: Type.Record(Type.String(), Type.String({ description: 'a path' })),
     redirects: true,
@@ -212,7 +223,7 @@ read: with \`Accept: text/html\`, as browsers send it, to the page at \`/ui/\`.`
     path: '/api/v1/meta',
     id: 'getMeta',
     tag: 'network',
-    summary: 'Parameters of the network, its position, and the limits in force',
+    summary: 'Network parameters, current position and effective limits',
     extension: true,
     answer: Meta,
     reasons: ['QUOTA_USED'],
@@ -222,9 +233,9 @@ read: with \`Accept: text/html\`, as browsers send it, to the page at \`/ui/\`.`
     id: 'getMemeContent',
     tag: 'social',
     summary: "A meme's file",
-    text: 'Served with the type that its bytes show. It never changes.',
+    text: 'The media type is detected from the bytes. The content never changes.',
     extension: true,
-    parameters: { meme_id: idInPath('the meme', MemeId, 'meme_') },
+    parameters: { meme_id: idInPath('meme id', MemeId, 'meme_') },
     content: { 'image/*': null, 'text/plain': Type.String() },
     reasons: ['UNKNOWN_MEME', 'QUOTA_USED'],
   },
@@ -232,10 +243,10 @@ read: with \`Accept: text/html\`, as browsers send it, to the page at \`/ui/\`.`
     path: '/api/v1/debug/ws/{connection_id}',
     id: 'getConnection',
     tag: 'debug',
-    summary: 'A WebSocket connection, for its owner',
-    text: `To everybody else it does not exist. It is kept for
-${socketLimits.rememberMs / 1000} seconds after its close.`,
-    parameters: { connection_id: inPath('as in `auth_ok`', Text) },
+    summary: 'State of a WebSocket connection',
+    text: `Only the agent of the connection can read it; others get 404. A closed connection is kept
+for ${socketLimits.rememberMs / 1000} seconds.`,
+    parameters: { connection_id: inPath('`connection_id` of `auth_ok`', Text) },
     answer: ConnectionView,
     signed: true,
     reasons: ['UNKNOWN_CONNECTION', 'QUOTA_USED'],
@@ -247,8 +258,8 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     bodyBytes: serverBounds.body.debug_verify,
     id: 'verifyRequest',
     tag: 'debug',
-    summary: 'What the server would have verified',
-    text: 'Takes a signed request in JSON, changes nothing, and shows the text to be signed.',
+    summary: 'Check how the server verifies a request',
+    text: 'Takes a signed request as JSON and returns the text to sign. Has no side effects.',
     extension: true,
     answer: Verification,
     reasons: ['WRONG_ORIGIN', 'BAD_JSON', 'SCHEMA', 'UNKNOWN_ROUTE', 'QUOTA_USED'],
@@ -257,7 +268,7 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     path: '/api/v1/control',
     id: 'getControl',
     tag: 'control',
-    summary: 'The clock of the world that is shown, and what can be asked of it',
+    summary: 'State of the clock and the supported control commands',
     extension: true,
     answer: ControlView,
     reasons: ['QUOTA_USED'],
@@ -269,8 +280,8 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     body: Object.values(controlCommands),
     bodyBytes: serverBounds.body.small,
     tag: 'control',
-    summary: 'Pause the world, let it go on, step, end it',
-    text: 'For who has the token that the command printed. Nothing of it is in the log.',
+    summary: 'Pause, resume, step or stop the world',
+    text: 'Requires the control token that the command printed. The log does not record it.',
     extension: true,
     answer: ControlView,
     token: true,
@@ -280,8 +291,8 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     path: '/api/v1/proof',
     id: 'getProof',
     tag: 'network',
-    summary: 'How far the log is that is recomputed, and the first place where it differs',
-    text: 'Of `folkmoot replay DIR --watch`; elsewhere nothing is recomputed, and it is 404.',
+    summary: 'Progress of recomputing the log, and the first difference',
+    text: 'Available with `folkmoot replay DIR --watch`; else 404.',
     extension: true,
     answer: ProofView,
     reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
@@ -290,9 +301,9 @@ ${socketLimits.rememberMs / 1000} seconds after its close.`,
     path: '/api/v1/cluster',
     id: 'getCluster',
     tag: 'network',
-    summary: 'The nodes that keep the network together, as the one that answers sees them',
-    text: `Of \`folkmoot serve --cluster\`; elsewhere one process keeps it, and it is 404. \`etcd\`
-is null where it did not answer in time; the nodes are then those that were known last.`,
+    summary: 'Cluster status as seen by the responding node',
+    text: `Available with \`folkmoot serve --cluster\`; else 404. If etcd did not answer in time,
+\`etcd\` is null and the nodes are the last known ones.`,
     extension: true,
     answer: ClusterView,
     reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
@@ -301,13 +312,13 @@ is null where it did not answer in time; the nodes are then those that were know
     path: '/api/v1/load',
     id: 'getLoad',
     tag: 'network',
-    summary: 'A load run, while it goes on and once it is over',
-    text: `Of \`folkmoot load --watch\`, and of \`folkmoot explore\` on what a load run left;
-elsewhere it is 404. Members have the meanings that \`result.json\` has.`,
+    summary: 'State and results of a load run',
+    text: `Available with \`folkmoot load --watch\`, and with \`folkmoot explore\` on the output of
+a load run; else 404. Members have the same meaning as in \`result.json\`.`,
     extension: true,
     query: {
       after: whole(
-        'the `version` that is known: a later one is waited for, 20 seconds at the most',
+        'last known `version`; the server waits up to 20 seconds for a later one',
         'a whole number',
       ),
     },
@@ -316,13 +327,13 @@ elsewhere it is 404. Members have the meanings that \`result.json\` has.`,
   },
 } as const satisfies Readonly<Record<string, Declared>>;
 
-/** For the operator's programs. */
+/** Routes for the operator's tools. */
 export const operatorRoutes = {
   metrics: {
     path: '/metrics',
     id: 'getMetrics',
     tag: 'operations',
-    summary: "Metrics in Prometheus' text format",
+    summary: 'Metrics in the Prometheus text format',
     extension: true,
     content: { 'text/plain': Type.String() },
     reasons: [],
@@ -331,7 +342,7 @@ export const operatorRoutes = {
     path: '/healthz',
     id: 'getLiveness',
     tag: 'operations',
-    summary: 'Whether the process answers',
+    summary: 'Liveness check',
     extension: true,
     answer: Health,
     reasons: [],
@@ -340,14 +351,13 @@ export const operatorRoutes = {
     path: '/readyz',
     id: 'getReadiness',
     tag: 'operations',
-    summary: 'Whether the server takes requests',
+    summary: 'Readiness check',
     extension: true,
     answer: Health,
     reasons: ['STOPPING', 'NO_QUORUM', 'CATCHING_UP'],
   },
 } as const satisfies Readonly<Record<string, Declared>>;
 
-/** The documents, the page that shows one of them, and its scripts. */
 export const documentRoutes = {
   openapi: {
     path: '/openapi.json',
@@ -371,7 +381,7 @@ export const documentRoutes = {
     path: '/docs',
     id: 'getReferencePage',
     tag: 'documents',
-    summary: 'This document as a page to read',
+    summary: 'Reference page of this document',
     extension: true,
     content: { 'text/html': Type.String() },
     reasons: [],
@@ -380,7 +390,7 @@ export const documentRoutes = {
     path: '/docs/socket',
     id: 'getSocketPage',
     tag: 'documents',
-    summary: 'The WebSocket interface as a page to read',
+    summary: 'Reference page of the WebSocket interface',
     extension: true,
     content: { 'text/html': Type.String() },
     reasons: [],
@@ -389,7 +399,7 @@ export const documentRoutes = {
     path: '/docs/theme.js',
     id: 'getReferencePageTheme',
     tag: 'documents',
-    summary: 'The script that gives the page its colours',
+    summary: 'Theme script of the reference pages',
     extension: true,
     content: { 'text/javascript': Type.String() },
     reasons: [],
@@ -398,7 +408,7 @@ export const documentRoutes = {
     path: '/docs/rapidoc-min.js',
     id: 'getReferencePageViewer',
     tag: 'documents',
-    summary: 'The script that shows the page',
+    summary: 'Viewer script of the reference page',
     extension: true,
     content: { 'text/javascript': Type.String() },
     reasons: [],
@@ -411,29 +421,29 @@ const pageOf = (path: string, id: string, summary: string): Declared => ({
   reasons: ['UNKNOWN_ROUTE'],
 });
 
-const viewInPath = inPath('of the page, as in its address', Text);
+const viewInPath = inPath('name of the view', Text);
 
 export type DocumentName = keyof typeof documentRoutes;
 
-/** The page that shows a network, under each of its paths the same, and its files. */
+/** The web page, the same file under each of its paths, and its assets. */
 export const pageRoutes = {
-  page_bare: pageOf('/ui', 'getPageBare', 'The same page'),
+  page_bare: pageOf('/ui', 'getPageBare', 'Web page, without the trailing slash'),
   page: {
-    ...pageOf('/ui/', 'getPage', 'The page that shows the network, live and at any entry'),
-    text: 'Not there where the server was told to do without. What it is made of is packed ahead.',
+    ...pageOf('/ui/', 'getPage', 'Web page of the network, live and at any entry'),
+    text: 'Absent if the server was started without the page.',
   },
   page_asset: {
-    ...pageOf('/ui/assets/{file}', 'getPageAsset', 'What the page is made of'),
-    text: 'Its name changes with what is in it, so it may be kept for ever.',
-    parameters: { file: inPath('a name as the page has it', Text) },
+    ...pageOf('/ui/assets/{file}', 'getPageAsset', 'Asset of the web page'),
+    text: 'The file name contains a digest, so clients may cache the file indefinitely.',
+    parameters: { file: inPath('name of the asset', Text) },
     content: { 'text/javascript': Text, 'text/css': Text },
   },
   page_view: {
-    ...pageOf('/ui/{view}', 'getPageView', 'The same page, which finds its view by its address'),
+    ...pageOf('/ui/{view}', 'getPageView', 'Web page, at a view'),
     parameters: { view: viewInPath },
   },
   page_item: {
-    ...pageOf('/ui/{view}/{item}', 'getPageItem', 'The same page, at one thing in a view'),
-    parameters: { view: viewInPath, item: inPath('what it shows: a hash or an id', Text) },
+    ...pageOf('/ui/{view}/{item}', 'getPageItem', 'Web page, at one item of a view'),
+    parameters: { view: viewInPath, item: inPath('hash or id of the item', Text) },
   },
 } as const satisfies Readonly<Record<string, Declared>>;

@@ -1,4 +1,4 @@
-/** The reads of a page that looks at a network: shapes, and their routes. */
+/** Schemas and routes of the reads that the web page uses. */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { eventData } from '../../engine/protocol/schema/event.js';
@@ -23,7 +23,7 @@ import { AgentDecisions, AgentNeighbours } from './run.js';
 
 const Text = Type.String();
 const next_cursor = nullable(Text);
-/** A number in the order in which they came, from 0. */
+/** Creation number, from 0. */
 const number = Count;
 
 const AgentNow = Type.Object({
@@ -36,7 +36,7 @@ const AgentNow = Type.Object({
   producer: Type.Boolean(),
   status: Text,
   dormant: Type.Boolean(),
-  reputation: Type.Integer({ description: 'of 1,000,000' }),
+  reputation: Type.Integer({ description: 'in parts of 1,000,000' }),
   votes: Count,
   memes: Count,
   blocks_produced: Count,
@@ -47,11 +47,11 @@ const BlockNow = Type.Object({
   hash: Hash,
   parent: Hash,
   height: Count,
-  producer: Type.Integer({ description: 'number of the agent' }),
+  producer: Type.Integer({ description: 'number of the producer' }),
   transactions: Count,
-  total: Type.Integer({ description: 'weight of the whole electorate' }),
+  total: Type.Integer({ description: 'total weight of the electorate' }),
   electors: Count,
-  needed: Type.Integer({ description: 'weight that finalizes it, as it stood at its proposal' }),
+  needed: Type.Integer({ description: 'weight that finalizes the block, fixed at its proposal' }),
   proposed_at: Milliseconds,
   deadline: Milliseconds,
   entry: Count,
@@ -60,7 +60,7 @@ const BlockNow = Type.Object({
   reject: Count,
   closed_at: nullable(Milliseconds),
   ballots: Type.Array(Count, {
-    description: 'number of the agent * 2, plus 1 for reject, in the order in which they came',
+    description: 'agent number * 2, plus 1 for reject, in order of arrival',
   }),
 });
 
@@ -96,7 +96,7 @@ const Said = Type.Object({
   text: Text,
 });
 
-/** A network after an entry, as `model.ts` of the view says it. */
+/** State of the network after an entry. See `model.ts` of the view. */
 const Snapshot = Type.Object({
   network_id: Text,
   epoch: Text,
@@ -129,7 +129,7 @@ const Snapshot = Type.Object({
 });
 
 const ViewProgress = Type.Object({
-  made: Type.Boolean({ description: 'whether all of the log is gone through' }),
+  made: Type.Boolean({ description: 'true if the whole log is indexed' }),
   entry: Count,
   to: Count,
 });
@@ -140,9 +140,11 @@ const Overview = Type.Object({
   at: Milliseconds,
   event_seq: Count,
   event_types: Type.Array(Type.Enum(Object.keys(eventData)), {
-    description: 'what the numbers in `events` count, in this order',
+    description: 'event types that `events` counts, in this order',
   }),
-  block_ends: Type.Array(BlockStatus, { description: 'what those in `ends` count' }),
+  block_ends: Type.Array(BlockStatus, {
+    description: 'outcomes that `ends` counts, in this order',
+  }),
   buckets: Type.Array(
     Type.Object({
       from: Count,
@@ -169,12 +171,12 @@ const EntryDetail = Type.Object({
   entry: Count,
   at: Milliseconds,
   kind: Text,
-  agent_id: Type.String({ description: 'empty where no agent sent a request' }),
+  agent_id: Type.String({ description: 'empty for entries without a request' }),
   public_key: Text,
   target: Text,
   timestamp: Text,
   signature: Text,
-  body: Type.String({ description: 'as it was sent' }),
+  body: Type.String({ description: 'body as sent' }),
   log_digest: Type.Optional(Hash),
   digest: Type.Optional(Hash),
   events: Type.Array(PublishedEvent),
@@ -232,7 +234,7 @@ const Memes = Type.Object({
   next_cursor,
 });
 
-/** What a scenario is, as far as it is known of a network. */
+/** Known parts of a network's scenario. */
 const ScenarioKnown = Type.Object({
   title: Text,
   question: Type.Optional(Text),
@@ -248,7 +250,7 @@ const ScenarioKnown = Type.Object({
 });
 
 /**
- * What a server shows of the scenario of its agents.
+ * Scenario of a server's agents.
  *
  * @interface
  */
@@ -262,7 +264,8 @@ const Scenario = Type.Object({
       links: Count,
       edges: nullable(
         Type.Array(Type.Array(Count, { minItems: 2, maxItems: 2 }), {
-          description: 'places of agents in `groups`, counted through all of them; null of many',
+          description:
+            'pairs of agent positions, counted over all `groups`; null if there are too many links',
         }),
       ),
     }),
@@ -272,7 +275,7 @@ const Scenario = Type.Object({
 const { defaultPageRows, view } = serverBounds;
 
 const paged = { limit: rows({ default: defaultPageRows }), cursor };
-/** Of a read that the server makes of the log on request. */
+/** Reasons of reads that the server computes from the log. */
 const made = ['SCHEMA', 'LOG_DAMAGED', 'ARCHIVE_DAMAGED', 'BEING_MADE'] as const;
 
 export const shownReads = {
@@ -280,10 +283,10 @@ export const shownReads = {
     path: '/api/v1/view',
     id: 'getPicture',
     tag: 'network',
-    summary: 'The network after an entry',
-    text: `All that a page draws. Agents, blocks, memes and alliances go by numbers, from 0 in the
-order in which they came. Of what is over, the last few are in it.`,
-    query: { at: entryNumber('the entry; default: the last') },
+    summary: 'Network snapshot after an entry',
+    text: `All data that the page renders. Agents, blocks, memes and alliances are numbered from 0
+in creation order. Of closed blocks and ended alliances, only the most recent are included.`,
+    query: { at: entryNumber('entry of the snapshot; default: the last') },
     answer: Snapshot,
     reasons: [...made, 'UNKNOWN_ENTRY'],
   },
@@ -291,9 +294,9 @@ order in which they came. Of what is over, the last few are in it.`,
     path: '/api/v1/view/progress',
     id: 'getPictureProgress',
     tag: 'network',
-    summary: 'How much of the log pictures can be made of',
-    text: `Each request continues the work. A client that repeats it until \`made\` is true gets no
-\`BEING_MADE\` afterwards.`,
+    summary: 'Progress of indexing the log',
+    text: `Each request continues the indexing. Once \`made\` is true, view reads do not answer
+\`BEING_MADE\`.`,
     answer: ViewProgress,
     reasons: ['LOG_DAMAGED', 'ARCHIVE_DAMAGED'],
   },
@@ -301,14 +304,14 @@ order in which they came. Of what is over, the last few are in it.`,
     path: '/api/v1/columns',
     id: 'getColumns',
     tag: 'network',
-    summary: 'What happened in some entries, column by column',
-    text: `One span as bytes, by which a picture goes on: docs/protocol.md says how to read it. Its
-own \`to\` says how far it goes, ${view.columnRows} rows at the most.`,
+    summary: 'Changes of an entry range, as columns',
+    text: `One batch of rows as bytes, which advances a snapshot. docs/protocol.md describes the
+format. \`to\` in the batch is its last entry. At most ${view.columnRows} rows.`,
     query: {
-      from: entryNumber('the first entry'),
+      from: entryNumber('first entry'),
       to: {
-        ...entryNumber('the last entry; default: the last of the log'),
-        expected: 'the number of an entry, `from` or a later one',
+        ...entryNumber('last entry; default: the last of the log'),
+        expected: 'an entry number, `from` or later',
       },
     },
     content: { 'application/octet-stream': null },
@@ -318,10 +321,10 @@ own \`to\` says how far it goes, ${view.columnRows} rows at the most.`,
     path: '/api/v1/overview',
     id: 'getOverview',
     tag: 'network',
-    summary: 'The whole log at a glance',
-    text: 'Events and outcomes in pieces of about one size, and the last blocks that left voting.',
+    summary: 'Overview of the whole log',
+    text: 'Event and outcome counts in buckets of similar size, and the last closed blocks.',
     query: {
-      buckets: whole('pieces at the most', `a whole number from 1 to ${view.buckets}`, {
+      buckets: whole('maximum number of buckets', `an integer from 1 to ${view.buckets}`, {
         ...{ minimum: 1, maximum: view.buckets, default: view.defaultBuckets },
       }),
     },
@@ -332,8 +335,8 @@ own \`to\` says how far it goes, ${view.columnRows} rows at the most.`,
     path: '/api/v1/agents',
     id: 'listRoster',
     tag: 'agents',
-    summary: 'All registered agents of every status',
-    text: 'In order of registration: `number` is what pictures and columns call an agent.',
+    summary: 'All registered agents',
+    text: 'In order of registration. `number` identifies an agent in snapshots and columns.',
     query: paged,
     answer: Roster,
     reasons: ['SCHEMA'],
@@ -342,9 +345,9 @@ own \`to\` says how far it goes, ${view.columnRows} rows at the most.`,
     path: '/api/v1/agents/{id}/votes',
     id: 'listAgentVotes',
     tag: 'agents',
-    summary: "An agent's votes that counted, newest block first",
-    text: `A page looks through ${view.voteBlocks} blocks at the most, so it may be empty and still
-have a next one.`,
+    summary: 'Counted votes of an agent, newest block first',
+    text: `A page scans at most ${view.voteBlocks} blocks, so an empty page may have a
+\`next_cursor\`.`,
     parameters: { agent_id: agentInPath },
     query: paged,
     answer: AgentVotes,
@@ -354,7 +357,7 @@ have a next one.`,
     path: '/api/v1/agents/{id}/memes',
     id: 'listAgentMemes',
     tag: 'agents',
-    summary: "An agent's memes, newest first",
+    summary: 'Memes of an agent, newest first',
     parameters: { agent_id: agentInPath },
     query: paged,
     answer: Memes,
@@ -364,10 +367,10 @@ have a next one.`,
     path: '/api/v1/agents/{id}/decisions',
     id: 'listAgentDecisions',
     tag: 'agents',
-    summary: "What an agent's votes rested on, newest first",
-    text: 'Of a kept run with `measure.decisions: true`: docs/attribution.md says how to read it.',
+    summary: "Decision records of an agent's votes, newest first",
+    text: 'Available for saved runs with `measure.decisions: true`. See docs/attribution.md.',
     parameters: { agent_id: agentInPath },
-    query: { at: entryNumber('votes up to this entry; default: all'), ...paged },
+    query: { at: entryNumber('last entry of the votes; default: all votes'), ...paged },
     answer: AgentDecisions,
     reasons: ['SCHEMA', 'UNKNOWN_AGENT', 'NO_DECISIONS', 'LOG_DAMAGED', 'BEING_MADE'],
   },
@@ -375,11 +378,11 @@ have a next one.`,
     path: '/api/v1/agents/{id}/neighbours',
     id: 'listAgentNeighbours',
     tag: 'agents',
-    summary: 'Whom an agent hears, and who hears it',
-    text: `Of an agent of a scenario, in the order of the scenario. Partitions, and links and agents
-that interventions cut off, are as they were at the time of the entry.`,
+    summary: 'Neighbours of an agent in the social graph',
+    text: `For agents of a scenario, in scenario order. Partitions, and links and agents that
+interventions removed, are as of the entry's time.`,
     parameters: { agent_id: agentInPath },
-    query: { at: entryNumber('the entry; default: the last'), ...paged },
+    query: { at: entryNumber('entry as of which to read; default: the last'), ...paged },
     answer: AgentNeighbours,
     reasons: ['SCHEMA', 'UNKNOWN_AGENT', 'UNKNOWN_ENTRY', 'UNKNOWN_SCENARIO', 'BEING_MADE'],
   },
@@ -388,7 +391,7 @@ that interventions cut off, are as they were at the time of the entry.`,
     id: 'listMemes',
     tag: 'social',
     summary: 'All memes, newest first',
-    text: 'A page may be empty and still have a next one.',
+    text: 'An empty page may have a `next_cursor`.',
     query: paged,
     answer: Memes,
     reasons: made,
@@ -397,12 +400,12 @@ that interventions cut off, are as they were at the time of the entry.`,
     path: '/api/v1/log',
     id: 'getLog',
     tag: 'network',
-    summary: 'The log, a JSON object a line',
-    text: `As \`folkmoot log\` prints it: who has all of it recomputes the network. It ends before
-it has ${view.logBytes} bytes; one line there is always.`,
+    summary: 'The log as JSON Lines',
+    text: `The format of \`folkmoot log\`. The complete log suffices to recompute the network. A
+response ends before it reaches ${view.logBytes} bytes, but has at least one line.`,
     query: {
-      from: entryNumber('the first entry; default: 0'),
-      limit: rows({ default: defaultPageRows }, 'lines at the most'),
+      from: entryNumber('first entry; default: 0'),
+      limit: rows({ default: defaultPageRows }, 'maximum lines'),
     },
     content: { 'application/x-ndjson': Type.String() },
     reasons: ['SCHEMA', 'UNKNOWN_ENTRY', 'LOG_DAMAGED', 'ARCHIVE_DAMAGED'],
@@ -411,9 +414,9 @@ it has ${view.logBytes} bytes; one line there is always.`,
     path: '/api/v1/entries/{entry}',
     id: 'getEntry',
     tag: 'network',
-    summary: 'One entry of the log, and what came of it',
-    text: 'The file of a meme is left out.',
-    parameters: { entry: entryNumber('its number') },
+    summary: 'A log entry and its events',
+    text: 'Omits the file of a meme.',
+    parameters: { entry: entryNumber('entry number') },
     answer: EntryDetail,
     reasons: [...made, 'UNKNOWN_ENTRY'],
   },
@@ -421,9 +424,9 @@ it has ${view.logBytes} bytes; one line there is always.`,
     path: '/api/v1/scenario',
     id: 'getScenario',
     tag: 'network',
-    summary: 'The scenario of its agents, where it is known',
-    text: `\`graph\` is null where the server does not know which agents hear each other.
-Its \`edges\` are null where it has more than ${view.graphEdges} links: then ask
+    summary: 'Scenario of the network, if known',
+    text: `\`graph\` is null if the server does not know the social graph. \`edges\` is null if the
+graph has more than ${view.graphEdges} links; then read
 \`/api/v1/agents/{id}/neighbours\` for each agent.`,
     answer: Scenario,
     reasons: ['UNKNOWN_SCENARIO'],

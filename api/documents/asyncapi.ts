@@ -1,4 +1,4 @@
-/** The AsyncAPI document: the WebSocket's messages, topics and close codes, out of their tables. */
+/** The AsyncAPI document, built from the tables of messages, topics and close codes. */
 import { eventRows, eventTypes } from '../../engine/protocol/event-types.js';
 import { acknowledgements, ErrorBody, eventShapes, tellings } from '../contract/answers.js';
 import {
@@ -14,7 +14,7 @@ import { type Components, createComponents, extension, type Part } from './opena
 
 type ClientType = keyof typeof clientMessages;
 type AckType = keyof typeof acknowledgements;
-/** What a client may send, or be told, that has its members beside `type`. */
+/** Watch messages have their members next to `type`, without `data`. */
 type TellingType = keyof typeof tellings;
 
 const clientTexts: Record<
@@ -22,26 +22,34 @@ const clientTexts: Record<
   { text: string; ack: AckType | TellingType; extension?: true }
 > = {
   auth: {
-    text: `The first message, within ${socketLimits.authMs / 1000} seconds.
-Signed: \`${overAuth}\`.`,
+    text: `Authenticates the connection. Must be the first message, within
+${socketLimits.authMs / 1000} seconds. Signing input:
+\`${overAuth}\`.`,
     ack: 'auth_ok',
   },
   subscribe: {
-    text: `Adds topics, all or none. \`since\` (exclusive) goes on where an earlier connection
-ended, in the first subscribe of a connection only.`,
+    text: `Adds topics, all or none. \`since\` (exclusive) resumes after the last event of an
+earlier connection. Only the first subscribe of a connection may have it.`,
     ack: 'subscribed',
   },
-  unsubscribe: { text: 'Drops topics.', ack: 'unsubscribed', extension: true },
+  unsubscribe: { text: 'Removes topics.', ack: 'unsubscribed', extension: true },
   watch: {
-    text: `Looks on without a key, instead of \`auth\`: from now on frames come, each a span of
-entries as bytes. \`since\` is the last entry that is known.`,
+    text: `Watches without a key, instead of \`auth\`. The server then sends binary frames, each a
+range of entries. \`since\` is the last known entry.`,
     ack: 'watching',
     extension: true,
   },
-  ping: { text: 'Asks for a pong with the same id.', ack: 'pong', extension: true },
+  ping: { text: 'Requests a pong with the same id.', ack: 'pong', extension: true },
 };
 
-/** Topics and messages that the interface did not have. */
+const ackTexts: Record<AckType, string> = {
+  auth_ok: 'The connection is authenticated.',
+  subscribed: 'All subscribed topics. `replay` missed events follow; `gap`: some are unavailable.',
+  unsubscribed: 'The remaining topics.',
+  pong: 'The response to a ping.',
+};
+
+/** Topics and messages that are not in the original interface. */
 const addedTopics = ['proposals', 'outcomes'];
 const addedAcks: readonly AckType[] = ['unsubscribed', 'pong'];
 
@@ -51,13 +59,14 @@ ${Object.values(closeCodes)
   .map(({ code, meaning, retry }) => `| ${code} | ${meaning} | ${retry} |`)
   .join('\n')}`;
 
-const description = `Connect, send \`auth\`, then \`subscribe\`. Each event has a \`seq\`, strictly
-increasing on a connection; a client in two topics of an event gets it once. Messages are JSON texts
-of at most ${socketLimits.messageBytes} bytes, ${socketLimits.messagesPerMinute} a minute, over
-at most ${socketLimits.connectionsPerAgent} connections of one agent. The server pings every
-${socketLimits.heartbeatMs / 1000} seconds; ${socketLimits.missedHeartbeats} missed pongs close the
-connection.
-Whatever the interface did not have at first is marked \`x-extension\`.
+const description = `Connect, send \`auth\`, then \`subscribe\`. Each event has a \`seq\`, which
+increases strictly on a connection. A client that subscribes to several topics of an event receives
+the event once. Messages are JSON texts of at most ${socketLimits.messageBytes} bytes. A client may
+send ${socketLimits.messagesPerMinute} messages a minute. An agent may have
+${socketLimits.connectionsPerAgent} connections. The server pings every
+${socketLimits.heartbeatMs / 1000} seconds and closes the connection after
+${socketLimits.missedHeartbeats} missed pongs.
+Additions to the original interface are marked \`x-extension\`.
 
 ${closeText}
 `;
@@ -79,7 +88,7 @@ export function buildAsyncapi(version: string): Part {
       here: {
         host: '{host}',
         protocol: 'ws',
-        description: 'the server that this document came from',
+        description: 'the server that serves this document',
         variables: { host: { default: '127.0.0.1:8080' } },
       },
     },
@@ -125,7 +134,7 @@ function allMessages({ lift }: Components): Record<string, Part> {
     message(
       type,
       typed(type, { data: lift(data) }),
-      'An acknowledgement.',
+      ackTexts[type as AckType],
       addedAcks.includes(type as AckType),
     ),
   );
@@ -138,7 +147,7 @@ function allMessages({ lift }: Components): Record<string, Part> {
   const error = message(
     'error',
     typed('error', { error: lift(ErrorBody) }),
-    'What was wrong; before most closes.',
+    'An error. Precedes most closes.',
   );
   const told = Object.entries(tellings).map(([type, { text, shape }]) =>
     message(type, lift(shape), text, true),
@@ -148,7 +157,7 @@ function allMessages({ lift }: Components): Record<string, Part> {
     {
       name: 'frame',
       contentType: 'application/octet-stream',
-      summary: 'A span of entries, as bytes: a binary message.',
+      summary: 'A range of entries as a binary message.',
       payload: { type: 'string', contentMediaType: 'application/octet-stream' },
       ...extension,
     },
@@ -162,7 +171,7 @@ const typed = (type: string, members: Part): Part => ({
   properties: { type: { type: 'string', const: type }, ...members },
 });
 
-/** What clients send, each with its acknowledgement or an error. */
+/** Operations of clients: each message is answered by its acknowledgement or an error. */
 function asked(channel: Part): Part {
   return Object.fromEntries(
     Object.entries(clientTexts).map(([type, { text, ack, extension: added }]) => [
@@ -179,26 +188,26 @@ function asked(channel: Part): Part {
   );
 }
 
-/** What the server sends by itself. */
+/** Messages that the server sends unprompted. */
 function published(channel: Part): Part {
   return {
     event: {
       action: 'send',
       channel,
-      summary: 'Events of the topics that were subscribed to.',
+      summary: 'Events of the subscribed topics.',
       messages: eventTypes.map(inChannel),
     },
     frame: {
       action: 'send',
       channel,
-      summary: 'What happened, to who watches; what was left out; a clock that was paused.',
+      summary: 'To watchers: new entries, skipped entries and clock changes.',
       messages: ['frame', 'skipped', 'clock'].map(inChannel),
       ...extension,
     },
     error: {
       action: 'send',
       channel,
-      summary: 'An error that answers no message, such as no auth in time.',
+      summary: 'An error without a client message, such as an authentication timeout.',
       messages: [inChannel('error')],
     },
   };

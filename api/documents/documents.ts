@@ -1,4 +1,4 @@
-/** The documents and built files that a server offers: built or read on first use, then kept. */
+/** Generated documents and built files, created or read on first use, then cached. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,19 +15,19 @@ const version = () => (require('folkmoot/package.json') as { version: string }).
 let openapi: Part | undefined;
 let asyncapi: Part | undefined;
 
-/** The HTTP interface, as OpenAPI 3.1. Shared: not to be changed. */
+/** Returns the OpenAPI 3.1 document. The object is shared: do not modify it. */
 export function openapiDocument(): Part {
   openapi ??= buildOpenapi(version());
   return openapi;
 }
 
-/** The WebSocket interface, as AsyncAPI 3. Shared: not to be changed. */
+/** Returns the AsyncAPI 3 document. The object is shared: do not modify it. */
 export function asyncapiDocument(): Part {
   asyncapi ??= buildAsyncapi(version());
   return asyncapi;
 }
 
-/** A line of the list that `tools/bundle.mjs` writes beside the files. */
+/** An item of the list that `tools/bundle.mjs` writes next to the files. */
 interface Listed {
   file: string;
   type: string;
@@ -36,7 +36,11 @@ interface Listed {
 }
 const endings: Record<Coding, string> = { br: '.br', gzip: '.gz', identity: '' };
 
-/** @param policy of the documents among them */
+/**
+ * Returns the files of a list, by name.
+ *
+ * @param policy content security policy of the HTML files
+ */
 export function builtFiles(list: '#page' | '#viewer', policy: string): Map<string, ServedFile> {
   const path = require.resolve(list);
   const listed = JSON.parse(readFileSync(path, 'utf8')) as Listed[];
@@ -49,17 +53,17 @@ export function builtFiles(list: '#page' | '#viewer', policy: string): Map<strin
   );
 }
 
-/** What a client may take a file as, the smallest first. */
+/** Content codings, by ascending size. */
 export const codings = ['br', 'gzip', 'identity'] as const;
 export type Coding = (typeof codings)[number];
 
 export interface ServedFile {
   type: string;
-  /** Of the bytes that are not packed, in hexadecimal. */
+  /** Digest of the uncompressed bytes, in hexadecimal. */
   digest: string;
-  /** Its path names its digest: it never changes. */
+  /** The path contains the digest, so the content never changes. */
   immutable: boolean;
-  /** Its content security policy; none where a browser never shows it by itself. */
+  /** Content security policy; absent for files that a browser does not open as a document. */
   policy?: string;
   bytes(coding: Coding): Uint8Array;
 }
@@ -70,10 +74,10 @@ export interface GeneratedFile {
   policy?: string;
 }
 
-/** The quality at which packing costs a few milliseconds. */
+/** Compresses within a few milliseconds. */
 const BROTLI_QUALITY = 5;
 
-/** A file made while the server runs: compressed when a client first accepts that, then cached. */
+/** Creates a file whose compressed forms are made on first use, then cached. */
 export function generateFile({ type, body, policy }: GeneratedFile): ServedFile {
   const identity = Buffer.from(body);
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
@@ -91,7 +95,6 @@ export function generateFile({ type, body, policy }: GeneratedFile): ServedFile 
   };
 }
 
-/** The same, each made once. */
 function kept(make: (coding: Coding) => Uint8Array): (coding: Coding) => Uint8Array {
   const made = new Map<Coding, Uint8Array>();
   return (coding) => {

@@ -1,6 +1,4 @@
-/**
- * The head that all pages for readers share, the way between the pages, and the frame of a page.
- */
+/** The header that all HTML pages share, and the files of the web page. */
 import { builtFiles, type ServedFile } from './documents.js';
 
 interface Place {
@@ -8,7 +6,7 @@ interface Place {
   name: string;
 }
 
-/** A list of contents: headings, each with what is under it. */
+/** A table of contents: headings with their links. */
 export type Contents = readonly { title: string; places: readonly Place[] }[];
 
 const entities: Record<string, string> = {
@@ -18,7 +16,6 @@ const entities: Record<string, string> = {
   '"': '&quot;',
 };
 
-/** A text as markup. */
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => entities[sign]!);
 
@@ -27,7 +24,7 @@ const pages = [
   { href: '/docs/socket', name: 'WebSocket' },
 ];
 
-/** Colours as those of the viewer of the HTTP page. */
+/** Uses the colours of the viewer of the HTTP reference. */
 export const mastheadStyle = `
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f23; --faint: #57606a; --line: #d0d7de;
   --shade: #f6f8fa; --link: #0550ae; }
@@ -54,7 +51,7 @@ a { color: var(--link); }
 @media (max-width: 480px) { .masthead > b { display: none; } .masthead > a { padding: 0 6px; } }
 `;
 
-/** @param here the path of the page itself */
+/** @param here path of the current page */
 export const masthead = (here: string, contents: Contents): string => `<header class="masthead">
 <b>Folkmoot</b>
 ${pages
@@ -76,8 +73,8 @@ const item = ({ href, name }: Place) =>
   `<li><a href="${escapeHtml(href)}">${escapeHtml(name)}</a></li>`;
 
 /**
- * Everything comes from this server, nothing stands inline, and no text becomes markup or a script:
- * what strangers wrote is only ever text.
+ * All resources come from this server and nothing is inline. Trusted Types keep texts of agents
+ * from becoming markup or scripts.
  */
 const pagePolicy = [
   "default-src 'none'",
@@ -95,7 +92,7 @@ const pagePolicy = [
 
 let files: Map<string, ServedFile> | null = null;
 
-/** @returns null if the page has no such file. */
+/** Returns a file of the web page, or null if there is none of this name. */
 export function pageFile(name: string): ServedFile | null {
   files ??= builtFiles('#page', pagePolicy);
   return files.get(name) ?? null;

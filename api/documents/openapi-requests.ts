@@ -1,7 +1,4 @@
-/**
- * The requests of the OpenAPI document: parameters, headers, bodies, security schemes, and how a
- * request is signed.
- */
+/** Requests of the OpenAPI document: parameters, headers, bodies, security schemes, signing. */
 
 import { limits } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
@@ -19,7 +16,7 @@ import type { Parameter } from '../contract/route.js';
 import type { Route } from '../contract/routes.js';
 import { type Components, extension, type Part } from './openapi-schemas.js';
 
-/** A signed text on one line, as the documents show it: LF is one line feed. */
+/** A signing input on one line. LF stands for a line feed. */
 const shown = (input: string) => input.replaceAll('\n', ' LF ');
 const overBody = (input: string) =>
   shown(input).replace(/\{\}$/, 'JCS(the body without its `signature`)');
@@ -40,28 +37,27 @@ const overMeme = shown(memeInput(emptyMeme)).replace(
 const overTransaction = shown(transactionInput('{network_id}', '{hash}'));
 export const overAuth = authInput('{public_key}', '{timestamp}');
 
-/** The text that the signature of a request covers. */
 function signedText(kind: CommandKind): string {
   if (kind === 'vote') return overBody(voteInput({}));
   if (kind === 'propose') return overBody(proposalInput({}));
   return kind === 'meme' ? overMeme : overHttp;
 }
 
+/** Complements of `the signature is`. */
 const signaturePlaces = {
   body: 'the member `signature` of the body',
   form: 'the form field `signature`',
   header: 'the header `X-Agent-Signature`',
 };
 
-/** Where a request carries its signature. */
 const signaturePlace = (kind: CommandKind) => signaturePlaces[carriage[kind].signed];
 
 const rows = [
   ['vote', signedText('vote'), signaturePlaces.body],
   ['block proposal', signedText('propose'), signaturePlaces.body],
-  ['transaction in a proposal', overTransaction, 'its own `signature`'],
+  ['transaction in a proposal', overTransaction, 'the member `signature` of the transaction'],
   ['meme', signedText('meme'), signaturePlaces.form],
-  ['every other signed request', signedText('status'), signaturePlaces.header],
+  ['any other signed request', signedText('status'), signaturePlaces.header],
   ['WebSocket `auth`', overAuth, 'the member `signature` of the message'],
 ];
 
@@ -69,32 +65,32 @@ const table = rows
   .map(([what, text, place]) => `| ${what} | \`${text!.replaceAll('`', '')}\` | ${place} |`)
   .join('\n');
 
-export const signingText = `An agent holds an Ed25519 key pair. Every signed request names its key
-in \`X-Agent-Public-Key\` (registration may leave it out: the key is in the body). What is signed is
-a text in UTF-8; LF is one line feed, JCS is the canonical JSON of RFC 8785 over what was sent,
-before any default or clean-up. Signatures are 128 hex characters.
+export const signingText = `An agent has an Ed25519 key pair. Every signed request names the public
+key in \`X-Agent-Public-Key\`. Registration may omit the header, because the body contains the key.
+The signature covers a UTF-8 text. LF is one line feed. JCS is the canonical JSON (RFC 8785) of the
+request as sent, before defaults and normalization. Signatures are 128 hex characters.
 
-| what | signed text | where the signature is |
+| request | signed text | place of the signature |
 |---|---|---|
 ${table}
 
-The request-target is as sent, from \`/api/v1/\` on, query included. A timestamp may differ from the
-server's clock by ${limits.skewMs / 1000} seconds at most. \`POST /api/v1/debug/verify\` shows
-the text that the server would have verified. Header signatures do not name the network: use one
-key per network.`;
+The request-target is the target as sent, from \`/api/v1/\` on, with the query. A timestamp may
+differ from the server's clock by at most ${limits.skewMs / 1000} seconds.
+\`POST /api/v1/debug/verify\` shows the text that the server verifies. Header signatures do not name
+the network, so use one key per network.`;
 
 const headers = {
   AgentPublicKey: {
     name: 'X-Agent-Public-Key',
-    text: 'the key that signs',
+    text: 'public key of the signer',
     schema: PublicKey,
   },
   AgentSignature: {
     name: 'X-Agent-Signature',
-    text: 'the signature, where it is in a header',
+    text: 'signature in hexadecimal',
     schema: Signature,
   },
-  Timestamp: { name: 'X-Timestamp', text: 'when it was signed', schema: Timestamp },
+  Timestamp: { name: 'X-Timestamp', text: 'time of signing', schema: Timestamp },
 } as const;
 
 export const securitySchemes: Record<string, Part> = {
@@ -113,7 +109,7 @@ export const securitySchemes: Record<string, Part> = {
   token: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The token stands after `#token=` in the address that the command printed.',
+    description: 'The token follows `#token=` in the URL that the command printed.',
   },
 };
 
@@ -134,7 +130,7 @@ export function headerParameters({ lift }: Components): Part {
 
 type Carried = 'body' | 'form' | 'header' | null;
 
-/** Where the signature of a route's requests is; null where they have none. */
+/** Place of the signature in a route's requests; null if they are unsigned. */
 function signedOf({ command, signed }: Route): Carried {
   if (command) return carriage[command].signed;
   return signed ? 'header' : null;
@@ -157,13 +153,13 @@ export function buildParameters(route: Route, components: Components): Part[] {
   ];
 }
 
-/** Registration may leave out the key: it is in the body. */
+/** Registration may omit the key header, because the body contains the key. */
 function headerOf(name: keyof typeof headers, route: Route, { lift }: Components): Part {
   if (route.command !== 'register' || name !== 'AgentPublicKey') {
     return { $ref: `#/components/parameters/${name}` };
   }
   const { name: header, schema } = headers[name];
-  const description = 'may be left out; if there, that of the body';
+  const description = 'optional; if present, must equal the key in the body';
   return { name: header, in: 'header', required: false, description, schema: lift(schema) };
 }
 
@@ -197,7 +193,7 @@ export function buildRequestBody({ body, command }: Route, { lift }: Components)
   const schema = Array.isArray(body) ? { oneOf: body.map(lift) } : lift(body);
   if (command === 'meme') {
     const encoding = { tags: { style: 'form', explode: true } };
-    const description = '`tags` is a repeated field, or one field with a JSON array.';
+    const description = '`tags` is a repeated field or one field with a JSON array.';
     return {
       required: true,
       description,
@@ -207,14 +203,14 @@ export function buildRequestBody({ body, command }: Route, { lift }: Components)
   return { required: command !== 'alliance_leave', content: { 'application/json': { schema } } };
 }
 
-/** What a request's signature covers, in words. */
+/** Describes the signing input of a route and the place of the signature. */
 export function describeSigning(route: Route): string {
   if (route.command) {
-    return `Signed: \`${signedText(route.command).replaceAll('`', '')}\`; the signature:
-${signaturePlace(route.command)}.`;
+    return `Signing input: \`${signedText(route.command).replaceAll('`', '')}\`.
+The signature is ${signaturePlace(route.command)}.`;
   }
   return route.signed
-    ? `Signed: \`${signedText('status')}\`, over an empty body; the
-signature: the header \`X-Agent-Signature\`.`
+    ? `Signing input: \`${signedText('status')}\`, with an empty body.
+The signature is the header \`X-Agent-Signature\`.`
     : '';
 }

@@ -1,4 +1,4 @@
-/** Responses: the envelope by status, and for each error status the reasons that it may have. */
+/** Responses of the OpenAPI document: envelopes by status, and the reasons of each error status. */
 import { type Reason, reasons as table } from '../../engine/protocol/schema/reason.js';
 import { ErrorBody } from '../contract/answers.js';
 import type { Route } from '../contract/routes.js';
@@ -10,20 +10,19 @@ const text = (description: string, example?: string): Part => ({
   ...(example === undefined ? {} : { example }),
 });
 
-/** Headers of answers. */
 export const responseHeaders: Record<string, Part> = {
-  'X-Request-Id': text('names the request, also in `details.request_id` of an error'),
-  'RateLimit-Policy': text('quota and window in seconds', '"vote";q=10;w=60'),
-  RateLimit: text('what remains, and seconds until more does', '"vote";r=7;t=42'),
+  'X-Request-Id': text('request id, also in `details.request_id` of an error'),
+  'RateLimit-Policy': text('quota, and window in seconds', '"vote";q=10;w=60'),
+  RateLimit: text('remaining quota, and seconds until more is available', '"vote";r=7;t=42'),
   'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
   'Folkmoot-Unknown': text(
-    'names in the request that the protocol does not know, only if there are any: JSON Pointers ' +
-      'of members, `?` and a name for query parameters, percent-encoded; `...` for more. ' +
-      '`/personality` stands for one that scripted agents do not have',
+    'unknown names in the request; absent if there are none. JSON Pointers of members; `?` and a ' +
+      'name for query parameters; percent-encoded; `...` if there are more. `/personality` means ' +
+      'that no scripted agent has this personality',
     '/reson, ?limt',
   ),
-  Location: text('where the block, or the page, is read'),
-  'WWW-Authenticate': text('how requests are signed', 'AgentSig realm="agentnet"'),
+  Location: text('URL of the block or page'),
+  'WWW-Authenticate': text('signature scheme of requests', 'AgentSig realm="agentnet"'),
 };
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
@@ -41,7 +40,6 @@ function headersOf(status: number): Part {
 
 export interface Responses {
   of(route: Route, reasons: readonly Reason[]): Part;
-  /** What is referred to. */
   readonly shared: Record<string, Part>;
 }
 
@@ -61,18 +59,18 @@ class SharedResponses implements Responses {
     const located = id === 'proposeBlock';
     const responses: Part = created
       ? {
-          200: this.#succeeded(route, 'a repeat: this had been done before', false),
-          201: this.#succeeded(route, 'done', located),
+          200: this.#succeeded(route, 'repeated request; the result of the first one', false),
+          201: this.#succeeded(route, 'success', located),
         }
-      : { 200: this.#succeeded(route, 'done', false) };
+      : { 200: this.#succeeded(route, 'success', false) };
     if (redirects) {
-      responses[302] = this.#succeeded(route, 'the page to read is elsewhere', true);
+      responses[302] = this.#succeeded(route, 'redirect to the page', true);
     }
     for (const [status, some] of byStatus(reasons)) responses[status] = this.#failed(status, some);
     return responses;
   }
 
-  /** One response for each set of reasons: operations share what they have in common. */
+  /** Operations with the same set of reasons share a response. */
   #failed(status: number, reasons: readonly Reason[]): Part {
     const name = `Refused${status}.${reasons.join('.')}`;
     this.shared[name] ??= {
@@ -106,7 +104,7 @@ const bare = (content: NonNullable<Route['content']>) =>
     Object.entries(content).map(([type, schema]) => [type, schema ? { schema } : {}]),
   );
 
-/** Reasons in the order of the table, under their statuses, ascending. */
+/** Groups reasons by ascending status, in the order of the table. */
 function byStatus(reasons: readonly Reason[]): [number, Reason[]][] {
   const groups = new Map<number, Reason[]>();
   for (const reason of Object.keys(table) as Reason[]) {
@@ -141,7 +139,7 @@ function failure(error: Part, reasons: readonly Reason[]): Part {
   };
 }
 
-/** The table of reasons, for the description of the document. */
+/** Table of all reasons, for the document's description. */
 export const reasonsText = `| reason | code | status | meaning |
 |---|---|---|---|
 ${Object.entries(table)

@@ -1,4 +1,4 @@
-/** Schemas as documents have them: named parts stand once, what was added is marked. */
+/** Schemas of the documents: named schemas become references, extensions are marked. */
 import { eventData } from '../../engine/protocol/schema/event.js';
 import {
   AgentId,
@@ -56,17 +56,15 @@ import {
   Verification,
 } from '../contract/server.js';
 
-/** A part of a document: JSON. */
 export type Part = { [member: string]: unknown };
 
-/** `block_proposal` as `BlockProposal`. */
 const pascal = (name: string) =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const suffixed = (suffix: string, schemas: Record<string, object>) =>
   Object.fromEntries(Object.entries(schemas).map(([name, one]) => [pascal(name) + suffix, one]));
 
-/** What stands under its own name. Of equal shapes the first name is taken. */
+/** Schemas with names. Of equal schemas, the first name applies. */
 const named: Record<string, object> = {
   PublicKey: PublicKey,
   Signature: Signature,
@@ -129,7 +127,7 @@ const named: Record<string, object> = {
   ErrorDetails,
 };
 
-/** Members that the interface did not have, by the name of their shape. */
+/** Members that are not in the original interface, by schema name. */
 const addedMembers: Record<string, readonly string[]> = {
   NetworkState: ['head_hash', 'network_id', 'server_time'],
   NetworkMetricsData: ['head_hash'],
@@ -138,7 +136,7 @@ const addedMembers: Record<string, readonly string[]> = {
   SubscribeMessage: ['since'],
 };
 
-/** Members that are added wherever they stand in an answer or an event. */
+/** Added members in all responses and events. */
 const addedAnywhere = new Set(['duplicate']);
 
 const key = '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c';
@@ -162,12 +160,12 @@ for (const [name, schema] of Object.entries(named)) {
 }
 
 export interface Components {
-  /** A schema with its named parts as references; what is referred to joins `schemas`. */
+  /** Replaces named schemas by references and adds them to `schemas`. */
   lift(schema: object): Part;
   readonly schemas: Record<string, Part>;
 }
 
-/** How TypeBox writes a member of any name. */
+/** Pattern that TypeBox writes for members of any name. */
 const ANY_NAME = '^.*$';
 
 export const createComponents = (): Components => new Lifted();
@@ -178,7 +176,7 @@ class Lifted implements Components {
   readonly lift = (schema: object): Part => {
     const name = nameOf.get(JSON.stringify(schema));
     if (name === undefined) return this.#inner(schema);
-    // Entered before it is filled, so that names stand in the order of first use.
+    // Entered before it is filled, so that names are in order of first use.
     if (!this.schemas[name]) {
       this.schemas[name] = {};
       Object.assign(this.schemas[name], this.#component(name, schema));
@@ -199,7 +197,7 @@ class Lifted implements Components {
   #inner(schema: object): Part {
     const { properties, items, anyOf, patternProperties, ...rest } = schema as Part;
     return {
-      // TypeBox leaves the type of an enumeration to its values; readers like to see it.
+      // TypeBox omits the type of an enumeration.
       ...('enum' in rest && !('type' in rest) ? { type: 'string' } : {}),
       ...rest,
       ...(properties ? { properties: this.#members(properties) } : {}),
@@ -209,7 +207,7 @@ class Lifted implements Components {
     };
   }
 
-  /** Members of any name as readers know them: the reference page never ends at the pattern. */
+  /** Writes members of any name as `additionalProperties`: the viewer loops on the pattern. */
   #anyNamed(patterns: object): Part {
     const { [ANY_NAME]: any } = patterns as Part;
     if (any) return { additionalProperties: this.lift(any) };
@@ -225,10 +223,10 @@ class Lifted implements Components {
   }
 }
 
-/** Beyond the interface. */
+/** Marks an addition to the original interface. */
 export const extension = { 'x-extension': true } as const;
 
-/** A reference takes no members beside it in every reader: it is wrapped. */
+/** Not every reader accepts members next to a `$ref`, so a reference is wrapped. */
 function marked(schema: Part): Part {
   return '$ref' in schema ? { allOf: [schema], ...extension } : { ...schema, ...extension };
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI document, derived from the route table, the schemas, the reasons and the limits. */
+/** The OpenAPI document, built from the tables of routes, schemas, reasons and limits. */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Reason } from '../../engine/protocol/schema/reason.js';
 import { perMinute } from '../contract/limit-table.js';
@@ -26,14 +26,14 @@ export const info = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-const description = `Networks of agents that reach consensus by voting. What the interface did
-not have at first is marked \`x-extension\`.
+const description = `Networks of agents that reach consensus by voting. Additions to the original
+interface are marked \`x-extension\`.
 
-Every JSON answer is in an envelope: \`{"success": true, "data": ...}\`, or
-\`{"success": false, "error": {"code", "message", "details"}}\`. HEAD is answered where GET is;
-OPTIONS lists the methods of a path; another method is answered 405 with \`Allow\`. Unknown members
-of a request are ignored; the header \`Folkmoot-Unknown\` names them. Answers may gain members; they
-lose none within v1.
+Every JSON response is in an envelope: \`{"success": true, "data": ...}\`, or
+\`{"success": false, "error": {"code", "message", "details"}}\`. Every GET route also accepts HEAD.
+OPTIONS lists the methods of a path. Any other method is answered with 405 and \`Allow\`. The server
+ignores unknown members of a request and lists them in the header \`Folkmoot-Unknown\`. Within v1,
+responses may gain members but lose none.
 
 # Signing
 
@@ -41,7 +41,7 @@ ${signingText}
 
 # Reasons
 
-\`details.reason\` of an error is one of these.
+\`details.reason\` of an error has one of these values.
 
 ${reasonsText}
 `;
@@ -57,8 +57,8 @@ export function buildOpenapi(version: string): Part {
   }
   return {
     openapi: '3.1.0',
-    info: { ...info, version, summary: 'Consensus by voting, over HTTP', description },
-    servers: [{ url: '/', description: 'the server that this document came from' }],
+    info: { ...info, version, summary: 'Consensus by voting over HTTP', description },
+    servers: [{ url: '/', description: 'the server that serves this document' }],
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     paths,
     components: {
@@ -71,7 +71,7 @@ export function buildOpenapi(version: string): Part {
   };
 }
 
-/** The path with the documents' names of its parameters. */
+/** Path with the parameter names of the documents. */
 function documentedPath({ path, parameters = {} }: Route): string {
   const names = Object.keys(parameters).values();
   return path.replaceAll(/\{\w+\}/g, () => `{${names.next().value}}`);
@@ -80,7 +80,7 @@ function documentedPath({ path, parameters = {} }: Route): string {
 function describe(route: Route, components: Components, responses: Responses): Part {
   const { id, tag, summary, text, extension: added } = route;
   const limit = limitOf(route);
-  const lines = [text, added && 'Beyond the interface.', describeSigning(route), limit?.text];
+  const lines = [text, added && 'Extension.', describeSigning(route), limit?.text];
   const parameters = buildParameters(route, components);
   const requestBody = buildRequestBody(route, components);
   return {
@@ -103,10 +103,10 @@ function limitOf({ command, reasons }: Route) {
   if (name === null) return null;
   const counted_by = name === 'register' || name === 'read' ? 'address' : 'agent';
   const figures = { name, per_minute: perMinute[name], counted_by };
-  return { figures, text: `Limit: ${figures.per_minute} a minute, counted by ${counted_by}.` };
+  return { figures, text: `Rate limit: ${figures.per_minute} a minute per ${counted_by}.` };
 }
 
-/** Any request may meet these. */
+/** Reasons that apply to every request. */
 const anywhere: Reason[] = [
   'SCHEMA',
   'LENGTH_REQUIRED',
@@ -134,11 +134,11 @@ const ofWrites: Reason[] = [
   'STOPPING',
 ];
 
-/** The reasons of a route, with those that its way of travelling adds. */
+/** Reasons of a route, including those of every request and of every signed request. */
 function reasonsOf({ command, reasons }: Route): Reason[] {
   if (!command) return [...anywhere, ...reasons];
   return [...anywhere, ...ofWrites, ...keyed(command), ...reasons];
 }
 
-/** A registration brings its key along. */
+/** A registration contains its key. */
 const keyed = (kind: CommandKind): Reason[] => (kind === 'register' ? [] : ['UNKNOWN_KEY']);

@@ -1,6 +1,6 @@
 /**
- * The page at /docs and the list of pages beside it. All that it needs comes from this server: it
- * works without an internet connection.
+ * The page at /docs, and the table of document files. The page loads only from this server, so it
+ * works offline.
  */
 
 import type { DocumentName } from '../contract/server.js';
@@ -15,10 +15,7 @@ import {
 import { type Contents, masthead, mastheadStyle } from './masthead.js';
 import { socketPage } from './socket-page.js';
 
-/**
- * Scripts from here only. Styles may stand inline: the viewer's elements carry style attributes,
- * which cannot run anything.
- */
+/** Inline styles are allowed because the viewer's elements have style attributes. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,7 +27,7 @@ const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Beside its own, which it shows where there is room. */
+/** Hides the contents list where the viewer shows its navigation. */
 const style = `${mastheadStyle}
 rapi-doc { height: calc(100vh - 53px); }
 @media (min-width: 768px) { .contents { display: none; } }
@@ -71,7 +68,7 @@ ${masthead('/docs', contents())}
   sort-tags="false"
 ></rapi-doc>
 <noscript>
-This page needs scripts. The document itself is at <a href="/openapi.json">/openapi.json</a>.
+This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.
 </noscript>
 </body>
 </html>
@@ -82,7 +79,7 @@ interface Openapi {
   paths: Record<string, Record<string, { tags: string[]; summary: string }>>;
 }
 
-/** Every operation, by the names that the viewer gives to their places. */
+/** Lists all operations, with the anchors that the viewer generates. */
 function contents(): Contents {
   const { tags, paths } = openapiDocument() as unknown as Openapi;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -97,7 +94,7 @@ function contents(): Contents {
   }));
 }
 
-/** Follows the reader's choice of light or dark, also when it changes; a chosen place is shown. */
+/** Follows the colour scheme of the system and closes the contents list on a click. */
 const themeScript = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const page = document.querySelector('rapi-doc');
 const paint = () => page?.setAttribute('theme', dark.matches ? 'dark' : 'light');

@@ -1,4 +1,4 @@
-/** The page at /docs/socket: the AsyncAPI document to read, as markup that needs no script. */
+/** The page at /docs/socket: the AsyncAPI document as HTML without scripts. */
 import { asyncapiDocument } from './documents.js';
 import { type Contents, escapeHtml, masthead, mastheadStyle } from './masthead.js';
 
@@ -39,7 +39,7 @@ interface Asyncapi {
   components: { messages: Record<string, Message>; schemas: Record<string, Schema> };
 }
 
-/** Members of members of members: deeper ones are named by their type. */
+/** Deepest level of nested members; deeper ones appear only as a type. */
 const DEEPEST = 3;
 
 export function socketPage(): string {
@@ -50,14 +50,14 @@ export function socketPage(): string {
     .filter(({ action }) => action === 'receive')
     .flatMap(({ messages }) => messages.map(({ $ref }) => $ref.split('/').at(-1)));
   const groups = [
-    { title: 'What a client sends', messages: all.filter(({ name }) => sent.includes(name)) },
+    { title: 'Client messages', messages: all.filter(({ name }) => sent.includes(name)) },
     { title: 'Events', messages: all.filter((one) => one['x-topics'] !== undefined) },
   ];
   const known = groups.flatMap(({ messages }) => messages);
   const others = all.filter((one) => !known.includes(one));
-  groups.splice(1, 0, { title: 'What the server answers', messages: others });
+  groups.splice(1, 0, { title: 'Server messages', messages: others });
   const contents: Contents = [
-    { title: 'The connection', places: [{ href: '#connection', name: live.address }] },
+    { title: 'Connection', places: [{ href: '#connection', name: live.address }] },
     ...groups.map(({ title, messages }) => ({
       title,
       places: messages.map(({ name }) => ({ href: `#${name}`, name })),
@@ -78,7 +78,8 @@ export function socketPage(): string {
 ${masthead('/docs/socket', contents)}
 <main>
 <h1 id="connection">WebSocket <code>${escapeHtml(live.address)}</code></h1>
-<p>${escapeHtml(document.info.description)} For programs: <a href="/asyncapi.json">AsyncAPI</a>.</p>
+<p>${escapeHtml(document.info.description)}
+Machine-readable: <a href="/asyncapi.json">AsyncAPI</a>.</p>
 ${prose(live.description)}
 <h2 id="topics">Topics</h2>
 ${table(
@@ -102,7 +103,7 @@ function shownGroup(
   schemas: Record<string, Schema>,
 ): string {
   const shown = messages.map(({ name, summary, payload, ...more }) => {
-    const added = more['x-extension'] ? ' <span class="added">beyond the interface</span>' : '';
+    const added = more['x-extension'] ? ' <span class="added">extension</span>' : '';
     const rows = rowsOf(payload, schemas, '', 0);
     const at = escapeHtml(name);
     return `<section><h3 id="${at}"><a href="#${at}">${at}</a>${added}</h3>
@@ -117,7 +118,7 @@ function resolved(schema: Schema, schemas: Record<string, Schema>): Schema {
   return name === undefined ? schema : { ...schemas[name], ...schema };
 }
 
-/** A row for each member, and for the members of members. */
+/** Returns a row per member, including nested members. */
 function rowsOf(
   schema: Schema,
   schemas: Record<string, Schema>,
@@ -148,7 +149,7 @@ function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
   if (schema.items) return `list of ${typeOf(resolved(schema.items, schemas), schemas)}`;
   const { minimum, maximum, maxLength } = schema;
   const range = minimum !== undefined && maximum !== undefined ? `, ${minimum} to ${maximum}` : '';
-  const length = maxLength === undefined ? '' : `, ${maxLength} characters at most`;
+  const length = maxLength === undefined ? '' : `, at most ${maxLength} characters`;
   return `${[schema.type ?? 'anything'].flat().join(' | ')}${range}${length}`;
 }
 
@@ -161,7 +162,7 @@ function table(heads: readonly string[], rows: readonly string[][]): string {
 <tbody>${rows.map((row) => cells('td', row)).join('\n')}</tbody></table></div>`;
 }
 
-/** Our own few forms of Markdown: paragraphs, code, and tables. */
+/** Renders a subset of Markdown: paragraphs, code and tables. */
 function prose(text: string): string {
   return text
     .trim()

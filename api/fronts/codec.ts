@@ -1,19 +1,18 @@
 /**
- * The records that a front and the engine's process exchange, and the texts in them. All records of
- * one turn of the event loop leave in one write. Both processes are the same program, so records
- * carry no version.
+ * Records exchanged by a front process and the engine's process. All records of one event-loop turn
+ * leave in one write. Both processes run the same program, so records carry no version.
  */
 import type { Duplex } from 'node:stream';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import type { RequestHead } from '../transport/transport.js';
 
-/** The file descriptor of a front by which it speaks to the process that started it. */
+/** File descriptor of the channel to the parent process. */
 export const CHANNEL = 3;
 
-/** What a record is about: its `id` is that of a request or WebSocket, its `value` a number. */
+/** Record kinds. `id` is that of a request or WebSocket; `value` is a number. */
 const kinds = [
-  // From a front: a request whole, with a signature that holds or not looked at; or its head, what
-  // arrives of its body, and that body.
+  // From a front, about a request: complete, with a verified or unverified signature; or in parts:
+  // head, received bytes, body.
   'held',
   'whole',
   'begin',
@@ -23,33 +22,33 @@ const kinds = [
   'upgrade',
   'late',
   'release',
-  // From a front, of a WebSocket: what it received, what has left.
+  // From a front, about a WebSocket: messages, control frames, sent bytes.
   'message',
   'binary',
   'pinged',
   'ponged',
   'left',
   'closed',
-  // From a front about itself.
+  // From a front, about itself.
   'listening',
   'deaf',
   'usage',
-  // From the engine's process: about requests.
+  // From the engine's process, about requests.
   'answer',
   'upgraded',
-  // And for WebSockets, with what several are sent.
+  // From the engine's process, about WebSockets.
   'shared',
   'text',
   'bytes',
   'ping',
   'close',
-  // And for a front itself.
+  // From the engine's process, to a front.
   'settings',
   'stop',
 ] as const;
 type RecordKind = (typeof kinds)[number];
 
-/** One record; `bytes` may share memory with its neighbours, and is not changed. */
+/** A record. `bytes` may share memory with other records and must not be modified. */
 export interface FrontRecord {
   kind: RecordKind;
   id: number;
@@ -58,13 +57,13 @@ export interface FrontRecord {
   bytes: Uint8Array;
 }
 
-/** Length of what follows, kind, id, value, length of the text; then the text, then the bytes. */
+/** Head: length of the rest, kind, id, value, text length. The text and the bytes follow. */
 const HEAD = 21;
 const numbers = new Map(kinds.map((kind, number) => [kind, number]));
 const BUFFER_BYTES = 64 * 1024;
 const nothing = new Uint8Array();
 
-/** Records on their way out: those of a turn leave together. */
+/** Writes records, batched per event-loop turn. */
 export class Outgoing {
   readonly #stream: Duplex;
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -75,13 +74,13 @@ export class Outgoing {
     this.#stream = stream;
   }
 
-  /** `bytes` as text is its UTF-8. They must not be changed afterwards. */
+  /** Sends a record. A string in `bytes` is sent as UTF-8. Bytes must not change afterwards. */
   send(
     kind: RecordKind,
     id: number,
     { value = 0, text = '', bytes = nothing }: Partial<Body> = {},
   ): void {
-    // Every UTF-16 unit takes three bytes at most.
+    // A UTF-16 unit takes at most three bytes.
     const most = HEAD + 3 * text.length + (typeof bytes === 'string' ? 3 : 1) * bytes.length;
     const apart = typeof bytes !== 'string' && most > BUFFER_BYTES;
     this.#room(apart ? most - bytes.length : most);
@@ -116,7 +115,7 @@ export class Outgoing {
   flush(): void {
     if (this.#used === 0) return;
     this.#stream.write(this.#buffer.subarray(0, this.#used));
-    // What was not taken at once is read later: then the memory is no longer ours.
+    // A pending write still reads the buffer, so it cannot be reused.
     const lent = this.#stream.writableLength > 0;
     if (lent || this.#used > BUFFER_BYTES) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     this.#used = 0;
@@ -135,7 +134,7 @@ interface Body {
   bytes: Uint8Array | string;
 }
 
-/** Calls back with each record that arrives, in order, and after those that came together. */
+/** Calls `take` with each record in order, and `taken` after each chunk. */
 export function receive(
   stream: Duplex,
   take: (record: FrontRecord) => void,
@@ -175,11 +174,12 @@ function recordAt(all: Buffer, start: number, end: number): FrontRecord {
   };
 }
 
-/** How many are remembered over there: those of one commit, and a little more. */
+/** Payloads that a front caches: those of one commit, with some margin. */
 const REMEMBERED = 64;
-/** Larger ones go to each by themselves: they would fill a front's memory. */
+/** Larger payloads are sent individually, to bound the front's memory. */
 const MOST_BYTES = 16 * 1024;
 
+/** Sends a shared payload to a front once. Later messages refer to it by number. */
 export class SharedBytes {
   readonly #out: Outgoing;
   readonly #numbers = new Map<Uint8Array, number>();
@@ -190,7 +190,7 @@ export class SharedBytes {
     this.#out = out;
   }
 
-  /** Its number, beginning with 1; 0 where it has none. */
+  /** Returns the number of a payload, from 1; 0 if it must be sent individually. */
   numberOf(bytes: Uint8Array): number {
     const known = this.#numbers.get(bytes);
     if (known !== undefined) return known;
@@ -206,7 +206,7 @@ export class SharedBytes {
   }
 }
 
-/** No part of a head that was parsed has a line end in it; one that has is written as JSON. */
+/** Joins parts by line feeds, which no parsed head contains; writes JSON if one does. */
 const joined = (parts: readonly string[]): string =>
   parts.some((part) => part.includes('\n')) ? `[${JSON.stringify(parts)}` : ` ${parts.join('\n')}`;
 

@@ -1,8 +1,7 @@
 /**
- * The application that a front's transport calls. It decides nothing: it passes each request and
- * each WebSocket message to the engine's process, which has the network and every limit, and sends
- * the answer. It verifies signatures ahead, by the same checks and the same rule, so that the
- * engine's process need not.
+ * The application of a front's transport. Forwards each request and WebSocket message to the
+ * engine's process, which has the network and all limits, and sends the response. Verifies
+ * signatures ahead of forwarding, with the same checks, to relieve the engine's process.
  */
 
 import { verifyOne as verifyWithLibsodium } from '../../engine/crypto/inline.js';
@@ -31,15 +30,15 @@ import {
   type SharedBytes,
 } from './codec.js';
 
-/** What a front is told first. */
+/** Settings, the first record that a front receives. */
 export interface FrontSettings {
   host: string;
   port: number;
   limits: ExchangeLimits;
   connectionPolicy: ConnectionPolicy;
-  /** Where all fronts together count by it; gone when they are. */
+  /** Temporary folder in which all fronts count connections together. */
   folder: string;
-  /** The id of the network whose signatures are verified; null where none are. */
+  /** Network id for signature verification; null to skip verification. */
   verifiesFor: string | null;
 }
 
@@ -92,7 +91,7 @@ export class FrontApplication implements Application {
     return this.#sockets.open(id, socket);
   }
 
-  /** A record of the engine's process that is about a request or a WebSocket. */
+  /** Handles a record about a request or a WebSocket. */
   take(record: FrontRecord): void {
     const { kind, id, value: status, text, bytes } = record;
     if (kind === 'answer') {
@@ -106,25 +105,24 @@ export class FrontApplication implements Application {
     } else this.#sockets.take(record);
   }
 
-  /** All that came in this turn was taken. */
+  /** Sends what arrived in this turn to the WebSockets. */
   flush(): void {
     this.#sockets.flush();
   }
 
-  /** Those whose body is not there yet; the others are told, and answered perhaps. */
+  /** Forwards heads whose body has not arrived yet. */
   #tellFresh(): void {
     const fresh = this.#fresh;
     this.#fresh = [];
     for (const request of fresh) request.tell();
   }
 
-  /** Its client has gone before it was answered, or before its WebSocket was open. */
+  /** Forgets a request whose client disconnected. */
   #dropSocket(id: number): void {
     this.#requests.delete(id);
     this.#sockets.forget(id);
   }
 
-  /** A number that no request and no WebSocket has. */
   #newId(): number {
     do this.#lastId = (this.#lastId + 1) % MOST_IDS;
     while (this.#requests.has(this.#lastId) || this.#sockets.has(this.#lastId));
@@ -132,7 +130,7 @@ export class FrontApplication implements Application {
   }
 }
 
-/** Exact over all fronts. */
+/** Counts exactly over all fronts. */
 function connectionLimit(policy: ConnectionPolicy, folder: string): ConnectionLimit {
   const { quota, trustedProxies } = policy;
   if (quota === null) return new ConnectionLimit(trustedProxies, () => true);
@@ -144,22 +142,20 @@ function connectionLimit(policy: ConnectionPolicy, folder: string): ConnectionLi
   return new ConnectionLimit(trustedProxies, (subject) => shared.take(subject, steadyMs()));
 }
 
-/** Since the machine started: the same in every process. */
+/** Milliseconds since boot, the same in every process. */
 const steadyMs = () => Number(process.hrtime.bigint() / 1_000_000n);
 
 /*
- * One request in a front, passed on to the engine's process. A small body that arrived with its
- * head goes with it in one record. Otherwise the head goes first, and the engine's process counts
- * the bytes of the body as they arrive.
+ * One request in a front. If a small body arrives with the head, one record carries both. Else the
+ * head goes first, and the engine's process counts the bytes of the body as they arrive.
  */
 
 type Opened = { answer: HttpResponse } | { addressKey: string };
 
-/** What it has of its front. */
 interface Side {
   out: Outgoing;
   ahead: PreverifiedSignatures;
-  /** Its client has gone before it was answered. */
+  /** Called when the client disconnects before the response. */
   gone: () => void;
 }
 
@@ -170,16 +166,16 @@ class FrontRequest implements IncomingRequest {
   readonly #id: number;
   readonly #preverified: PreverifiedSignatures;
   readonly #head: RequestHead;
-  /** Asked for at once: a peer that has gone has none. */
+  /** Read at once, because a closed connection has no peer address. */
   readonly #address: string;
   readonly #route: Route | null;
   readonly #declared: number | null;
   readonly #gone: () => void;
-  /** Whether the engine's process knows of it. */
+  /** True once the engine's process knows of the request. */
   #told = false;
   #taken = 0;
   #over = false;
-  /** Given before it was asked for: then no more of the body is wanted. */
+  /** Response before the end of the body, which is then no longer read. */
   #early: HttpResponse | null = null;
   #answered: ((response: HttpResponse) => void) | null = null;
   #opened: ((opened: Opened) => void) | null = null;
@@ -195,12 +191,12 @@ class FrontRequest implements IncomingRequest {
     this.#address = head.address;
     this.#route = match(head.method, head.path)?.route ?? null;
     this.#declared = declared;
-    // A small body is always read; a body that is too large for its path never is.
+    // Small bodies are always read; bodies beyond the route's limit never are.
     const most = Math.max(serverBounds.body.small, this.#route?.bodyBytes ?? 0);
     this.readsBody = declared !== null && declared <= most;
   }
 
-  /** The turn of its head is over: from now on it counts over there. */
+  /** Sends the head after its turn. From then on the engine's process counts the bytes. */
   tell(): void {
     if (this.#told || this.#over) return;
     this.#told = true;
@@ -212,7 +208,7 @@ class FrontRequest implements IncomingRequest {
   take(bytes: number): boolean {
     this.#taken += bytes;
     if (this.#told) this.#out.send('took', this.#id, { value: bytes });
-    // One that sends more than it declared is cut by the transport.
+    // The transport ends a request that exceeds its declared length.
     return this.#early === null;
   }
 
@@ -257,7 +253,6 @@ class FrontRequest implements IncomingRequest {
     if (this.#told) this.#out.send('release', this.#id);
   }
 
-  /** The engine's process answers. */
   answered(response: HttpResponse): void {
     this.#over = true;
     if (this.#route) this.#preverified.answered(this.#route, this.#head, response.status);
@@ -267,12 +262,12 @@ class FrontRequest implements IncomingRequest {
     this.#onUnwanted();
   }
 
-  /** Allows a WebSocket; until it is open, `release` reports the end of the request. */
+  /** Allows the WebSocket. Until it is open, `release` reports its end. */
   upgraded(): void {
     this.#opened?.({ addressKey: String(this.#id) });
   }
 
-  /** The WebSocket is open, and tells its end itself. */
+  /** Ends the request: the WebSocket is open, and reports its end itself. */
   opened(): void {
     this.#over = true;
   }
@@ -288,18 +283,18 @@ class FrontRequest implements IncomingRequest {
   }
 }
 
-/** The front reports the bytes that it sent in steps of this size. */
+/** Fronts report sent bytes in steps of this size. */
 const STEP_BYTES = 16 * 1024;
 
 const { slow } = closeCodes;
 
 interface Open {
   id: number;
-  /** Null while it is being opened. */
+  /** Null while opening. */
   socket: Socket | null;
-  /** What came for it in this turn, or before it was open. */
+  /** Work queued in this turn, or before the socket opened. */
   waiting: ((socket: Socket) => void)[];
-  /** Bytes given to it, and those of them that were told to have left. */
+  /** Bytes given to the socket, and those reported as sent. */
   given: number;
   told: number;
 }
@@ -307,9 +302,9 @@ interface Open {
 class FrontSockets {
   readonly #out: Outgoing;
   readonly #open = new Map<number, Open>();
-  /** Those that something came for in this turn. */
+  /** Sockets with work queued in this turn. */
   #touched = new Set<Open>();
-  /** What several are sent, by number: it came once. */
+  /** Shared payloads, by number. */
   readonly #shared: Uint8Array[] = [];
 
   constructor(out: Outgoing) {
@@ -320,7 +315,7 @@ class FrontSockets {
     return this.#open.has(id);
   }
 
-  /** It will be opened, unless its client has gone. */
+  /** Registers a socket that is about to open. */
   expect(id: number): void {
     this.#open.set(id, { id, socket: null, waiting: [], given: 0, told: 0 });
   }
@@ -358,7 +353,7 @@ class FrontSockets {
     const open = this.#open.get(id);
     if (!open) return;
     this.#touched.add(open);
-    // By number where it came before, beginning with 1.
+    // A number refers to a shared payload, from 1.
     const message = value > 0 && kind !== 'close' ? this.#shared[value - 1]! : bytes;
     open.waiting.push((socket) => {
       if (kind === 'ping') return socket.ping();
@@ -369,7 +364,6 @@ class FrontSockets {
     });
   }
 
-  /** What came in this turn leaves. */
   flush(): void {
     for (const open of this.#touched) if (open.socket) this.#give(open, open.socket);
     this.#touched.clear();
@@ -398,7 +392,7 @@ export class FrontSocket implements Socket {
   readonly #id: number;
   readonly #out: Outgoing;
   readonly #shared: SharedBytes;
-  /** Bytes on their way to the client, for all that is known. */
+  /** Bytes not yet reported as sent. */
   #buffered = 0;
   #closed = false;
   handlers: SocketHandlers | null = null;
@@ -413,7 +407,7 @@ export class FrontSocket implements Socket {
   send = (text: Uint8Array | string): boolean => this.#send('text', text);
   sendBytes = (bytes: Uint8Array): boolean => this.#send('bytes', bytes);
   bufferedBytes = (): number => (this.#closed ? 0 : this.#buffered);
-  /** What is sent in one turn leaves together anyway. */
+  /** Records of one turn leave together anyway. */
   cork = (work: () => void): void => {
     if (!this.#closed) work();
   };
@@ -426,13 +420,11 @@ export class FrontSocket implements Socket {
     this.#out.send('close', this.#id, { value: code, text: reason });
   };
 
-  /** The front says how much has left. */
   left(bytes: number): void {
     this.#buffered -= bytes;
     if (!this.#closed) this.handlers?.drained();
   }
 
-  /** The connection is gone. */
   handleClose(code: number): void {
     this.#closed = true;
     const { handlers } = this;
@@ -451,32 +443,31 @@ export class FrontSocket implements Socket {
 }
 
 /*
- * Signatures that a front verifies ahead, so that the engine's process need not: by the same checks
- * of a request and the same rule. What is not good is not even said; the engine's process finds out
- * what is wrong with it, in the order of checks, as if nothing had been tried here.
+ * Signatures verified in a front, to relieve the engine's process, with the same checks and rule. A
+ * front reports only success. On failure, the engine's process checks the request from the start,
+ * so that its refusals do not depend on fronts.
  *
- * No key is registered here, and no quota counted. So it is tried only where the last request with
- * a key was accepted: a client that fails, or has no quota left, costs this process nothing more.
- */
+ * A front knows neither registrations nor quotas. It verifies only keys whose last request was
+ * accepted, so a client that fails or exceeds its quota costs a front nothing more.
 
-/** Keys that are remembered; beyond that, the engine's process verifies. */
+/** Remembered keys. For others, the engine's process verifies. */
 const MOST_KEYS = 65_536;
 
 export class PreverifiedSignatures {
   readonly #networkId: string | null;
-  /** Hex, lower case, of which the last request was accepted. */
+  /** Keys (lower-case hex) whose last request was accepted. */
   readonly #keys = new Set<string>();
 
-  /** Null where signatures are not verified. */
+  /** @param networkId null if signatures are not verified */
   constructor(networkId: string | null) {
     this.#networkId = networkId;
   }
 
-  /** Whether the request's own signature holds, as far as that is tried: false says nothing. */
+  /** Returns true if the signature is valid; false if it is invalid or was not checked. */
   holds({ command }: Route, { target, headers, fault }: RequestHead, body: Uint8Array): boolean {
     const key = keyOf(headers);
     if (command === null || this.#networkId === null || !this.#keys.has(key)) return false;
-    // A form is read by the engine's process; and what is large is admitted once.
+    // The engine's process parses forms, and admits large bodies only once.
     const large = body.length > serverBounds.body.small;
     if (fault || large || carriage[command].signed === 'form') return false;
     const request = requestFromHttp(command, { target, headers, body });
@@ -486,7 +477,7 @@ export class PreverifiedSignatures {
     return held;
   }
 
-  /** What a request was answered. */
+  /** Remembers or forgets the key by the status of the response. */
   answered({ command }: Route, { headers }: RequestHead, status: number): void {
     if (command === null || this.#networkId === null || verifyWithLibsodium === null) return;
     const key = keyOf(headers);

@@ -1,6 +1,6 @@
 /**
- * The program of a front: it reads and writes connections, and asks the process that started it,
- * by the socket that it was given, for everything else. It ends when that process does.
+ * The program of a front process. Reads and writes connections, and forwards everything else to its
+ * parent over the inherited socket. Exits when the parent does.
  */
 import { Socket as Channel } from 'node:net';
 import type { Listening } from '../transport/transport.js';
@@ -10,12 +10,12 @@ import { FrontApplication, type FrontSettings } from './front-application.js';
 
 const USAGE_MS = 1_000;
 
-// Whoever stops a group of processes means the engine's, which stops its fronts in good order.
+// A signal to the process group is for the engine's process, which stops its fronts in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 const channel = new Channel({ fd: CHANNEL });
 channel.on('close', () => process.exit(0));
-// What is wrong with it ends it; `close` follows.
+// A `close` event always follows.
 channel.on('error', () => {});
 const out = new Outgoing(channel);
 let application: FrontApplication | null = null;

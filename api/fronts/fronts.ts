@@ -1,7 +1,6 @@
 /**
  * Fronts: processes that read and write the connections of one port, while this process has the
- * network and every limit. To the application they are a transport like the others; the carrier
- * hands their requests to it.
+ * network and all limits. To the application they are a transport like any other.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -36,15 +35,14 @@ import {
 } from './codec.js';
 import { type FrontSettings, FrontSocket } from './front-application.js';
 
-/** A front that ended is started again after so long. */
+/** Delay before restarting a front. */
 const AGAIN_MS = 100;
-/** How much longer than for what is in flight a stop waits for a front. */
+/** Additional wait of a stop, after the requests in flight. */
 const GRACE_MS = 3_000;
 
 interface FrontsOptions {
-  /** How many. */
   count: number;
-  /** One ended that was not asked to; it is started again. */
+  /** Called when a front ended unexpectedly, before its restart. */
   onEnded: (error: Error) => void;
 }
 
@@ -71,7 +69,7 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
       const where = { host, port: await freePort({ host, port }) };
       const folder = await mkdtemp(join(tmpdir(), 'folkmoot-fronts-'));
       let stopping = false;
-      /** Starts one again, until that is wanted no more. */
+      /** Restarts a front until that succeeds or the server stops. */
       const again = async (): Promise<Front | null> => {
         for (;;) {
           await pause(AGAIN_MS);
@@ -90,7 +88,7 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
           const how = await front.ended;
           fronts.delete(front);
           past.cpuSeconds += front.usage.cpuSeconds;
-          if (!stopping) onEnded(new Error(`a front ended (${how}) and is started again`));
+          if (!stopping) onEnded(new Error(`front process ended (${how}); restarting`));
         }
       };
       const clean = () => rm(folder, { recursive: true, force: true });
@@ -112,7 +110,7 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
   };
 }
 
-/** All, or none and why. */
+/** Starts all fronts, or stops all and throws the first problem. */
 async function startAll(
   application: Application,
   where: Where,
@@ -128,7 +126,9 @@ async function startAll(
   throw problem;
 }
 
-/** Fronts share their port with whoever asks for that as well: so nobody may have it before. */
+/**
+ * Finds a port that is free. Fronts share theirs, so only an exclusive probe detects a conflict.
+ */
 async function freePort({ host, port }: Where): Promise<number> {
   const probe = createServer();
   probe.listen({ host, port, exclusive: true });
@@ -143,29 +143,28 @@ async function freePort({ host, port }: Where): Promise<number> {
 }
 
 const program = fileURLToPath(new URL('./front.js', import.meta.url));
-/** Young objects of many requests at a time, in MiB: docs/decisions/0019-young-objects.md. */
+/** Semi-space for many concurrent requests, in MiB; see docs/decisions/0019-young-objects.md. */
 const nodeFlags = ['--max-semi-space-size=32'];
 
 class Front {
-  /** Null once it listens, or why it does not. */
+  /** Resolves to null once the front listens, or to the problem. */
   readonly listening: Promise<Error | null>;
-  /** How it ended, once it did and all of its connections are over. */
+  /** Resolves to the exit reason, after all connections have ended. */
   readonly ended: Promise<string>;
-  /** As it said last. */
   usage = { cpuSeconds: 0, residentBytes: 0 };
   readonly #child: ChildProcess;
   readonly #out: Outgoing;
   readonly #carrier: Carrier;
   #listens: (problem: Error | null) => void = () => {};
 
-  /** `folder` is what the fronts of a port share. */
+  /** @param folder shared by the fronts of a port */
   constructor(application: Application, { host, port }: Where, folder: string) {
     this.#child = spawn(process.execPath, [...nodeFlags, program], {
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
     });
     passOn(this.#child.stderr!);
     const channel = this.#child.stdio[CHANNEL] as Duplex;
-    // What is wrong with it ends it, and with it the front.
+    // An error closes the channel, which ends the front.
     channel.on('error', () => {});
     this.#out = new Outgoing(channel);
     this.#carrier = new Carrier(application, this.#out);
@@ -175,11 +174,11 @@ class Front {
     this.ended = new Promise((resolve) => {
       const end = (how: string) => {
         this.#carrier.end();
-        this.#listens(new Error(`a front ended before it listened (${how})`));
+        this.#listens(new Error(`front process ended before listening (${how})`));
         resolve(how);
       };
       this.#child.on('error', (error) => end(error.message));
-      // After the last of what it said.
+      // After the end of its output.
       this.#child.on('close', (code, signal) => end(signal ?? `exit code ${code}`));
     });
     receive(channel, (record) => this.#take(record));
@@ -192,7 +191,7 @@ class Front {
     return this.#child.pid;
   }
 
-  /** What is in flight is answered; whatever is left after so many milliseconds is cut. */
+  /** Stops after the requests in flight; kills the process after `afterMs`. */
   stop(afterMs: number): void {
     this.#out.send('stop', 0);
     const cut = setTimeout(() => this.#child.kill('SIGKILL'), afterMs);
@@ -207,18 +206,18 @@ class Front {
   }
 
   #deaf(why: string): void {
-    this.#listens(new Error(`a front cannot listen: ${why}`));
+    this.#listens(new Error(`front process cannot listen: ${why}`));
     this.#child.kill('SIGKILL');
   }
 }
 
 /**
- * The library warns of a handshake that is answered outside of a cork, which costs a write more. In
- * a cork it may take the new WebSocket for a request that is answered, and end it.
+ * uWebSockets.js warns of a handshake outside of a cork, which costs an additional write. Inside a
+ * cork it may treat the new WebSocket as an answered request, and close it.
  */
 const KNOWN_WARNING = 'Warning: uWS.HttpResponse writes must be made from within a corked callback';
 
-/** Standard error of a front is that of this process, but for what is known. */
+/** Forwards a front's standard error, without the known warning. */
 function passOn(stream: Readable): void {
   createInterface(stream).on('line', (line) => {
     if (!line.startsWith(KNOWN_WARNING)) process.stderr.write(`${line}\n`);
@@ -226,16 +225,16 @@ function passOn(stream: Readable): void {
 }
 
 /*
- * What one front carries, in the engine's process: its requests and WebSockets are given to the
- * application as a transport of this process would, and what the application says goes back.
+ * The connections of one front, in the engine's process. Gives requests and WebSockets to the
+ * application like a local transport, and sends back the results.
  */
 
-/** What a WebSocket ends with whose front ended. */
+/** Close code of WebSockets whose front ended. */
 const GONE = 1006;
 
 interface Carried {
   request: IncomingRequest;
-  /** Whether no more of its body is wanted: it was answered so. */
+  /** True if the request was refused before the end of its body. */
   refused: boolean;
 }
 
@@ -252,7 +251,6 @@ class Carrier {
     this.#shared = new SharedBytes(out);
   }
 
-  /** A record of the front that is about a connection. */
   take(record: FrontRecord): void {
     const { kind, id, value, text, bytes } = record;
     if (kind === 'whole' || kind === 'held') this.#whole(record);
@@ -274,7 +272,7 @@ class Carrier {
     }
   }
 
-  /** The front is no more: so are its connections. What was asked may be done all the same. */
+  /** Ends all connections of an ended front. Requests already received may still take effect. */
   end(): void {
     for (const id of [...this.#requests.keys()]) this.#release(id);
     for (const id of [...this.#sockets.keys()]) this.#closed(id, GONE);
@@ -303,7 +301,7 @@ class Carrier {
     if (!carried.refused) this.#answer(id, carried, carried.request.answer(body));
   }
 
-  /** At once, and whatever still arrives of it: the front ends the connection with the answer. */
+  /** Refuses at once. The front closes the connection after the response. */
   #refuse(id: number, carried: Carried): void {
     carried.refused = true;
     this.#answer(id, carried, carried.request.answer('unread'));
@@ -315,7 +313,7 @@ class Carrier {
     } else this.#send(id, carried, response);
   }
 
-  /** Nobody waits for a second answer, nor for one whose client has gone. */
+  /** Sends a response, unless it was already sent or the client disconnected. */
   #send(id: number, carried: Carried, { status, headers, body }: HttpResponse): void {
     if (this.#requests.get(id) !== carried) return;
     this.#requests.delete(id);
@@ -329,11 +327,11 @@ class Carrier {
     this.#closed(id, GONE);
   }
 
-  /** The session begins here and now, so that what an address may have open is exact. */
+  /** Opens the session synchronously, so that connection limits are exact. */
   #upgrade(id: number, text: string): void {
     const request = this.#application.begin(decodeHead(text), 0);
     const opened = request.upgrade();
-    if (opened instanceof Promise) throw new Error('the application opens at once');
+    if (opened instanceof Promise) throw new Error('upgrade must be synchronous');
     if ('answer' in opened) {
       const carried = { request, refused: false };
       this.#requests.set(id, carried);

@@ -1,6 +1,6 @@
 /**
- * The application that a transport calls: one request from its head to its answer, and the reasons
- * to refuse the opening of a WebSocket.
+ * The application that a transport calls. Handles one HTTP request from head to response, and
+ * decides if a WebSocket may open.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyPair } from '../../engine/crypto/keys.js';
@@ -60,63 +60,58 @@ import { refuseByHead } from './write-handler.js';
 interface ApplicationOptions {
   network: ServedNetwork;
   profile: Profile;
-  /** In place of the profile's own. */
+  /** Overrides some limits of the profile. */
   figures?: Partial<Figures>;
   version: string;
-  /** Whether the page is served. */
   ui: boolean;
-  /** Whether others may look on without a key. */
+  /** True if clients without a key may watch. */
   watch: boolean;
-  /** The clock of the world that is shown. */
   control: Control;
-  /** Whoever has it may control the world. */
   token: string;
-  /** Of a log that is recomputed while it is shown. */
+  /** Progress of recomputing the log. */
   proof?: () => ProofShown;
-  /** The nodes of a network that several keep. */
+  /** Cluster status, on a node of a cluster. */
   cluster?: () => Promise<ClusterShown>;
-  /** Signs every answer; nothing by default. */
+  /** Signs every response. Default: unsigned. */
   responseKeys?: KeyPair;
-  /** Proxies whose X-Forwarded-For is believed; none by default. */
+  /** Proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: readonly string[];
-  /** Origins of browsers that are let in; none by default. */
+  /** Allowed browser origins. Default: none. */
   cors?: readonly string[];
-  /** Names it is served under, beside localhost, this machine's and all addresses. */
+  /** Allowed host names, in addition to localhost, the host name and all IP addresses. */
   hosts?: readonly string[];
-  /** Other than those of transport.ts. */
+  /** Overrides some limits of transport.ts. */
   exchange?: Partial<ExchangeLimits>;
-  /** Answers reads of earlier entries. */
+  /** Serves reads of earlier entries. */
   history?: History;
-  /** What is known of the scenario of its agents. */
+  /** Scenario of the agents, if known. */
   scenario?: ScenarioShown;
-  /** Of the processes that have the connections, where there are some. */
+  /** Figures of the front processes, if there are any. */
   fronts?: () => FrontsFigures;
-  /** The run whose network it is. */
   run?: KnownRun;
-  /** Wall time, which may be set: only freshness, and what is shown, follow it. */
+  /** Wall clock in milliseconds, for freshness checks and display. */
   now: () => number;
-  /** Milliseconds that pass whatever becomes of the wall clock: limits count by it. */
+  /** Monotonic clock in milliseconds, for limits. */
   steady: () => number;
-  /** A fault inside one request, with its stack. */
+  /** Called with an exception inside one request. */
   onFault: (error: unknown, requestId: string) => void;
-  /** Each request and its answer. */
+  /** Called after each request. */
   onExchange?: (exchange: Exchange) => void;
 }
 
 export interface App extends Application {
-  /** Requests are answered as before, but /readyz answers 503. */
+  /** Marks the server as stopping: /readyz answers 503, all else works. */
   stopping(): void;
-  /** Resolves once whoever watches was sent all that is committed, or after a while. */
+  /** Resolves once all watchers received the committed entries, or after a timeout. */
   lastFrames(): Promise<void>;
-  /** Ends all WebSocket connections. */
+  /** Closes all WebSocket connections. */
   closeConnections(): void;
-  /** As {@link ViewLog.making}. */
   making(): Promise<void> | undefined;
-  /** Ends what is being made for a page: before the network is closed. */
+  /** Stops indexing and history reads. Call before closing the network. */
   closeView(): Promise<void>;
 }
 
-/** How long a server that closes lets those who watch wait for the end. */
+/** Longest wait for watchers when closing. */
 const LAST_FRAMES_MS = 1_000;
 
 export function createApplication(options: ApplicationOptions): App {
@@ -203,18 +198,17 @@ function watchersOf({ network, control, profile, onFault }: ApplicationOptions, 
   return new Watchers({ network, view, control, perAddress, onFault: fault });
 }
 
-/** What the requests of one server share. */
 interface Serving {
   readonly services: Services;
   readonly entryChecks: EntryChecks;
   readonly headChecks: HeadChecks;
   readonly exchangeLimits: ExchangeLimits;
-  /** Sign every answer, where there are some. */
+  /** Signs every response; null for unsigned. */
   readonly responseKeys: KeyPair | null;
-  /** Whether an error is reported: a damaged segment only once. */
+  /** Returns false for an error already reported, such as the same damaged segment. */
   isFirstReport(error: unknown): boolean;
   onFault(error: unknown, requestId: string): void;
-  /** Each request and its answer; null costs nothing. */
+  /** Called after each request; null skips its cost. */
   readonly onExchange: ((exchange: Exchange) => void) | null;
 }
 
@@ -225,7 +219,7 @@ class Incoming implements IncomingRequest {
   readonly #match: Match<HandledRoute> | null;
   readonly #budget: RequestBudget;
   readonly #address: string;
-  /** Why it is refused for the way it comes. */
+  /** Refusal by the Host or Origin header. */
   readonly #unwelcome: Refusal | null;
 
   constructor(serving: Serving, head: RequestHead, declared: number | null) {
@@ -234,7 +228,7 @@ class Incoming implements IncomingRequest {
     this.#match = match(head.method, head.path);
     this.#budget = serving.headChecks.budgetOf(head, declared, this.#route);
     this.#unwelcome = serving.entryChecks.refuse(head);
-    // Whoever is told of it is told its address, which is asked for now or not at all.
+    // Read the peer address now; it is unavailable once the socket closes.
     this.#address = serving.onExchange ? head.address : '';
     if (this.#unwelcome) this.#budget.refuse({ refusal: this.#unwelcome });
   }
@@ -284,11 +278,11 @@ class Incoming implements IncomingRequest {
     return { answer: this.#sent(render(refused, this.#id), nothing) };
   }
 
-  /** Refused for the way it comes, for what is used up, or for its head; or its route answers. */
+  /** Refuses by header, quota or head; otherwise calls the route's handler. */
   #handle(body: Body, held: boolean): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
-      // Nobody's secrets were tried: a foreign page must not use up what an address has.
+      // No signature was attempted, so do not charge the address's quota.
       this.#budget.markVerified();
       return { refusal: this.#unwelcome };
     }
@@ -304,7 +298,7 @@ class Incoming implements IncomingRequest {
     return route.command ? refuseByHead(call, route.command, refusal) : { refusal };
   }
 
-  /** What a throw is to the caller; whoever runs the server gets it with its stack. */
+  /** Turns an exception into a refusal. Logs the stack, except for damage already reported. */
   #fault(error: unknown): Refusal {
     const damage = refuseDamagedArchive(error);
     if (!damage || this.#serving.isFirstReport(error)) this.#serving.onFault(error, this.#id);
@@ -340,7 +334,7 @@ class Incoming implements IncomingRequest {
     return sent;
   }
 
-  /** Query parameters that the route does not read. */
+  /** Query parameters unknown to the route. */
   #unknownParameters(): readonly UnknownName[] {
     const { target, path } = this.#head;
     const route = this.#route;
@@ -348,7 +342,7 @@ class Incoming implements IncomingRequest {
     return unknownParameters(target, route.parameterNames);
   }
 
-  /** With what every answer carries: what browsers may read, and the server's signature. */
+  /** Adds the headers that every response has: CORS, staleness and the server's signature. */
   #sent(response: HttpResponse, body: Body): HttpResponse | Promise<HttpResponse> {
     const { entryChecks, responseKeys, services } = this.#serving;
     entryChecks.origins.addHeaders(response.headers, this.#head.headers);
@@ -382,7 +376,7 @@ function socketRefusal(
   return { refusal, headers: { 'Sec-WebSocket-Version': '13' } };
 }
 
-/** Whoever opens connections without saying who it is has so many of them. */
+/** Limits the unauthenticated connections of one address. */
 function tooManyWaiting(open: number): Refusal | null {
   const most = socketLimits.unauthenticatedPerAddress;
   if (open < most) return null;

@@ -1,6 +1,6 @@
 /**
- * /api/v1/control: the clock of the world that is shown, for everybody; what is asked of it, for
- * who has the token that the command printed. Host and Origin were checked before.
+ * /api/v1/control. Reading the clock is open to all clients; commands need the control token that
+ * the server printed. Host and Origin are already checked.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { parseJson } from '../../engine/protocol/json.js';
@@ -17,12 +17,11 @@ import {
 import type { Call, Services } from './handler.js';
 import { type Answer, success } from './response.js';
 
-/** What both need of a request: who serves no network asks no more of it either. */
+/** Needs no network, so that the page of a load run can use it too. */
 export interface ControlCall extends Pick<Call, 'head' | 'body'> {
   readonly services: Pick<Services, 'control' | 'token'> & Partial<Knowing>;
 }
 
-/** What a server may know beyond its network. */
 type Knowing = Pick<Services, 'past' | 'scenario' | 'run' | 'cluster'>;
 
 const problemOf = Object.fromEntries(
@@ -49,7 +48,7 @@ export async function writeControl({ services, head, body }: ControlCall): Promi
   return refusal ? { refusal } : success(200, controlShown(services));
 }
 
-/** Drawn anew for each server: it belongs to whoever started it. */
+/** Draws the control token of a server. */
 export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 const TOKEN_BYTES = 24;
 
@@ -69,7 +68,7 @@ function knownTo({ past, scenario, run, cluster }: Partial<Knowing>): KnownPart[
   return (Object.keys(known) as KnownPart[]).filter((part) => known[part]);
 }
 
-/** In a time that does not tell how much of it is right. */
+/** Compares in constant time. */
 const same = (sent: string, token: string) => timingSafeEqual(digest(sent), digest(token));
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
@@ -82,7 +81,7 @@ function cannot(wanted: ControlName, can: readonly ControlName[]): Refusal {
   return refuse('NO_CONTROL', `nobody can ${wanted} this world; ${some}`, { pointer: '/do' });
 }
 
-/** What is asked for, by its name: of the others' schemas nothing is told. */
+/** Parses a command. Validates only against the schema that `do` names. */
 function commandIn(body: Call['body']): ControlCommand | { refusal: Refusal } {
   const parsed = parseJson(body === 'unread' ? new Uint8Array() : body);
   if ('message' in parsed) {

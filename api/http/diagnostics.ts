@@ -1,7 +1,6 @@
 /**
- * The operator's endpoints: metrics and health; debug/verify, which shows what the server would
- * verify of a request and whether the signature holds; debug/socket, which shows a WebSocket
- * connection to its agent.
+ * Diagnostic endpoints: metrics and health for operators; debug/verify, which verifies a request
+ * and shows its signing input; debug/socket, which shows a connection to its agent.
  */
 
 import type { Admitted } from '../../engine/admit/admit.js';
@@ -47,7 +46,6 @@ export const readiness: Handler = ({ services }) => {
 const match = createMatcher(routes);
 const problemOf = validator('debug_verify', DebugVerifyBody);
 
-/** A request as it would come, with the command that it would be. */
 interface Described {
   kind: keyof typeof carriage;
   target: string;
@@ -55,7 +53,7 @@ interface Described {
   body: Uint8Array;
 }
 
-/** Changes nothing. */
+/** Verifies a described request. Has no side effects. */
 export const debugVerify: Handler = async ({ services: { network, now }, body }) => {
   const described = describedIn(body === 'unread' ? new Uint8Array() : body);
   if ('refusal' in described) return described;
@@ -75,7 +73,6 @@ export const debugVerify: Handler = async ({ services: { network, now }, body })
   return success(200, { ...verified, unknown });
 };
 
-/** The request in a JSON envelope, or why there is none. */
 function describedIn(sent: Uint8Array): Described | { refusal: Refusal } {
   const many = tooManyValues(sent);
   if (many) return { refusal: many };
@@ -107,7 +104,7 @@ async function verification(
   const host = headers.get('host') ?? '';
   const found = refusal?.reason === 'MISMATCH' ? await findMistake(network, admitted, host) : null;
   const explained = refusal && found ? addMistake(refusal, found) : refusal;
-  // Whether a key is known may rest on a registration that is not durable yet.
+  // Key knowledge may rest on a registration that is not durable yet.
   await network.durable;
   return {
     valid: refusal === null,
@@ -127,7 +124,7 @@ function refusalShown({ code, reason, message, pointer }: Refusal) {
   return { code, reason, message, pointer: pointer ?? null };
 }
 
-/** To everybody else it does not exist. */
+/** Shows a connection to its agent. Others get the same refusal as for an unknown id. */
 export const debugSocket: Handler = async (call) => {
   const publicKey = await readerOf(call);
   const [id = ''] = call.params;
@@ -136,7 +133,7 @@ export const debugSocket: Handler = async (call) => {
   return { refusal: refuse('UNKNOWN_CONNECTION', 'no connection of yours has this id') };
 };
 
-/** The key that signed a read, or null. */
+/** Returns the key that signed a read, or null. */
 async function readerOf({ services, head }: Call): Promise<string | null> {
   const { network, now } = services;
   const { method, target, headers } = head;

@@ -1,4 +1,4 @@
-/** A thread that reads forms. It may be ended at any time, also by what its library throws. */
+/** Worker thread that parses forms. It may be terminated, or crash in its library, at any time. */
 import { parentPort } from 'node:worker_threads';
 import { type FormTask, parseForm } from './form-parser.js';
 

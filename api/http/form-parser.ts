@@ -1,24 +1,24 @@
 /**
- * Reads multipart forms in a worker thread, one after another. Their bytes are hostile input: a
- * parser that throws in a later turn, or never returns, must not end or stop the process.
+ * Parses multipart forms in a worker thread, one at a time. Forms are untrusted: a parser that
+ * throws in a later turn, or never returns, must not stop the process.
  */
 import { Worker } from 'node:worker_threads';
 import { Busboy } from '@fastify/busboy';
 import { limits } from '../../engine/protocol/limits.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 
-/** A form of the largest size takes some milliseconds. */
+/** Timeout; the largest form takes some milliseconds. */
 const FORM_MS = 5_000;
-/** Forms that wait, and what is held for them. */
+/** Bounds of the queue. */
 const MOST_WAITING = 256;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Of the thread: what a form makes it hold. */
+/** Heap limit of the worker. */
 const THREAD_MEGABYTES = 64;
 
 type FormResult = MemeUpload | { refusal: Refusal };
 
 interface Waiting extends FormTask {
-  /** The thread has ended once while it read this: perhaps because of the form before. */
+  /** True if the worker already ended once during this form. */
   again: boolean;
   done(result: FormResult): void;
 }
@@ -54,7 +54,7 @@ function next(): void {
 function started(): Worker {
   const thread = new Worker(new URL('./form-parser-worker.js', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
-    // What the library prints is not shown.
+    // Discards what the library prints.
     stdout: true,
     stderr: true,
   });
@@ -71,7 +71,7 @@ function started(): Worker {
   return thread;
 }
 
-/** What the library throws later may be of the form before: the present one is tried again. */
+/** A late exception may stem from the previous form, so the current one is retried once. */
 function threadEnded(why: string): void {
   const task = current?.task;
   if (!task || task.again) return giveUp(`the form cannot be read: ${why}`);
@@ -83,7 +83,7 @@ function threadEnded(why: string): void {
   next();
 }
 
-/** The thread hangs or ended twice: the next form gets another. */
+/** Refuses the current form and terminates its worker. The next form starts a new one. */
 function giveUp(problem: string): void {
   const lost = worker;
   worker = null;
@@ -111,18 +111,16 @@ interface MemeUpload {
   tags: string[];
   signature: string;
   file: Uint8Array;
-  /** Names of other fields. */
   unknown: string[];
 }
 
 export interface FormTask {
   contentType: string;
   body: Uint8Array;
-  /** A file may have so many; of a larger one, one more is read. */
+  /** Largest file. Reads one byte more, to detect a larger one. */
   fileBytes: number;
 }
 
-/** What is wrong with a form, and of which field. */
 interface FormProblem {
   problem: string;
   pointer: string;
@@ -133,10 +131,10 @@ type ParsedForm = MemeUpload | FormProblem;
 const known = new Set(['caption', 'tags', 'signature']);
 const FIELD_BYTES = 16 * 1024;
 const MOST_FIELDS = 32;
-/** Turns of the event loop in which the library has done all that it will, for it has all bytes. */
+/** Event loop turns after which the library has processed all bytes. */
 const TURNS = 4;
 
-/** Always settles; what the library throws in a later turn is for the thread that calls. */
+/** Parses a form. Always settles; an exception in a later turn reaches the worker's owner. */
 export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<ParsedForm> {
   return new Promise((resolve) => {
     const bad = (problem: string, pointer = '') => resolve({ problem, pointer });
@@ -145,7 +143,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     const fields = new Map<string, string[]>();
     const unknown = new Set<string>();
     let file: Buffer | null = null;
-    // The library gives undefined for a part without a name, against its types.
+    // Against its types, the library passes undefined for a part without a name.
     parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
       const name = given ?? '';
       if (valueTruncated) bad(`the field ${name} is too large`, `/${name}`);
@@ -204,7 +202,6 @@ function afterTurns(turns: number, then: () => void): void {
   else setImmediate(() => afterTurns(turns - 1, then));
 }
 
-/** `tags` is a repeated field, or one field with a JSON array. */
 function tagsOf(values: string[]): string[] | null {
   const [only] = values;
   if (values.length !== 1 || !only?.trimStart().startsWith('[')) return values;

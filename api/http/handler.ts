@@ -1,7 +1,4 @@
-/**
- * The type of a route's handler, what a handler is given of a request, and how the state at an
- * earlier entry is read.
- */
+/** Types of route handlers, the services that they share, and reads of earlier entries. */
 
 import type { History, Moment } from '../../engine/history/history.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -21,45 +18,40 @@ import type { LargeBodies, RequestBudget } from './head-checks.js';
 import type { Metrics } from './metrics.js';
 import type { Answer } from './response.js';
 
-/** What the handlers of one server share. */
 export interface Services {
   readonly network: ServedNetwork;
   readonly limits: Limits;
   readonly attempts: SignatureAttempts;
   readonly charged: ChargedSignatures;
-  /** In which order large bodies are dealt with. */
   readonly large: LargeBodies;
-  /** Who may open the next block; null where nothing is limited. */
+  /** Shares the right to open blocks among producers; null without limits. */
   readonly blocks: BlockShare | null;
-  /** Proposals that wait for the end of the block that they build on. */
+  /** Proposals that wait for their parent block to close. */
   readonly early: EarlyProposals;
   readonly connections: Connections;
   readonly metrics: Metrics;
   readonly version: string;
-  /** Whether the page is served. */
   readonly ui: boolean;
   readonly control: Control;
-  /** Whoever has it may control the world. */
   readonly token: string;
-  /** What a page is shown, at any entry. */
+  /** Index and snapshots for view reads. */
   readonly view: ViewLog;
-  /** The network at earlier entries; null where it is shown as it is only. */
+  /** Reads of earlier entries; null if unsupported. */
   readonly past: HistoryReads | null;
-  /** Of the network's agents, where it is known. */
+  /** Scenario of the agents; null if unknown. */
   readonly scenario: ScenarioShown | null;
-  /** The run whose network it is, where it is known. */
+  /** The simulation run; null if unknown. */
   readonly run: KnownRun | null;
-  /** Of a log that is recomputed while it is shown; null where none is. */
+  /** Progress of recomputing the log; null without a recomputation. */
   readonly proof: (() => ProofShown) | null;
-  /** Of a network that several nodes keep; null of others. */
+  /** Cluster status; null outside a cluster. */
   readonly cluster: (() => Promise<ClusterShown>) | null;
-  /** The edge's clock: freshness is checked here, never in the engine. */
+  /** Wall clock. Freshness is checked here, never in the engine. */
   now(): number;
-  /** Whether the server takes requests: not while it stops. */
+  /** False while the server stops. */
   ready(): boolean;
 }
 
-/** One request whose route is known. */
 export interface Call {
   readonly services: Services;
   readonly route: Route;
@@ -67,25 +59,22 @@ export interface Call {
   /** Path parameters, decoded, in order. */
   readonly params: readonly string[];
   readonly body: Body;
-  /** Whether a process of this server has verified that its own signature holds. */
+  /** True if a front process has already verified the request's signature. */
   readonly held: boolean;
   readonly budget: RequestBudget;
 }
 
-/** Answers a request, at once where nothing has to be waited for. */
+/** Handles a request, synchronously if possible. */
 export type Handler = (call: Call) => Answer | Promise<Answer>;
 
-/** A route with what answers it: all that one request needs to know of its path. */
 export interface HandledRoute extends Route {
   readonly handle: Handler;
-  /** The query parameters that it reads. */
   readonly parameterNames: readonly string[];
 }
 
-/** Looks that wait for others. */
+/** Limit of concurrent history reads. */
 const MOST_WAITING = 16;
 
-/** How far something is that is made of the log. */
 export interface Progress {
   entry: number;
   to: number;
@@ -94,10 +83,10 @@ export interface Progress {
 export class HistoryReads {
   readonly #history: History;
   readonly #closing = new AbortController();
-  /** Who asks about an entry asks several things about it. */
+  /** The last moment, cached because a client usually reads several things at one entry. */
   #last: { entry: number; moment: Promise<Moment> } | null = null;
   #waiting = 0;
-  /** How far it has come with what is asked for; null while it looks at nothing. */
+  /** Progress of the current read; null when idle. */
   progress: Progress | null = null;
 
   constructor(history: History) {
@@ -105,10 +94,10 @@ export class HistoryReads {
   }
 
   /**
-   * The network as it was after an entry, or a refusal where too many ask already.
+   * Returns the network as of an entry, or a refusal if too many reads are queued.
    *
-   * @throws {RangeError} when the log has no such entry.
-   * @throws {StoreError} when what is stored does not follow from the log.
+   * @throws {RangeError} if the log has no such entry.
+   * @throws {StoreError} if the stored data contradicts the log.
    */
   async at(entry: number): Promise<Moment | Refusal> {
     if (this.#last?.entry === entry) return this.#last.moment;
@@ -125,7 +114,6 @@ export class HistoryReads {
     }
   }
 
-  /** Ends what is under way. */
   close(): void {
     this.#closing.abort(new Error('the server closes'));
   }

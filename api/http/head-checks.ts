@@ -1,7 +1,6 @@
 /**
- * Decides about a request by its head alone, before any of its body is read: host and origin, the
- * request id, the remaining quota of its address, the size that its body may have, and whether its
- * credentials can be right.
+ * Decisions made from the request head, before the body is read: host and origin, request id, quota
+ * of the address, body size, and the form of the credentials.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -46,10 +45,10 @@ export class HeadChecks {
   readonly #attempts: SignatureAttempts;
   readonly #trustedProxies: ReadonlySet<string>;
   readonly #now: () => number;
-  /** The address of the request before this one, and what limits count it by. */
+  /** Address and limit key of the previous request. */
   #last = { address: '', key: addressKey('') };
   readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
-  /** Whether anything is counted by the address, here or at other servers of the network. */
+  /** True if limits count addresses, here or on other nodes. */
   readonly #counts: boolean;
 
   constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {
@@ -61,7 +60,9 @@ export class HeadChecks {
     this.#now = now;
   }
 
-  /** What a request may cost, or the problem for which it is refused once its answer is due. */
+  /**
+   * Budgets a request. A refusal is recorded as the budget's problem, and sent with the response.
+   */
   budgetOf(head: RequestHead, declared: number | null, route: Route | null): RequestBudget {
     const budget = this.#budget(head, declared);
     if (route && !route.limited) return budget;
@@ -82,12 +83,12 @@ export class HeadChecks {
 
   #budget(head: RequestHead, declared: number | null): RequestBudget {
     const publicKey = registeredKey(head.headers, this.#network.knows);
-    // Reading the peer's address costs as much as all the rest of a head.
+    // Reading the peer address costs as much as the rest of the head.
     const addressKey = this.#counts ? this.keyOf(head) : '';
     return new RequestBudget(this.#limits, this.#bodies, { addressKey, publicKey, declared });
   }
 
-  /** The first problem of the credentials: the key, then the time, then the signature's form. */
+  /** Returns the first problem: key, then timestamp, then form of the signature. */
   #credentialsProblem(
     kind: CommandKind,
     headers: Headers,
@@ -98,7 +99,7 @@ export class HeadChecks {
     if (publicKey === null && !(kind === 'register' && key === '')) {
       const malformed = keyProblem(key);
       if (malformed) return malformed;
-      // Where other nodes take requests too, only a barrier proves that a key is unknown.
+      // If other nodes accept registrations, only a barrier proves that a key is unknown.
       if (kind !== 'register' && !this.#network.barrier) return unknownKey(key.toLowerCase());
     }
     if (signed === 'body') return null;
@@ -110,20 +111,20 @@ export class HeadChecks {
     return signatureProblem(headers.get('x-agent-signature'));
   }
 
-  /** The address as limits count it: asked for in the turn of the head. */
+  /** Returns the key under which limits count the address. Call in the turn of the head. */
   keyOf({ address, headers }: RequestHead): string {
     const trusted = this.#trustedProxies;
     if (trusted.size > 0) {
       return addressKey(clientAddress(address, headers.get('x-forwarded-for'), trusted));
     }
-    // Requests of one client often follow each other.
+    // Consecutive requests often come from the same client.
     if (address !== this.#last.address) {
       this.#last = { address, key: addressKey(clientAddress(address, undefined, trusted)) };
     }
     return this.#last.key;
   }
 
-  /** Takes what a request costs by its head, or gives the quota that it exceeds. */
+  /** Charges the cost known from the head. Returns the exceeded quota, if any. */
   #exceeded(budget: RequestBudget, route: Route | null, bytes: number): Quota | null {
     const { address } = budget;
     const request = address.take('requests');
@@ -146,13 +147,13 @@ export class EntryChecks {
   readonly origins: Origins;
   readonly #hosts: AllowedHosts;
 
-  /** @throws where a name or an origin is none. */
+  /** @throws {Error} if a host name or origin is invalid. */
   constructor(hosts: readonly string[], cors: readonly string[]) {
     this.#hosts = new AllowedHosts(hosts);
     this.origins = new Origins(cors);
   }
 
-  /** For its head, for the name it takes the server by, or for the page it comes from. */
+  /** Refuses a malformed head, an unknown host, or a write from a foreign origin. */
   refuse(head: RequestHead): Refusal | null {
     const { fault, method, headers } = head;
     if (fault) return fault;
@@ -164,7 +165,6 @@ export class EntryChecks {
     return READS.has(method) ? null : this.#refuseOrigin(headers);
   }
 
-  /** What the opening of a WebSocket is refused for. */
   refuseSocket(head: RequestHead): Refusal | null {
     const refused = this.refuse(head) ?? this.#refuseOrigin(head.headers);
     if (refused) return refused;
@@ -173,7 +173,7 @@ export class EntryChecks {
     return refuse('SOCKET_VERSION', `Sec-WebSocket-Version is ${shown(version)}; expected 13`);
   }
 
-  /** A page of another server must not speak for its reader. */
+  /** Keeps pages of other origins from acting for their reader. */
   #refuseOrigin(headers: RequestHead['headers']): Refusal | null {
     if (!this.origins.foreign(headers)) return null;
     const how = 'to let it in, give it to serve --cors';
@@ -188,13 +188,13 @@ const shown = (text: string | undefined) =>
 
 type Headers = ReadonlyMap<string, string>;
 
-/** The registered key that a request names, lower case; its signature is still to be verified. */
+/** Returns the registered key that a request names, lower case. Its signature is unverified. */
 function registeredKey(headers: Headers, knows: Knows): string | null {
   const key = headers.get('x-agent-public-key')?.toLowerCase();
   return key !== undefined && isPublicKey(key) && knows(key) ? key : null;
 }
 
-/** Headers that a browser's program may read beside the simple ones. */
+/** Response headers that scripts may read, in addition to the safelisted ones. */
 const EXPOSED =
   'Folkmoot-Stale, Folkmoot-Unknown, Location, RateLimit, RateLimit-Policy, Retry-After, ' +
   'X-Request-Id, X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
@@ -202,7 +202,7 @@ const EXPOSED =
 class Origins {
   readonly #allowed: ReadonlySet<string>;
 
-  /** @throws where one is not what a browser would send. */
+  /** @throws {Error} if an origin is not in the form that browsers send. */
   constructor(origins: readonly string[]) {
     this.#allowed = new Set(origins.map(browserOrigin));
   }
@@ -211,7 +211,7 @@ class Origins {
     return this.#allowed.size > 0;
   }
 
-  /** Whether a request comes from a page that is neither the server's own nor let in. */
+  /** Returns true if the origin is neither the server's nor an allowed one. */
   foreign(headers: Headers): boolean {
     const origin = headers.get('origin');
     if (origin === undefined || this.#allowed.has(origin)) return false;
@@ -219,7 +219,6 @@ class Origins {
     return origin !== `http://${host}` && origin !== `https://${host}`;
   }
 
-  /** Adds the headers of an answer for a browser. */
   addHeaders(headers: Record<string, string>, request: Headers): void {
     if (!this.any) return;
     headers.Vary = 'Origin';
@@ -229,7 +228,6 @@ class Origins {
     headers['Access-Control-Expose-Headers'] = EXPOSED;
   }
 
-  /** Headers of the answer to OPTIONS besides. */
   preflight(request: Headers, methods: string): Record<string, string> {
     const origin = request.get('origin');
     if (origin === undefined || !this.#allowed.has(origin)) return {};
@@ -243,26 +241,26 @@ class Origins {
 }
 
 /**
- * The text itself, where it is an origin as browsers send it: no path, not even a slash; no user,
- * no `*`, no default port; in lower case.
+ * Validates an origin in the form that browsers send: scheme, host and non-default port, in lower
+ * case, without a path, user or `*`.
  *
- * @throws {Error} where it is another text.
+ * @throws {Error} if the text is not in this form.
  */
 export function browserOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && ['http:', 'https:'].includes(url.protocol) && url.origin === text) return text;
-  const meant = url && url.origin !== 'null' ? url.origin : 'https://a.example';
-  const expected = `expected scheme, host and port only, as browsers send them: ${meant}`;
-  throw new Error(`${JSON.stringify(text)} is not an origin; ${expected}`);
+  const example = url && url.origin !== 'null' ? url.origin : 'https://a.example';
+  const expected = `expected scheme, host and port, such as ${example}`;
+  throw new Error(`invalid origin: ${JSON.stringify(text)} (${expected})`);
 }
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Ids share all but their last four digits: to draw each by itself takes four times as long. */
+/** Ids share all but the last four digits: drawing each one takes four times as long. */
 let drawn = '';
 let count = 0xffff;
 
-/** A UUID that no other request has. */
+/** Returns a UUID, unique per request. */
 export function requestId(): string {
   count = (count + 1) & 0xffff;
   if (count === 0) drawn = randomUUID().slice(0, -4);
@@ -270,8 +268,8 @@ export function requestId(): string {
 }
 
 /*
- * The names a server answers to. A foreign web page can make its own name mean this machine (DNS
- * rebinding), and its browser then takes the server for that page's: the Host header shows it.
+ * Allowed host names. With DNS rebinding, a foreign web page makes its own name resolve to this
+ * machine, and the browser treats the server as the page's origin. The Host header reveals this.
  */
 
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+)(?::\d{0,5})?$/;
@@ -279,17 +277,17 @@ const NAME = /^(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
-  /** Nearly all requests name the same one. */
+  /** The last accepted header: most requests have the same one. */
   #last = '';
 
-  /** @throws where one is not a name. */
+  /** @throws {Error} if a name is invalid. */
   constructor(names: readonly string[]) {
     this.#names = new Set(['localhost', hostname().toLowerCase(), ...names.map(servedName)]);
   }
 
   /**
-   * Whether a Host header names this server. Any address does, for it cannot be rebound; so does
-   * none at all, which no browser sends.
+   * Returns true if the Host header is allowed. IP addresses are, because they cannot be rebound;
+   * so is a missing header, because browsers always send one.
    */
   has(host: string | undefined): boolean {
     if (host === undefined || host === this.#last) return true;
@@ -301,18 +299,18 @@ export class AllowedHosts {
 }
 
 /**
- * The name itself, in lower case, where it is one to be served under.
+ * Validates a host name and returns it in lower case.
  *
- * @throws {Error} where it is none.
+ * @throws {Error} if the name is invalid.
  */
 export function servedName(text: string): string {
   const name = nameOf(text);
   if (name !== null && text.toLowerCase() === name) return name;
-  const expected = 'expected a host name without scheme, port or path, as in network.example';
-  throw new Error(`${JSON.stringify(text)} is not a name to be served under; ${expected}`);
+  const expected = 'expected a name without scheme, port or path, such as network.example';
+  throw new Error(`invalid host name: ${JSON.stringify(text)} (${expected})`);
 }
 
-/** The name or address in a Host header, in lower case and without brackets; null for neither. */
+/** Returns the lower-case name or address of a Host header, or null if it is malformed. */
 function nameOf(host: string): string | null {
   const found = HOST.exec(host)?.[1]?.toLowerCase();
   if (found === undefined) return null;
@@ -321,37 +319,35 @@ function nameOf(host: string): string | null {
 }
 
 /*
- * What one request may cost, from its head to its answer: how much body it may still bring, what it
- * holds meanwhile, and what it costs its address when no signature vouches for it.
+ * Budget of one request: the body bytes that it may still send, the memory that it holds, and its
+ * cost to the address if no valid signature vouches for it.
  */
 
-/** Why a request is refused by its head or size: a limit that is used up, or what is wrong. */
 export type Problem = { quota: Quota } | { refusal: Refusal };
 
-/** Bytes of bodies in flight, in all and by address: what a flood could fill the memory with. */
+/** Bytes of bodies in flight, in total and by address. Bounds the memory that a flood can fill. */
 interface BodiesInFlight {
   total: number;
   readonly byAddress: Map<string, number>;
 }
 
 interface Sender {
-  /** The address as limits count it; empty where nothing is counted. */
+  /** Address as limits count it; empty if nothing is counted. */
   addressKey: string;
-  /** The registered key that it names, lower case, or null. */
+  /** Registered key that the request names, lower case; or null. */
   publicKey: string | null;
-  /** Length of its body as its head declares it. */
   declared: number | null;
 }
 
 export class RequestBudget implements Claimant {
   readonly publicKey: string | null;
   readonly address: Account;
-  /** Counts failed signatures and refusals: those of the address with the key that it names. */
+  /** Counts failed signatures and refusals per address and named key. */
   readonly claim: Account;
-  /** Bytes of body that it may have. */
+  /** Body bytes that the request may send. */
   bodyBytes = 0;
   problem: Problem | null = null;
-  /** When its head is refused, a small body is read all the same: to connect anew costs more. */
+  /** A small body is read even after a refusal, because a new connection costs more. */
   wanted = true;
   readonly #declared: number | null;
   readonly #limits: Limits;
@@ -378,7 +374,6 @@ export class RequestBudget implements Claimant {
     return this;
   }
 
-  /** Counts bytes that arrived; false when no more are to be read. */
   take(bytes: number): boolean {
     const { byAddress } = this.#bodies;
     const { subject } = this.address;
@@ -400,7 +395,6 @@ export class RequestBudget implements Claimant {
     return false;
   }
 
-  /** Frees the memory of its body for other requests. */
   release(): void {
     if (this.#received === 0) return;
     const { byAddress } = this.#bodies;
@@ -412,7 +406,7 @@ export class RequestBudget implements Claimant {
     this.#received = 0;
   }
 
-  /** Counts a refusal ahead, by the bytes it may cost; the quota that it exceeds, if it does. */
+  /** Reserves the cost of a possible refusal. Returns the exceeded quota, if any. */
   reserveRefusal(bytes: number, proven: boolean): Quota | null {
     const units = countRefusalUnits(bytes);
     const own = this.claim.take('refused', units);
@@ -425,12 +419,12 @@ export class RequestBudget implements Claimant {
     return null;
   }
 
-  /** Its signature holds: a refusal from now on is its agent's business, not the address's. */
+  /** Marks the signature as valid: a later refusal does not count against the address. */
   markVerified(): void {
     this.#verified = true;
   }
 
-  /** The answer is known: what was counted ahead is refunded unless it was a refusal. */
+  /** Refunds the reservation, unless the response is a refusal. */
   conclude(status: number): void {
     if (!this.#limits.figures) return;
     const refused = status >= 400 && status < 500 && status !== 429 && !this.#verified;
@@ -441,18 +435,17 @@ export class RequestBudget implements Claimant {
   }
 }
 
-/** What a refusal of so many bytes counts as. */
+/** Returns the units that a refusal of this size costs. */
 export const countRefusalUnits = (bytes: number) =>
   1 + Math.floor(Math.max(0, bytes - 1) / REFUSED_UNIT_BYTES);
 
-/** A request, and the names of form fields that are not known. */
+/** A request, with the names of unknown form fields. */
 interface Carried extends SignedRequest {
   unknownFields?: readonly string[];
 }
 
 type Signed = Carried | { refusal: Refusal };
 
-/** What is wrong with the type of a body. */
 export function mediaProblem(
   kind: CommandKind,
   headers: ReadonlyMap<string, string>,
@@ -466,7 +459,7 @@ export function mediaProblem(
   return refuse('MEDIA_TYPE', `the Content-Type is ${type || 'missing'}; expected ${expected}`);
 }
 
-/** Of a body whose type is right. Only a form has to be waited for. */
+/** Builds the signed request from a body of the right media type. Only forms are asynchronous. */
 export function signedRequest(
   kind: CommandKind,
   received: ReceivedRequest,
@@ -485,19 +478,19 @@ async function formRequest(request: SignedRequest, contentType: string): Promise
 }
 
 /*
- * Large bodies are dealt with one a turn of the event loop: parsing one takes tens of milliseconds,
- * and whoever asks for little waits for one of them at most, however many came together.
+ * Parses at most one large body per event-loop turn. Parsing one takes tens of milliseconds, so a
+ * small request waits for at most one of them.
  */
 
-/** What is smaller takes less than a millisecond. */
+/** Smaller bodies take less than a millisecond. */
 const LARGE_BYTES = 64 * 1024;
 
 export class LargeBodies {
   readonly #limit = pLimit(1);
 
-  /** Resolves when it is this body's turn; null for one that need not wait. */
+  /** Resolves when this body may be parsed; null if it need not wait. */
   waitTurn(bytes: number): Promise<void> | null {
-    // Other requests are served between two turns: immediates come after the poll for events.
+    // Immediates run after the poll phase, so other requests are served between two turns.
     return bytes <= LARGE_BYTES ? null : this.#limit(() => nextTurn());
   }
 }

@@ -1,4 +1,4 @@
-/** /metrics: what an operator watches, in Prometheus' format. */
+/** /metrics, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import type { Route } from '../contract/routes.js';
@@ -12,7 +12,7 @@ interface Answered {
 
 export class Metrics {
   readonly #registry = new Registry();
-  /** By route, and by status. Counted here: the library's way costs a microsecond each. */
+  /** By route and status. Counted here because prom-client takes a microsecond per increment. */
   readonly #requests = new Map<Route | null, Map<number, Answered>>();
 
   constructor(
@@ -21,7 +21,7 @@ export class Metrics {
     fronts: (() => FrontsFigures) | null,
   ) {
     const registers = [this.#registry];
-    // Event loop lag, memory, handles: of the process.
+    // Event loop lag, memory and handles of this process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
     const requests = this.#requests;
     new Counter({
@@ -39,7 +39,7 @@ export class Metrics {
     const gauge = this.#gauge;
     gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
-    gauge('ws_watchers', 'Connections that watch', () => connections.watchers?.size ?? 0);
+    gauge('ws_watchers', 'Watching connections', () => connections.watchers?.size ?? 0);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
     this.#counts(network, connections);
     this.#sizes(network);
@@ -55,7 +55,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** An answer of a route, or of none. */
+  /** Counts a response; null for requests without a route. */
   answered(route: Route | null, status: number): void {
     let byStatus = this.#requests.get(route);
     if (!byStatus) {
@@ -64,7 +64,7 @@ export class Metrics {
     }
     let answered = byStatus.get(status);
     if (!answered) {
-      // The table's path and method, never the client's: label values stay few.
+      // Path and method come from the table, never from the client, so label values stay few.
       const { path: name, method: known } = route ?? { path: 'unknown', method: 'other' };
       answered = { labels: { route: name, method: known, status: String(status) }, count: 0 };
       byStatus.set(status, answered);
@@ -93,16 +93,23 @@ export class Metrics {
       },
     });
 
-  /** Processes that have the connections: what they need is not in the figures of this one. */
+  /** Metrics of the front processes, which the process metrics do not cover. */
   #fronts(figures: () => FrontsFigures): void {
     const of = (name: keyof FrontsFigures) => () => figures()[name];
-    this.#gauge('fronts', 'Processes that have the connections', of('running'));
-    this.#gauge('fronts_resident_memory_bytes', 'Their memory', of('residentBytes'));
-    this.#counter('fronts_cpu_seconds', 'Their CPU time, to the second', of('cpuSeconds'));
-    this.#counter('fronts_restarts', 'How often one was started again', of('restarts'));
+    this.#gauge('fronts', 'Running front processes', of('running'));
+    this.#gauge(
+      'fronts_resident_memory_bytes',
+      'Resident memory of the front processes',
+      of('residentBytes'),
+    );
+    this.#counter(
+      'fronts_cpu_seconds',
+      'CPU time of the front processes, in whole seconds',
+      of('cpuSeconds'),
+    );
+    this.#counter('fronts_restarts', 'Restarts of front processes', of('restarts'));
   }
 
-  /** What only grows, counted where it happens. */
   #counts(network: ServedNetwork, connections: Connections): void {
     const counter = this.#counter;
     const stats = () => network.stats;
@@ -112,10 +119,14 @@ export class Metrics {
     counter('commits', 'Durable commits', () => stats().commits);
     counter('committed_entries', 'Entries made durable', () => stats().entries);
     counter('commit_seconds', 'Time spent in commits', () => stats().commitMs / 1000);
-    counter('ws_dropped', 'Subscribers cut for being slow', () => connections.feed.dropped);
+    counter(
+      'ws_dropped',
+      'Subscribers disconnected for being slow',
+      () => connections.feed.dropped,
+    );
     const { watchers } = connections;
     counter('ws_frames', 'Frames made for watchers', () => watchers?.frames ?? 0);
-    counter('ws_skipped', 'Times a watcher was skipped ahead', () => watchers?.skipped ?? 0);
+    counter('ws_skipped', 'Times that a watcher skipped entries', () => watchers?.skipped ?? 0);
     counter('ws_resumed', 'Subscriptions that resumed', () => connections.resumed);
   }
 
@@ -123,7 +134,7 @@ export class Metrics {
     const sizes = (name: string, help: string, counts: () => readonly number[]) =>
       new Counter({
         name: `folkmoot_${name}`,
-        help: `${help}, by size: from this power of two to below the next`,
+        help: `${help}, by size; the label is the lower bound, a power of two`,
         labelNames: ['from'],
         registers: [this.#registry],
         collect() {
@@ -138,7 +149,7 @@ export class Metrics {
   #blocks({ feed }: Connections): void {
     const blocks = new Counter({
       name: 'folkmoot_blocks_total',
-      help: 'Blocks that left voting, by outcome',
+      help: 'Closed blocks, by outcome',
       labelNames: ['status'],
       registers: [this.#registry],
     });

@@ -1,4 +1,4 @@
-/** The handlers of reads: they show committed state, or refuse what is unknown. */
+/** Handlers of reads of committed state. */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type EventType, eventTopics } from '../../engine/protocol/schema/event.js';
 import { type Reason, type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
@@ -22,12 +22,12 @@ import {
 } from './response.js';
 import { routeNotFound } from './route-responses.js';
 
-/** What is read: a network as it is, or as it was. */
+/** A network, current or as of an entry. */
 type ReadNetwork = Pick<ServedNetwork, 'read' | 'epoch'>;
 
 type ReadResult<Data = unknown> = { data: Data } | { refusal: Refusal };
 
-/** A long one pauses where it yields; what it reads after that must not have changed. */
+/** A long read pauses at each `yield`; state that it reads later must not have changed. */
 type Read<D> = (
   network: ReadNetwork,
   asked: Asked<D>,
@@ -57,7 +57,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
     let scanned = 0;
     let last: number | null = null;
     for (const { ordinal, ...header } of read.blocks(cursor ?? undefined)) {
-      // Asked before the next one is taken: then there is one more.
+      // Checked before the next block is taken, so there is at least one more.
       if (blocks.length === limit || scanned === SCANNED_BLOCKS) {
         return { data: { blocks, next_cursor: String(last) } };
       }
@@ -144,9 +144,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
   },
 };
 
-/** Blocks that one page reads at the most. */
 const SCANNED_BLOCKS = 1_000;
-/** Events that one page of /events reads at the most. */
 const SCANNED = 10_000;
 
 function found<T>(data: T | undefined, otherwise: { refusal: Refusal }): ReadResult<T> {
@@ -157,7 +155,7 @@ const unknown = (reason: Reason, what: string, id: string): { refusal: Refusal }
   refusal: refuse(reason, `no ${what} ${id.slice(0, 128)}`),
 });
 
-/** Rows until there are `limit` of them or they are as large as a page may be; one at the least. */
+/** Takes rows up to `limit` and the page size, but at least one. */
 function pageOf<T>(
   rows: Iterable<T>,
   limit: number,
@@ -176,10 +174,10 @@ function pageOf<T>(
 
 const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
 
-/** Records that are read at once, between two pauses. */
+/** Records read between two pauses. */
 const AT_ONCE = 50;
 
-/** A page of the votes on a block that are committed now: those of later entries are left out. */
+/** Returns a page of the committed votes on a block, skipping those of later entries. */
 function* votesOn({ read }: ReadNetwork, block: number, after: number, limit: number) {
   const { seq } = read.position;
   const rows: ({ voter: number } & ReturnType<ReadNetwork['read']['signed']>)[] = [];
@@ -202,7 +200,7 @@ function* votesOn({ read }: ReadNetwork, block: number, after: number, limit: nu
   }
 }
 
-/** As `read.electors`: none of it changes. */
+/** Returns the immutable electorate, like `read.electors`. */
 function* electors({ read }: ReadNetwork, id: number) {
   const { agents, weights } = read.record('electorates', id)!;
   const found: ReturnType<ReadNetwork['read']['electors']> = [];
@@ -215,7 +213,7 @@ function* electors({ read }: ReadNetwork, id: number) {
   return found;
 }
 
-/** Some at once: no reader of the data stays open over a pause. */
+/** Reads events in batches, so no store reader stays open across a pause. */
 function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
   for (let at = from; at <= last; at += AT_ONCE) {
     const some: { seq: number; type: EventType; json: string }[] = [];
@@ -230,7 +228,7 @@ function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
   }
 }
 
-/** A read, from a request's parameters to its result: immediate when the read is short. */
+/** A read from parameters to result; synchronous if short. */
 export type BoundRead = (
   network: ReadNetwork,
   params: readonly string[],
@@ -248,8 +246,8 @@ export function boundRead<N extends ReadName>(name: N): BoundRead {
 }
 
 /**
- * How the parameters of a request are read, as its route declares them: those of the path, then
- * those of the query. An invalid one is refused before anything is looked for.
+ * Returns a parser of a route's parameters: path first, then query. An invalid value is refused
+ * before any read.
  */
 export function parameterReader<D extends Declared>({ parameters = {}, query: known = {} }: D) {
   const inPath = Object.entries(parameters);
@@ -280,7 +278,7 @@ export const badQuery = (name: string, expected: string): { refusal: Refusal } =
   return { refusal: refuse('SCHEMA', message, { pointer: `/${name}` }) };
 };
 
-/** Answers with the parameters that a route declares. */
+/** Handles a request with the parameters that the route declares. */
 export function asking<D extends Declared>(
   declared: D,
   handle: (call: Call, asked: Asked<D>) => ReturnType<Handler>,
@@ -306,17 +304,15 @@ export const rateLimited =
     return answer.then((later) => addQuotaHeaders(later, left));
   };
 
-/** Large bodies one after the other. */
 function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
   const turn = call.services.large.waitTurn(call.body.length);
   return turn ? turn.then(() => handle(call)) : handle(call);
 }
 
-/** One, and more for what has a large body: `debug/verify`. */
+/** Cost of a read: one, or more for a large body of `debug/verify`. */
 const readCost = (body: Body): number =>
   body === 'unread' || body.length === 0 ? 1 : countRefusalUnits(body.length);
 
-/** A read of what is committed. */
 export const committedRead = (read: BoundRead): Handler =>
   rateLimited(({ services: { network }, params, head }) => {
     const result = read(network, params, parseQuery(head.target));
@@ -326,7 +322,7 @@ export const committedRead = (read: BoundRead): Handler =>
 const answerOf = (result: ReadResult): Answer =>
   'refusal' in result ? result : renderData(result.data);
 
-/** Views that are asked for again are the same object: its text is made once. */
+/** Serialized views. Repeated reads return the same object, so its text is cached. */
 const texts = new WeakMap<object, string>();
 
 function renderData(data: unknown): Answer {
@@ -348,21 +344,18 @@ export function parseQuery(target: string): URLSearchParams {
 export const document =
   (name: DocumentName) =>
   async ({ head }: Pick<Call, 'head'>): Promise<Answer> => {
-    // Not before somebody asks: most servers run without being read.
+    // Imported on first use: most servers never serve the documents.
     const { documentFile } = await import('../documents/reference-page.js');
     return fileResponse(documentFile(name), head.headers);
   };
 
-/** The page itself, wherever in it a link points: the page finds its own way. */
 export const page: Handler = (call) => ifShown(call, 'index.html');
 
-/** What the page is made of: its paths name what is in them. */
 export const pageAsset: Handler = (call) => ifShown(call, call.params[0] ?? '');
 
 const ifShown = ({ head, services }: Call, name: string) =>
   services.ui ? builtFile(name, head) : routeNotFound(head);
 
-/** A file of the page. */
 export async function builtFile(name: string, head: RequestHead): Promise<Answer> {
   const { pageFile } = await import('../documents/masthead.js');
   const found = pageFile(name);

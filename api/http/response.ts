@@ -1,7 +1,4 @@
-/**
- * Answers as HTTP: the envelope, the status, the headers of a refusal, and the record of each
- * response in log and metrics.
- */
+/** HTTP responses: envelope, status, headers, files, and the record for the access log. */
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import { type UnknownName, unknownHeader } from '../checks/unknown-members.js';
 import { type Coding, codings, type ServedFile } from '../documents/documents.js';
@@ -9,16 +6,14 @@ import { type Quota, quotaHeaders } from '../limits/limits.js';
 import { refuseQuota } from '../limits/quota-refusals.js';
 import type { HttpResponse, RequestHead } from '../transport/transport.js';
 
-/** A refusal that is still to be rendered, with headers of its own. */
 export interface RefusalResponse {
   refusal: Refusal;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** What a handler gives: a whole response, or a refusal. */
 export type Answer = HttpResponse | RefusalResponse;
 
-/** An object for each response: it gets more headers. */
+/** Returns a new object, because headers are added to it. */
 const json = (): Record<string, string> => ({
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',
@@ -27,24 +22,22 @@ const json = (): Record<string, string> => ({
 export const success = (status: number, data: unknown): HttpResponse =>
   jsonResponse(status, JSON.stringify({ success: true, data }));
 
-/** JSON that is a text already. */
 export const jsonResponse = (status: number, body: string): HttpResponse => ({
   status,
   headers: json(),
   body,
 });
 
-/** The only place where a refusal becomes a response, which `requestId` names in reports. */
+/** Renders a response. The only place that turns a refusal into HTTP. */
 export function render(answer: Answer, requestId: string): HttpResponse {
   const response = 'refusal' in answer ? renderRefusal(answer, requestId) : answer;
   response.headers['X-Request-Id'] = requestId;
   return response;
 }
 
-/** Names what a request had and the protocol does not know. */
+/** Lists unknown names of the request. */
 const UNKNOWN = 'Folkmoot-Unknown';
 
-/** Adds names that are not known to those that an answer has. */
 export function addUnknownNames<A extends Answer>(answer: A, names: readonly UnknownName[]): A {
   if (names.length === 0) return answer;
   const before = answer.headers?.[UNKNOWN];
@@ -81,7 +74,6 @@ export function addQuotaHeaders<A extends Answer>(answer: A, quota: Quota | null
   return { ...answer, headers: { ...answer.headers, ...quotaHeaders(quota), ...retry } };
 }
 
-/** The whole answer to what is beyond a limit. */
 export const quotaExceeded = (quota: Quota): RefusalResponse =>
   addQuotaHeaders({ refusal: refuseQuota(quota) }, quota);
 
@@ -91,7 +83,7 @@ const YEAR_S = 31_536_000;
 
 export function fileResponse(file: ServedFile, requested: RequestHeaders): HttpResponse {
   const coding = codingFor(requested.get('accept-encoding') ?? '');
-  // Strong: another coding is other bytes, so it has a tag of its own.
+  // A strong ETag differs per content coding.
   const etag = `"${file.digest}${coding === 'identity' ? '' : `-${coding}`}"`;
   const headers: Record<string, string> = {
     'Cache-Control': file.immutable ? `public, max-age=${YEAR_S}, immutable` : 'no-cache',
@@ -108,7 +100,7 @@ export function fileResponse(file: ServedFile, requested: RequestHeaders): HttpR
   return { status: 200, headers, body: file.bytes(coding) };
 }
 
-/** The smallest that is accepted; for who names none that is known, the bytes as they are. */
+/** Returns the smallest accepted coding; identity if none is known. */
 function codingFor(accepted: string): Coding {
   const weights = new Map(
     accepted
@@ -124,26 +116,26 @@ function codingFor(accepted: string): Coding {
   return codings.find((coding) => coding !== 'identity' && wanted(coding)) ?? 'identity';
 }
 
-/** Compared weakly, as RFC 9110 has it for this header. */
+/** Compares weakly (RFC 9110, If-None-Match). */
 const has = (header: string | undefined, etag: string): boolean =>
   (header ?? '').split(',').some((tag) => {
     const text = tag.trim();
     return text === '*' || text.replace(/^W\//, '') === etag;
   });
 
-/** One request and its answer, for a log. */
+/** A request and its response, for the access log. */
 export interface Exchange {
   method: string;
   target: string;
-  /** Of the peer: a proxy, where there is one. */
+  /** Address of the peer, which may be a proxy. */
   address: string;
   status: number;
   request_id: string;
-  /** Of a refusal. */
+  /** Code, reason and message of a refusal. */
   code: string | null;
   reason: string | null;
   message: string | null;
-  /** Milliseconds from the last byte of the request to its answer. */
+  /** Milliseconds from the last request byte to the response. */
   ms: number;
 }
 

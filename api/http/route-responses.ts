@@ -1,6 +1,5 @@
 /**
- * Answers where no route matches (an unknown path, another method, OPTIONS), and the signature over
- * a response.
+ * Responses without a matching route (unknown path, other method, OPTIONS), and response signing.
  */
 
 import { type KeyPair, sign } from '../../engine/crypto/keys.js';
@@ -26,17 +25,17 @@ export function routeNotFound({ path }: RequestHead): Answer {
 }
 
 const match = createMatcher(routes);
-/** A longer path is not compared. */
+/** Longer paths get no suggestion. */
 const MOST_PATH = 256;
 
-/** The closest path that a route has: the same behind /api/v1, or one with few other letters. */
+/** Suggests a path: the same under /api/v1, or one with a small edit distance. */
 function nearestPath(path: string): string | null {
   const inside = path.replace(/^\/(?:api\/)?(?:v1\/)?/, '/api/v1/');
   if (inside !== path && match('GET', inside)) return inside;
   return mended(path) ?? mended(inside);
 }
 
-/** The path of a route of as many steps, each of which is like that of the path or a parameter. */
+/** Returns a route's path whose segments are parameters or similar to the given ones. */
 function mended(path: string): string | null {
   const steps = path.split('/');
   for (const route of routes) {
@@ -65,7 +64,7 @@ export function optionsAnswer(
   return { status: 204, headers: { Allow, ...origins.preflight(headers, Allow) }, body: '' };
 }
 
-/** The request that is answered; `kind` is that of a command, null for a read. */
+/** The request of a response. `kind` is null for reads. */
 interface Answered {
   kind: CommandKind | null;
   head: RequestHead;
@@ -100,7 +99,7 @@ const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
 
 const isTimestamp = (text: string) => TIMESTAMP.test(text);
 
-/** What is none of its kind is not repeated: nobody chooses what the server signs. */
+/** Replaces malformed text by `-`, so that clients cannot choose what the server signs. */
 const fitting = (text: unknown, fits: (text: string) => boolean): string =>
   typeof text === 'string' && fits(text) ? text : '-';
 
@@ -118,7 +117,7 @@ async function answeredRequest({ kind, head, body }: Answered): Promise<Answered
   };
 }
 
-/** From wherever the kind carries them; a body that cannot be read has neither. */
+/** Reads the credentials where the kind carries them; none if the body is unreadable. */
 async function credentials(
   kind: CommandKind,
   received: ReceivedRequest,
@@ -131,10 +130,10 @@ async function credentials(
   return { inputSha256, signature: inBody ? parsed.signature : request.signature };
 }
 
-/** Null for what is no JSON object; an empty body, which `leave` may have, has no members. */
+/** Parses a JSON object, or null. The body of `leave` may be empty. */
 function bodyOf(body: Uint8Array): Record<string, unknown> | null {
   if (body.length === 0) return {};
-  // What the gate would not parse is not parsed to sign its refusal either.
+  // The write path refuses such a body unparsed, so signing must not parse it either.
   if (tooManyValues(body)) return null;
   const parsed = parseJson(body);
   const value = 'message' in parsed ? null : parsed.value;

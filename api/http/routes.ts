@@ -1,6 +1,5 @@
 /**
- * Each route with its handler: all that one request needs to know of its path, in one object; and
- * the handlers that show the server's own state.
+ * Routes with their handlers, and the handlers of the server's own state.
  */
 import { refuse } from '../../engine/protocol/schema/reason.js';
 import { socketPath } from '../contract/channels.js';
@@ -32,8 +31,8 @@ const paths = {
 const withPage = { page: pageRoutes.page.path, ...paths };
 
 /**
- * JSON for who asks for it; browsers are sent to the page, all others to what there is to read.
- * Without following the way it is the same JSON.
+ * GET /: redirects browsers to the web page and other clients to the documents, or lists the
+ * endpoints as JSON.
  */
 const root: Handler = ({ head: { headers }, services: { ui } }) => {
   const response = success(200, ui ? withPage : paths);
@@ -104,7 +103,6 @@ const pages: Record<keyof typeof pageRoutes, Handler> = {
   page_asset: pageAsset,
 };
 
-/** A handler for each route of a group, by its name. */
 function each<N extends string>(
   group: Readonly<Record<N, unknown>>,
   handlerOf: (name: N) => Handler,
@@ -123,7 +121,6 @@ const handlers: Record<RouteName, Handler> = {
   ...pages,
 };
 
-/** The route of a request, with its handler. */
 export const match = createMatcher(
   routes.map(
     (route): HandledRoute => ({

@@ -1,7 +1,7 @@
 /**
- * The common mistakes in signing. Each mistake gives a text; the one under which the signature
- * holds is what the client did. A search costs a handful of verifications, so callers bound how
- * often they search.
+ * Diagnoses common signing mistakes. Each mistake yields a candidate text; if the signature is
+ * valid for one, the client made that mistake. A search costs up to 20 verifications, so callers
+ * limit how often they search.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -19,7 +19,7 @@ interface Mistake {
   message: string;
 }
 
-/** How many texts are tried at the most, and of which bodies: to build them must be cheap. */
+/** Most candidates, and the largest body, so that building them is cheap. */
 const MOST_CANDIDATES = 20;
 const MOST_BYTES = 8 * 1024;
 
@@ -29,7 +29,7 @@ export const addMistake = (refusal: Refusal, { mistake, message }: Mistake): Ref
   details: { ...refusal.details, mistake },
 });
 
-/** The mistake that explains a signature which does not fit, or null. */
+/** Returns the mistake that explains an invalid signature, or null. */
 export async function findMistake(
   network: ServedNetwork,
   admitted: Admitted,
@@ -46,14 +46,14 @@ export async function findMistake(
           message: Buffer.from(message as string),
           signature,
         })
-        // A verifier that is busy has better things to do.
+        // A busy verifier does not diagnose mistakes.
         .catch(() => false),
     ),
   );
   const found = candidates[held.indexOf(true)];
   if (!found) return null;
   const { mistake, advice } = found;
-  return { mistake, message: `the signature does not fit; what was signed is known: ${advice}` };
+  return { mistake, message: `invalid signature: ${advice}` };
 }
 
 function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
@@ -63,19 +63,19 @@ function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string):
   return [...ofText(text), ...own, ...ofOthers(network, admitted, text)];
 }
 
-/** What can happen to any text. */
+/** Mistakes that apply to any signing input. */
 function ofText(text: string): Candidate[] {
   const lines = text.split('\n');
   const [prefix = '', ...rest] = lines;
   return [
     {
       mistake: 'digest_signed',
-      advice: 'the sha256 of the text was signed; sign the text itself',
+      advice: 'the SHA-256 of the text was signed; sign the text itself',
       message: Buffer.from(sha256Hex(text), 'hex'),
     },
     {
       mistake: 'digest_signed',
-      advice: 'the hex sha256 of the text was signed; sign the text itself',
+      advice: 'the hex SHA-256 of the text was signed; sign the text itself',
       message: sha256Hex(text),
     },
     {
@@ -85,18 +85,18 @@ function ofText(text: string): Candidate[] {
     },
     {
       mistake: 'trailing_newline',
-      advice: 'a line feed was signed at the end; the text ends without one',
+      advice: 'the signed text ends with a line feed; remove it',
       message: `${text}\n`,
     },
     {
       mistake: 'separator',
-      advice: 'lines were ended with CR LF; they end with LF',
+      advice: 'lines end with CR LF; end them with LF',
       message: lines.join('\r\n'),
     },
   ];
 }
 
-/** The key of the agent in the path, where another one is named in the header. */
+/** The key of the agent in the path signed, but the header names another key. */
 function ofOthers(network: ServedNetwork, { command }: Admitted, text: string): Candidate[] {
   const agent = command.kind === 'status' ? network.read.agent(command.agent_id) : undefined;
   if (!agent || agent.public_key === command.public_key) return [];
@@ -120,7 +120,7 @@ function ofHeader({ request, command }: Admitted, host: string): Candidate[] {
       one(
         right,
         'timestamp',
-        `the timestamp was signed as ${like}; sign it as X-Timestamp has it`,
+        `the timestamp was signed as ${like}; sign the exact value of X-Timestamp`,
         {
           timestamp: like,
         },
@@ -143,7 +143,7 @@ function ofTarget(right: Signed, host: string): Candidate[] {
   return [...new Set(all)]
     .filter((like) => like !== target)
     .map((like) =>
-      one(right, 'target', `the target ${like} was signed; sign ${target}, as it is sent`, {
+      one(right, 'target', `the target ${like} was signed; sign ${target}, exactly as sent`, {
         target: like,
       }),
     );
@@ -159,26 +159,28 @@ function ofMethod(right: Signed): Candidate[] {
   ];
 }
 
-/** Each text that may have been taken for the body, where it is another. */
+/** Texts that a client may hash instead of the body. */
 function ofBody(right: Signed, raw: string): Candidate[] {
   const changed = (mistake: string, advice: string, text: string) =>
     one(right, mistake, advice, { bodySha256: sha256Hex(text) });
   const sorted = canonicalOf(raw);
-  const added = 'the signed body ended with a line feed, the sent one does not';
-  const removed = 'the sent body ends with a line feed, the signed one does not';
-  const ends = 'the body was signed with other line ends than it is sent with';
-  const json = 'canonical JSON was signed; sign the body as it is sent';
+  const empty = 'the digest of an empty body was signed; sign the digest of the sent body';
+  const added = 'only the signed body ends with a line feed; send the signed bytes';
+  const removed = 'only the sent body ends with a line feed; send the signed bytes';
+  const ends = 'the signed body has other line ends than the sent body; send the signed bytes';
+  const json = 'canonical JSON was signed; sign the body as sent';
   return [
-    ...(raw === '' ? [] : [changed('body', 'the digest of an empty body was signed', '')]),
+    ...(raw === '' ? [] : [changed('body', empty, '')]),
     changed('body_newline', added, `${raw}\n`),
     ...(raw.endsWith('\n') ? [changed('body_newline', removed, raw.trimEnd())] : []),
     ...(raw.includes('\n') ? [changed('body_newline', ends, crossed(raw))] : []),
     ...(sorted === raw ? [] : [changed('body_canonical', json, sorted)]),
-    one(right, 'body_not_hashed', 'the body was signed; sign its hex sha256', { bodySha256: raw }),
+    one(right, 'body_not_hashed', 'the body itself was signed; sign its hex SHA-256', {
+      bodySha256: raw,
+    }),
   ];
 }
 
-/** The same instant as other programs write it. */
 function timestampsLike(timestamp: string): string[] {
   const at = Date.parse(timestamp);
   if (Number.isNaN(at)) return [];
@@ -213,14 +215,14 @@ function ofJson({ request, raw, command }: Admitted): Candidate[] {
     ...ofMembers(prefix, members),
     {
       mistake: 'other_kind',
-      advice: `this request is signed as ${prefix}, not by header`,
+      advice: `signed as a header signature; sign with the prefix ${prefix}`,
       message: httpInput({ method, target: path, timestamp, bodySha256: sha256Hex(body) }),
     },
     ...wrongPrefixes(kind, canonical(members)),
   ];
 }
 
-/** Other JSON of the members, or JSON of other members. */
+/** Mistakes in the JSON form or in the members. */
 function ofMembers(prefix: string, members: Members): Candidate[] {
   const json = (mistake: string, advice: string, text: string): Candidate => ({
     mistake,
@@ -228,20 +230,20 @@ function ofMembers(prefix: string, members: Members): Candidate[] {
     message: `${prefix}\n${text}`,
   });
   const { timestamp: _, ...timeless } = members;
-  const order = 'members were signed in the order they are sent';
-  const blanks = 'JSON with blanks was signed';
-  const member = 'a member signature was signed';
+  const order = 'members were signed in the order sent';
+  const blanks = 'JSON with whitespace was signed';
+  const member = 'the member signature was signed';
   return [
     json('json_not_canonical', order, JSON.stringify(members)),
     json('json_not_canonical', blanks, spaced(members, false)),
     json('json_not_canonical', blanks, spaced(members, true)),
     json('signature_member', member, canonical({ ...members, signature: '' })),
     json('signature_member', member, canonical({ ...members, signature: null })),
-    json('timestamp', 'the timestamp was left out', canonical(timeless)),
+    json('timestamp', 'the signed members lack timestamp', canonical(timeless)),
   ];
 }
 
-/** As Python's json.dumps writes it. */
+/** Formats like Python's json.dumps. */
 function spaced(value: unknown, sorted: boolean): string {
   if (Array.isArray(value)) return `[${value.map((item) => spaced(item, sorted)).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -257,30 +259,29 @@ function wrongPrefixes(kind: CommandKind, json: string): Candidate[] {
     .filter((name) => name !== right)
     .map((name) => ({
       mistake: 'prefix',
-      advice: `the first line agentnet-v1-${name} was signed; it is agentnet-v1-${right}`,
+      advice: `the signed text begins with agentnet-v1-${name}; begin with agentnet-v1-${right}`,
       message: `agentnet-v1-${name}\n${json}`,
     }));
 }
 
-/** A text that may have been signed by mistake, and what to do about it. */
+/** A text that may have been signed by mistake, with advice. */
 interface Candidate {
   mistake: string;
   advice: string;
   message: string | Uint8Array;
-  /** Of somebody else, lower case. */
+  /** Key of another agent, lower case. */
   publicKey?: string;
 }
 
-/** What is known of the text that a signature must cover. */
 export interface SignedInput {
-  /** Null where it is not known yet. */
+  /** Null if not yet known. */
   inputSha256(): string | null;
   signedAt: number | null;
 }
 
 export const unknownInput: SignedInput = { inputSha256: () => null, signedAt: null };
 
-/** Of requests signed by header, the text follows from head and raw body. */
+/** Derives the input of header-signed requests from head and raw body. */
 export function inputByHead(
   kind: CommandKind,
   { method, target, headers }: RequestHead,
@@ -295,7 +296,7 @@ export function inputByHead(
   return { inputSha256, signedAt };
 }
 
-/** What the server would have verified of a request, so that a client can find its mistake. */
+/** Adds the expected signing input to a refusal, for debugging the client. */
 export function explainSignature(
   refusal: Refusal,
   kind: CommandKind,
@@ -324,8 +325,8 @@ export function explainTransaction(
   if (!one) return refusal;
   const { hash, signer } = one;
   const message =
-    `the signature of transaction ${index} does not fit: ${signer} must sign ` +
-    `agentnet-v1-tx LF ${networkId} LF ${hash}: this network, and the hash in lower case`;
+    `invalid signature of transaction ${index}: ${signer} must sign ` +
+    `agentnet-v1-tx LF ${networkId} LF ${hash}, with this network id and a lower-case hash`;
   const details = {
     ...refusal.details,
     kind: 'transaction',

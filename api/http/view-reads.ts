@@ -1,6 +1,6 @@
 /**
- * The handlers of the page's reads: agents, decisions, entries, snapshots and the scenario, at any
- * entry. The first read of a log takes a while; until it is done the answer says so.
+ * Handlers of the view reads: agents, decisions, entries, snapshots and the scenario, at any entry.
+ * The first read indexes the log; until then, slow reads answer BEING_MADE with their progress.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -31,20 +31,20 @@ import {
 } from './reads.js';
 import { type Answer, jsonResponse, success } from './response.js';
 
-/** What one of these counts as: they cost more than other reads. */
+/** Cost in units of `read`. */
 const COST = 4;
-/** How long is waited for what is being made; it goes on all the same. */
+/** Wait before answering BEING_MADE. The work continues. */
 const PATIENCE_MS = 2_000;
 
 interface How {
-  /** How far that is which is waited for; by default the view. */
+  /** Progress to report; default: the view's. */
   progressOf?: (services: Call['services']) => Progress | null;
   cost?: number;
 }
 
 const late = Symbol('late');
 
-/** Counts against its address as reads do, and more. */
+/** Wraps a slow handler: waits up to PATIENCE_MS, then answers 503 BEING_MADE. */
 const slowRead = (
   show: (call: Call) => Promise<Answer>,
   { progressOf = ofView, cost = COST }: How = {},
@@ -71,7 +71,7 @@ function beingMade(progress: Progress | null): { refusal: Refusal } {
   };
 }
 
-/** A read of what is committed; with `at`, of what was after an earlier entry. */
+/** Handler of a network read, current or, with `at`, as of an earlier entry. */
 export function historicalRead(name: keyof typeof reads): Handler {
   const read = boundRead(name);
   const now = committedRead(read);
@@ -103,7 +103,6 @@ type ShownName = keyof typeof shownReads;
 
 const costs: Partial<Record<ShownName, number>> = { view_progress: 1 };
 
-/** A read of the page. */
 export function shownRead<N extends ShownName>(name: N): Handler {
   const handle = asking<(typeof shownReads)[N]>(shownReads[name], handlers[name]);
   return slowRead(async (call) => handle(call), { cost: costs[name] ?? COST });
@@ -123,7 +122,7 @@ const handlers: {
     return jsonResponse(200, `{"success":true,"data":${text}}`);
   },
 
-  /** Goes on with what snapshots are made of, whenever a client asks. */
+  /** Continues the indexing with each request. */
   async view_progress({ services: { view, network } }) {
     const all = view.catchUp().then(() => true);
     const made = await Promise.race([all, sleep(MOMENT_MS, false, { ref: false })]);
@@ -143,7 +142,6 @@ const handlers: {
     return { status: 200, headers, body };
   },
 
-  /** Out of the log's index alone. */
   async overview({ services: { view, network } }, { buckets }) {
     await view.prepareIndex();
     const data: Overview = await runInSlices(computeOverview(network, view.index, buckets));
@@ -196,7 +194,7 @@ const handlers: {
     return success(200, { agent_id: id, recorded, decisions: rows, next_cursor });
   },
 
-  /** As it was at the entry. */
+  /** Neighbours as of the entry's time. */
   async agent_neighbours({ services }, { agent_id: id, at: entry, limit, cursor }) {
     const { run, network } = services;
     const { read } = network;
@@ -261,10 +259,10 @@ const handlers: {
     known ? success(200, { ...known, graph: run && graphOf(run) }) : unknownScenario(unknown),
 };
 
-/** How long a client that asks for progress waits for the end of it. */
+/** Wait of a progress request for the end of the indexing. */
 const MOMENT_MS = 250;
 
-/** Rows may be of neighbouring entries, as those of two pages are. */
+/** Rows of one page may be of neighbouring entries, like those of two pages. */
 function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): SlicedWork<Answer> {
   const agents: object[] = [];
   const end = from + limit;
@@ -294,7 +292,7 @@ function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): Sl
   return success(200, { agents, next_cursor: isMore ? String(end) : null });
 }
 
-/** Records that are read between two pauses. */
+/** Records read between two pauses. */
 const AT_ONCE = 50;
 
 function votesOf({ read }: ServedNetwork, agent: number, before: number, limit: number) {
@@ -346,7 +344,7 @@ const votesAsShown =
   (block: number): RecordOf['votes'] | undefined =>
     read.record('votes', [block, agent]);
 
-/** How many at the beginning of a list fit: those that do come before those that do not. */
+/** Binary search: counts the leading blocks that fit. Blocks that fit precede those that do not. */
 function placeAfter(blocks: readonly number[], fits: (block: number) => boolean): number {
   let low = 0;
   let high = blocks.length;
@@ -358,7 +356,7 @@ function placeAfter(blocks: readonly number[], fits: (block: number) => boolean)
   return low;
 }
 
-/** Null where the log has no such vote. */
+/** Returns null if the log has no such vote. */
 function rowOf({ read }: ServedNetwork, line: Decided, vote: RecordOf['votes'] | undefined) {
   const { block: ordinal, decision, ...reasons } = line;
   if (vote?.decision !== decision) return null;
@@ -373,7 +371,7 @@ function contradiction(id: string, block: number): Refusal {
   return refuse('LOG_DAMAGED', `what was recorded of ${what} is not what the log says`);
 }
 
-/** Entries that are read at once, between two pauses. */
+/** Entries read between two pauses. */
 const ENTRIES_AT_ONCE = 5;
 
 function* linesOf(
@@ -398,7 +396,7 @@ function* linesOf(
 const unknownScenario = (why: string) => ({ refusal: refuse('UNKNOWN_SCENARIO', why) });
 const unknown = 'no scenario is known of this network';
 
-/** Each is counted and listed once. */
+/** Cached per graph. */
 const shownGraphs = new WeakMap<KnownGraph, object>();
 
 function graphOf(run: KnownRun): object | null {
@@ -417,7 +415,6 @@ function* edgesOf({ neighbours }: KnownGraph): Iterable<[number, number]> {
   for (const [a, others] of neighbours.entries()) for (const b of others) if (a < b) yield [a, b];
 }
 
-/** As many as an answer may hold. */
 function linksAmong({ neighbours }: KnownGraph, page: readonly number[]): [number, number][] {
   const places = new Map(page.map((agent, place) => [agent, place]));
   const links: [number, number][] = [];

@@ -1,7 +1,7 @@
 /**
- * The write path: one request from its bytes to its answer, as a list of steps over one context.
- * The gate has checked its head before. The order makes a wrong request cost little, and a request
- * never uses the quota of an agent whose key it only names.
+ * The write path: the steps of one request over a shared context. The head is already checked. The
+ * order of the steps makes an invalid request cheap. A request whose signature is unverified never
+ * uses an agent's quota.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import { checkFreshness, checkKnownKey } from '../../engine/admit/credentials.js';
@@ -37,18 +37,17 @@ import {
   unknownInput,
 } from './signature-hints.js';
 
-/** A write on its way through the steps: each step sets what the steps after it read. */
+/** A write in progress. Each step sets what later steps read. */
 class Write {
   readonly call: Call;
   readonly kind: CommandKind;
-  /** Names in the request that the protocol does not know. */
   readonly unknown: UnknownName[] = [];
   request!: SignedRequest;
   admitted!: Admitted;
   cost!: Cost;
-  /** The outcome of a request that changes nothing; null where the engine decides. */
+  /** Outcome of a request that changes nothing; null if the engine decides. */
   precheck: Outcome | null = null;
-  /** The verified request, where a step before `apply` needed it. */
+  /** The verified request, if a step before `apply` needed it. */
   verified: Verified | { refusal: Refusal } | null = null;
   outcome!: Outcome;
 
@@ -58,13 +57,11 @@ class Write {
   }
 }
 
-/** One step: null to go on, or the answer that ends the request. */
+/** A step. Returns null to continue, or the response that ends the request. */
 type Step = (write: Write) => Answer | null | Promise<Answer | null>;
 
-/** The steps of a write whose head the gate let in, in their order. */
 const steps: readonly Step[] = [parse, admit, authenticate, verify, charge, apply];
 
-/** The handler of a kind of command. */
 export const write =
   (kind: CommandKind): Handler =>
   async (call) => {
@@ -77,11 +74,11 @@ export const write =
     return addUnknownNames(answerTo(write), write.unknown);
   };
 
-/** Turns bytes into a request. A form and a large body take more than one turn. */
+/** Parses the request. Forms and large bodies are asynchronous. */
 function parse(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind } = write;
   const { target, headers } = call.head;
-  // The gate answers a request whose body was not read.
+  // Requests with an unread body were refused by their head.
   const body = call.body as Uint8Array;
   const read = () => signedRequest(kind, { target, headers, body });
   const turn = call.services.large.waitTurn(body.length);
@@ -95,7 +92,7 @@ function parse(write: Write): Answer | null | Promise<Answer | null> {
   return request instanceof Promise ? request.then(set) : set(request);
 }
 
-/** Turns the request into a command and the signatures to verify. */
+/** Validates the request and extracts its command and signatures. */
 function admit(write: Write): Answer | null {
   const { call, kind, request } = write;
   const { admission, unknown } = admitReceived(request, call.services.network.genesis.network_id);
@@ -105,7 +102,7 @@ function admit(write: Write): Answer | null {
   return null;
 }
 
-/** Checks the key, which the gate could not where other nodes take registrations, and the time. */
+/** Checks the key, if the head could not decide, and the freshness. */
 function authenticate(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind, admitted } = write;
   if (kind !== 'register' && call.budget.publicKey === null) return awaitRegistration(write);
@@ -113,7 +110,6 @@ function authenticate(write: Write): Answer | null | Promise<Answer | null> {
   return stale && refuseUnsigned(call, kind, stale, admitted);
 }
 
-/** The registration may have come by another node, and not be applied here yet. */
 async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answer | null> {
   const { network, now } = call.services;
   const late = await network.barrier?.();
@@ -123,7 +119,7 @@ async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answe
   return refusal && refuseUnsigned(call, kind, refusal, admitted);
 }
 
-/** Verifies the request's own signature, within the attempts that its claim may make. */
+/** Verifies the request's signature, within the attempts of its claim. */
 async function verify({ call, admitted }: Write): Promise<Answer | null> {
   const { services, budget } = call;
   const { attempts, network } = services;
@@ -145,7 +141,7 @@ async function verify({ call, admitted }: Write): Promise<Answer | null> {
   return null;
 }
 
-/** Looks for the mistake behind a signature that does not fit: for the first few of a claim. */
+/** Diagnoses an invalid signature, for the first few of a claim. */
 async function explainMismatch(
   call: Call,
   refusal: Refusal,
@@ -160,7 +156,7 @@ async function explainMismatch(
   return refuseExplained(call, admitted.command.kind, explained, admitted);
 }
 
-/** Charges the request to its agent, unless a quota is used up. */
+/** Charges the agent, unless a quota is exceeded. */
 function charge(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind, admitted } = write;
   const { limits, charged } = call.services;
@@ -172,7 +168,7 @@ function charge(write: Write): Answer | null | Promise<Answer | null> {
   return null;
 }
 
-/** Looks at the outcome first, which spares a repeat its quota and a refused proposal its work. */
+/** Prechecks the outcome: repeats are free, and refused proposals cost no verification. */
 async function chargeAhead(write: Write, exceeded: Quota | null): Promise<Answer | null> {
   const { call, cost, admitted } = write;
   const { network } = call.services;
@@ -182,7 +178,7 @@ async function chargeAhead(write: Write, exceeded: Quota | null): Promise<Answer
   const parentEnds = exceeded ? null : parentInVoting(call.services, admitted, write.precheck);
   if (parentEnds) {
     cost.charge();
-    // The signatures inside are verified before the block that the proposal builds on is decided.
+    // Verifies the transactions while the parent block is still in voting.
     write.verified = await network.verification.inner(admitted);
     await parentEnds;
     write.precheck = await lookAhead(network, admitted);
@@ -193,7 +189,7 @@ async function chargeAhead(write: Write, exceeded: Quota | null): Promise<Answer
   return null;
 }
 
-/** Resolves at the end of the block that a proposal builds on, where it may wait for that. */
+/** Resolves when the parent block closes; null if the proposal must not wait. */
 function parentInVoting(
   { early }: Services,
   { command }: Admitted,
@@ -204,7 +200,7 @@ function parentInVoting(
   return early.until(command.parent_hash, command.public_key);
 }
 
-/** The outcome of a request that would change nothing, once the deadlines that are due fired. */
+/** Fires due deadlines, then returns the outcome of a request that would change nothing. */
 function lookAhead(
   network: ServedNetwork,
   admitted: Admitted,
@@ -213,7 +209,7 @@ function lookAhead(
   return network.precheck(admitted);
 }
 
-/** Takes the producer's turn to open a block; the refusal where it has to wait. */
+/** Takes the producer's turn to open a block. Returns a refusal if the producer must wait. */
 function takeBlock({ network, blocks }: Services, { command }: Admitted): RefusalResponse | null {
   if (!blocks || command.kind !== 'propose') return null;
   const reputation = network.read.reputation(agentId(command.public_key))?.overall_score ?? 0;
@@ -223,7 +219,7 @@ function takeBlock({ network, blocks }: Services, { command }: Admitted): Refusa
   return { refusal: refuseBlockShare(blocks, waitMs), headers };
 }
 
-/** Gives the verified request to the network, and waits until its outcome is on disk. */
+/** Applies the verified request, and waits until its outcome is durable. */
 async function apply(write: Write): Promise<null> {
   const { call, kind, admitted, precheck, cost } = write;
   const { network, blocks } = call.services;
@@ -231,7 +227,7 @@ async function apply(write: Write): Promise<null> {
   const verified = inner instanceof Promise ? await inner : inner;
   const applied = outcomeOf(network, precheck, verified, call.budget.address.subject);
   const { outcome, durable } = applied instanceof Promise ? await applied : applied;
-  // In the turn of the outcome: repeats in flight must not hold units of the agent's quota.
+  // In the same turn as the outcome: repeats in flight must not hold the agent's quota.
   cost.conclude(outcome);
   if (kind === 'propose' && !precheck && outcome.result !== 'accepted') {
     blocks?.refund(admitted.command.public_key);
@@ -246,7 +242,7 @@ interface Concluded {
   durable: Promise<void>;
 }
 
-/** A precheck sees what is not durable yet, and so its answer waits as well. */
+/** A precheck sees state that may not be durable yet, so its response waits as well. */
 function outcomeOf(
   network: ServedNetwork,
   precheck: Outcome | null,
@@ -259,7 +255,7 @@ function outcomeOf(
   return { outcome, durable: Promise.resolve() };
 }
 
-/** The answer to an outcome: it counts against the agent, the address or the claim. */
+/** Responds to an outcome, and charges the agent, address or claim. */
 function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
   const { network, attempts } = call.services;
   if (!cost.again && (outcome.result === 'duplicate' || isLate(outcome))) {
@@ -277,13 +273,12 @@ function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
   return addQuotaHeaders({ refusal }, cost.left());
 }
 
-/** A request that costs its agent nothing counts as a read of the address. */
 function chargeRead({ budget }: Call, answer: Answer): Answer {
   const taken = budget.address.take('read');
   return 'exceeded' in taken ? quotaExceeded(taken.exceeded) : answer;
 }
 
-/** Statuses of an accepted command; the rest are 200. */
+/** Commands answered with 201 when accepted. */
 const created = new Set<CommandKind>([
   'register',
   'vote',
@@ -303,12 +298,12 @@ function answerOf(kind: CommandKind, outcome: Outcome): Answer {
   return response;
 }
 
-/** Refuses a request by its head. The explanation has no digest of a body that was not read. */
+/** Refuses a request by its head. An unread body has no digest in the explanation. */
 export function refuseByHead(call: Call, kind: CommandKind, refusal: Refusal): RefusalResponse {
   return refuseUnsigned(call, kind, refusal, inputByHead(kind, call.head, call.body));
 }
 
-/** Refused before its signature was verified; one that cannot be right counts as a failed one. */
+/** Refuses a request with an unverified signature. An impossible signature counts as failed. */
 function refuseUnsigned(
   call: Call,
   kind: CommandKind,

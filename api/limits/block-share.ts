@@ -1,49 +1,47 @@
 /**
- * How many blocks the network opens, and which producers may open them: no more than a validator
- * has votes for, shared fairly among the producers that ask. Pure but for its clock, so that a
- * simulation uses it too.
+ * Limits the rate of new blocks to the rate at which a validator may vote, and shares the slots
+ * fairly among producers. Pure except for the clock, so simulations use it too.
  */
 
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type Figures, serverBounds } from '../contract/limit-table.js';
 import { SlidingWindow } from './sliding-window.js';
 
-/** The pace: half of them in any half minute, so that who comes late waits half as long. */
+/** Window of the pace. Half a minute instead of a minute halves the wait of a late producer. */
 const PACE_MS = 30_000;
 /**
- * Who has waited longest, and for so long, comes first whatever its reputation, once within the
- * pace: nobody waits for ever, and many that do take no more than this from the others.
+ * A producer that has waited this long comes first regardless of reputation, at most once per
+ * window. So no producer starves, and long waits take a bounded share from the others.
  */
 const PATIENCE_MS = 120_000;
-/** Who had the odd block within so long, has it not again. */
+/** Memory for ties: a producer with fewer blocks in this time comes first. */
 const MEMORY_MS = 300_000;
-/** How long a slot is kept for one that is expected to ask, and does not. */
+/** Reservation of a slot for a producer that is expected to ask again. */
 const GRACE_MS = 10_000;
 const SHORTEST_WAIT_MS = 1_000;
 
-/** A producer that has to wait. */
 interface Waiting {
   producer: string;
   since: number;
-  /** Its slot is kept until then. */
+  /** End of its reservation. */
   until: number;
   reputation: number;
 }
 
-/** As many as the figures in force allow votes; null: no limit. */
+/** Creates a share with the quota of votes; null without limits. */
 export function createBlockShare(figures: Figures | null, now: () => number): BlockShare | null {
   return figures && new BlockShare(figures.vote, now);
 }
 
 export class BlockShare {
-  /** How many blocks a minute. */
   readonly quota: number;
   readonly #now: () => number;
-  /** The blocks opened within the pace: all, and each producer's; and these within the memory. */
+  /**
+   * Blocks opened within the window, in total and by producer; and by producer within the memory.
+   */
   readonly #opened = new SlidingWindow(PACE_MS);
   readonly #openedBy = new Windows(PACE_MS);
   readonly #hadBy = new Windows(MEMORY_MS);
-  /** Those that were opened for a long wait. */
   readonly #patient = new SlidingWindow(PACE_MS);
   readonly #waiting = new Map<string, Waiting>();
   #sweepAt = 0;
@@ -53,7 +51,7 @@ export class BlockShare {
     this.#now = now;
   }
 
-  /** Takes a slot for a block: 0, or for how many milliseconds the producer has to wait. */
+  /** Takes a slot. Returns 0, or the wait in milliseconds. */
   take(producer: string, reputation: number): number {
     const now = this.#now();
     this.#forget(now, producer);
@@ -64,7 +62,7 @@ export class BlockShare {
     const ahead = patient === producer ? 0 : this.#ahead(asking, patient);
     const free = Math.ceil(this.quota / 2) - this.#opened.total;
     if (free > ahead) {
-      // Whoever had to wait is likely to ask again: others do not overtake it meanwhile.
+      // A producer that waited is likely to ask again, so others must not overtake it.
       if (waited) this.#waiting.set(producer, { ...asking, since: now, until: now + GRACE_MS });
       this.#use(producer, now);
       if (patient === producer) this.#patient.use(now);
@@ -76,21 +74,21 @@ export class BlockShare {
     return waitMs;
   }
 
-  /** A block that was opened at another server of the network, so many milliseconds ago. */
+  /** Counts a block opened `ageMs` ago on another node. */
   openedElsewhere(producer: string, ageMs: number): void {
     this.#forget(this.#now(), producer);
     this.#waiting.delete(producer);
     this.#use(producer, this.#now() - ageMs);
   }
 
-  /** The block was not opened after all. */
+  /** Takes back a slot whose block was not opened. */
   refund(producer: string): void {
     this.#opened.refund();
     this.#openedBy.get(producer)?.refund();
     this.#hadBy.get(producer)?.refund();
   }
 
-  /** Who comes first for its long wait, if anybody does now. */
+  /** Returns the producer that comes first for its long wait, if any. */
   #mostPatient(asking: Waiting, now: number): string | null {
     if (this.#patient.total > 0) return null;
     let longest = asking;
@@ -98,7 +96,6 @@ export class BlockShare {
     return now - longest.since >= PATIENCE_MS ? longest.producer : null;
   }
 
-  /** How many others come before it. */
   #ahead(asking: Waiting, patient: string | null): number {
     let ahead = 0;
     for (const other of this.#waiting.values()) {
@@ -109,7 +106,9 @@ export class BlockShare {
     return ahead;
   }
 
-  /** Fewer blocks first; then the higher reputation, fewer lately, the longer wait, the name. */
+  /**
+   * Order: fewer blocks in the window, higher reputation, fewer in the memory, longer wait, name.
+   */
   #precedes(a: Waiting, b: Waiting): boolean {
     const order =
       total(this.#openedBy, a) - total(this.#openedBy, b) ||
@@ -125,7 +124,7 @@ export class BlockShare {
     this.#opened.use(now);
   }
 
-  /** What is past its time; memory follows those who produce or wait. */
+  /** Removes expired entries. Only producers with blocks or waits take memory. */
   #forget(now: number, asking: string): void {
     this.#opened.forget(now);
     this.#patient.forget(now);
@@ -143,7 +142,7 @@ export class BlockShare {
   }
 }
 
-/** A window for each producer that has something in it. */
+/** A window for each producer with a block in it. */
 class Windows extends Map<string, SlidingWindow> {
   readonly #windowMs: number;
 
@@ -169,9 +168,9 @@ class Windows extends Map<string, SlidingWindow> {
 const total = (windows: Windows, { producer }: Waiting) => windows.get(producer)?.total ?? 0;
 
 /*
- * Proposals that come early: on a block that is still in voting. Its author may send the next block
- * before it knows how this one ends; the signatures in it are verified meanwhile, and it is looked
- * at again when the block has left voting.
+ * Early proposals: on a parent block that is still in voting. A producer may send the next block
+ * before its parent closes. The server verifies the transactions meanwhile, and checks the proposal
+ * again when the parent has closed.
  */
 
 interface WaitingProposal {
@@ -191,8 +190,9 @@ export class EarlyProposals {
   }
 
   /**
-   * Resolves when the block `parent` (hex) has left voting, after a while, or at a stop; null where
-   * it is not in voting, or no more proposals may wait, of this producer (a public key) or in all.
+   * Resolves when the block `parent` (hex) has closed, after a timeout, or at shutdown. Returns
+   * null if `parent` is not in voting, or too many proposals wait, in total or of the producer (hex
+   * key).
    */
   until(parent: string, producer: string): Promise<void> | null {
     if (this.#closed || !this.#isOpen(parent)) return null;
@@ -216,7 +216,7 @@ export class EarlyProposals {
     });
   }
 
-  /** Nobody waits any longer: what is asked of a server that stops is answered. */
+  /** Resolves all waits, so that a stopping server can answer them. */
   close(): void {
     this.#closed = true;
     this.#unlisten?.();
@@ -225,7 +225,7 @@ export class EarlyProposals {
 
   #isOpen = (block: string) => this.#network.votesUntilClose(block) > 0;
 
-  /** At each commit: a block that left voting did so in the log. */
+  /** Checks the waiting proposals after each commit. */
   #look(): void {
     for (const waiting of this.#waiting) if (!this.#isOpen(waiting.parent)) waiting.go();
   }

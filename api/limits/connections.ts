@@ -1,13 +1,9 @@
-/**
- * The address of a client behind trusted proxies, and the number of connections that one address
- * may have.
- */
+/** Client addresses behind trusted proxies, and the connection limit per address. */
 import { resolveLimits } from '../contract/limit-table.js';
 import { Limits } from './limits.js';
 
-/** What it is made of. */
 export interface ConnectionPolicy {
-  /** How many of one address in the time of that limit; null: no limit. */
+  /** Connections per address and window; null for no limit. */
   quota: number | null;
   trustedProxies: readonly string[];
 }
@@ -16,7 +12,7 @@ export class ConnectionLimit {
   readonly #take: (subject: string) => boolean;
   readonly #trusted: ReadonlySet<string>;
 
-  /** `take` uses the quota of a subject once, if that is left. */
+  /** @param take takes one unit of a subject's quota; returns false if none is left */
   constructor(trustedProxies: readonly string[], take: (subject: string) => boolean) {
     this.#take = take;
     this.#trusted = new Set(trustedProxies);
@@ -28,7 +24,7 @@ export class ConnectionLimit {
   }
 }
 
-/** That of a process which has all connections itself. */
+/** Creates the limit of a process that accepts all connections itself. */
 export function ownConnectionLimit(
   { quota, trustedProxies }: ConnectionPolicy,
   steady: () => number,
@@ -44,18 +40,18 @@ export function ownConnectionLimit(
 const none: ReadonlySet<string> = new Set();
 
 /*
- * Whose request it is: the address that counts where proxies stand in between, of which only
- * trusted ones are believed, and the key that limits count it by.
+ * The client address behind proxies, of which only trusted ones are believed, and the key under
+ * which limits count it.
  */
 
-/** As a socket shows it: an IPv4 address inside IPv6 is that IPv4 address; a port is left out. */
+/** Normalizes an address: without a port, and IPv4-mapped IPv6 as IPv4. */
 function plain(text: string): string {
   const address = withoutPort(text.trim());
   return address.includes(':') ? address.replace(MAPPED, '') : address;
 }
 const MAPPED = /^(?:0*:)*:?ffff:(?=\d+\.)/i;
 
-/** `1.2.3.4:567`, `[::1]:567` and `[::1]` are how some proxies write addresses. */
+/** Removes the port. Some proxies write `1.2.3.4:567`, `[::1]:567` or `[::1]`. */
 function withoutPort(text: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text);
   if (bracketed) return bracketed[1]!;
@@ -63,8 +59,8 @@ function withoutPort(text: string): string {
 }
 
 /**
- * The nearest address that is no trusted proxy: the peer's own, or that of X-Forwarded-For from the
- * right, for as long as each is trusted.
+ * Returns the nearest untrusted address: the peer's, or the rightmost untrusted one in
+ * X-Forwarded-For.
  */
 export function clientAddress(
   peer: string,
@@ -78,7 +74,7 @@ export function clientAddress(
   return address;
 }
 
-/** An IPv6 address counts by its /64: whoever has one address there has all of them. */
+/** Returns the limit key of an address. IPv6 counts by /64, because a client owns all of it. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return `address:${address}`;
   const groups = groupsOf(address);
@@ -91,7 +87,7 @@ export function addressKey(address: string): string {
   return `address:${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** The eight numbers of an IPv6 address, whichever way it is written. */
+/** Parses an IPv6 address in any notation into eight groups. */
 function groupsOf(address: string): number[] {
   const text = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
     const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);

@@ -1,6 +1,6 @@
 /**
- * What one request costs once its signature holds: an operation of its agent and the bytes it
- * writes. Sent again by whoever captured it, it is a read of the address.
+ * Cost of a request with a valid signature: one operation of its agent and the bytes it writes. A
+ * replay of a captured request costs a read of the address instead.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import type { Outcome } from '../../engine/core/state.js';
@@ -11,10 +11,9 @@ import { type LimitName, limitTable, WRITTEN_BESIDE_BYTES } from '../contract/li
 import { type Account, type Limits, type Quota, refund, type Use } from './limits.js';
 import type { ChargedSignatures } from './signature-quota.js';
 
-/** A limit, and the account that it is counted for. */
 type Counted = readonly [LimitName, Account];
 
-/** What of a request its cost depends on. */
+/** The parts of a request that determine its cost. */
 type Operation = Pick<Spent, 'kind' | 'publicKey' | 'signature' | 'bytes'>;
 
 export function toOperation({ request, command, signature }: Admitted): Operation {
@@ -23,23 +22,24 @@ export function toOperation({ request, command, signature }: Admitted): Operatio
   return { kind, publicKey, signature, bytes };
 }
 
-/** What a request costs, for as long as it is dealt with. */
 export interface Cost {
-  /** Whether its agent was charged for it before. */
+  /** True if the agent was already charged for this signature. */
   readonly again: boolean;
-  /** The quota that it exceeds, if it does. */
+  /** Returns the exceeded quota, if any. */
   exceeded(): Quota | null;
-  /** Whether that is no matter: what changes nothing writes nothing, and a repeat is free. */
+  /** True if the excess does not matter: a request that changes nothing writes no bytes. */
   isFree(exceeded: Quota, precheck: Outcome | null): boolean;
-  /** Charges it, before its outcome is known, as of so many milliseconds ago. */
+  /** Charges the request before its outcome is known, as of `ageMs` ago. */
   charge(ageMs?: number): void;
-  /** In the turn of the outcome: repeats in flight must not hold units of a victim's quota. */
+  /**
+   * Refunds by the outcome. Call in its turn, so repeats in flight do not hold the agent's quota.
+   */
   conclude(outcome: Outcome): void;
-  /** What is left of its operation's quota, for the headers. */
+  /** Remaining quota of the operation, for the headers. */
   left(): Quota | null;
 }
 
-/** The cost of a request from an address; free where nothing is limited. */
+/** Computes the cost of a request from an address; free without limits. */
 export const computeCost = (
   limits: Limits,
   charged: Pick<ChargedSignatures, 'has' | 'add'>,
@@ -125,21 +125,21 @@ class Counting implements Cost {
   }
 }
 
-/** What may be large is counted by the day. */
+/** Commands that may be large, and so count per day. */
 const byTheDay = new Set<CommandKind>(['propose', 'meme']);
 const byMinute = ['bytes', 'address_bytes'] as const;
 const daily = ['day_bytes', 'address_day_bytes'] as const;
 
-/** An older status update: anybody who has seen it can send it again. */
+/** An older status update, which anyone who captured it can replay. */
 export const isReplay = ({ reason }: Refusal) => reason === 'REPLAYED';
 
-/** The block closed before the request came, which no sender can predict. */
+/** The block closed before the request arrived, which no sender can predict. */
 export const isLate = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.reason === 'VOTING_CLOSED';
 
 /**
- * Whether an agent is charged: not for our own fault, what is sent again, what comes too late, or a
- * registration that is refused.
+ * Returns true if the agent pays. Server faults, replays, late votes and refused registrations are
+ * free.
  */
 function isCharged(kind: CommandKind, outcome: Outcome): boolean {
   if ('refusal' in outcome) {

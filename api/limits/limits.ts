@@ -1,52 +1,48 @@
-/**
- * Rate limits: an exact sliding window for each limit of each agent and address. limit-table.ts has
- * the limits and what each allows.
- */
+/** Rate limits: an exact sliding window for each limit and subject. See limit-table.ts. */
 import { type Figures, type LimitName, limitTable, type Profile } from '../contract/limit-table.js';
 import { SlidingWindow } from './sliding-window.js';
 
-/** What is left of a quota, and when the oldest use of it is forgotten. */
+/** State of a quota. */
 export interface Quota {
   name: LimitName;
   quota: number;
   remaining: number;
   windowSeconds: number;
-  /** Seconds until what was asked for is free, at least 1 where it is not. */
+  /** Seconds until the requested amount is free; at least 1 if it is not. */
   resetSeconds: number;
 }
 
-/** One use of a limit, with what a refund needs: its window, its time and its amount. */
+/** One use of a limit, with the window, time and amount for a refund. */
 export interface Use {
   window: SlidingWindow;
   at: number;
   amount: number;
 }
 
-/** Gives a use back: the operation did not happen. */
+/** Refunds a use whose operation did not happen. */
 export function refund(use: Use | null): void {
   use?.window.refund(use.at, use.amount);
 }
 
 const unlimited = { use: null };
 
-/** Subjects with windows of their own; newcomers beyond share one, so that memory is bounded. */
+/** Subjects with separate windows. Further ones share one, which bounds the memory. */
 const MOST_SUBJECTS = 65_536;
 const SWEEP_MS = 60_000;
-/** A window has at most about so many slots: longer ones count by coarser steps of time. */
+/** Approximate slots per window: longer windows count in coarser steps. */
 const MOST_SLOTS = 60_000;
 
-/** The windows of one subject, by the limits of which it used something. */
+/** Windows of one subject, by limit. */
 interface Windows extends Map<LimitName, SlidingWindow> {
-  /** Set once a sweep removed them: a request that still holds them looks them up again. */
+  /** Set when a sweep removed the windows: a request that holds them looks them up again. */
   swept?: true;
 }
 
-/** The limits of one server. */
 export class Limits {
   readonly profile: Profile;
-  /** How much each limit allows; null where nothing is limited. */
+  /** Quota of each limit; null without limits. */
   readonly figures: Figures | null;
-  /** Milliseconds of a clock that is never set. */
+  /** Monotonic clock in milliseconds. */
   readonly now: () => number;
   readonly #subjects = new Map<string, Windows>();
   readonly #others: Windows = new Map();
@@ -58,12 +54,12 @@ export class Limits {
     this.now = now;
   }
 
-  /** The account of a subject: `agent:` and its key, `address:` and the address, or both. */
+  /** Returns the account of a subject: `agent:KEY`, `address:ADDRESS`, or both. */
   account(subject: string): Account {
     return new Account(this, subject);
   }
 
-  /** The windows of a subject; where it has none, new ones if `create`, else undefined. */
+  /** Returns the windows of a subject. Without `create`, undefined if there are none. */
   windowsOf(subject: string, create: boolean): Windows | undefined {
     const known = this.#subjects.get(subject);
     if (known) return known;
@@ -74,7 +70,7 @@ export class Limits {
     return windows;
   }
 
-  /** Forgets, once a minute, subjects that used nothing lately. */
+  /** Removes idle subjects, once a minute. */
   sweep(now: number): void {
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + SWEEP_MS;
@@ -95,8 +91,8 @@ function removeEmpty(windows: Windows, now: number): void {
 }
 
 /**
- * What one subject has used of each limit. A request makes one for each subject that it counts
- * against, and so looks each up once.
+ * Usage of one subject. A request creates one account per subject, so that each is looked up only
+ * once.
  */
 export class Account {
   readonly subject: string;
@@ -108,7 +104,7 @@ export class Account {
     this.subject = subject;
   }
 
-  /** The quota as it is, for an operation that needs `amount`; null where nothing is limited. */
+  /** Returns the quota for an operation of `amount`; null without limits. */
   quota(name: LimitName, amount = 1): Quota | null {
     const { figures } = this.#limits;
     if (!figures) return null;
@@ -120,14 +116,14 @@ export class Account {
     const remaining = Math.max(0, quota - (window?.total ?? 0));
     const free = window?.freeAt(Math.min(amount, quota), quota, now) ?? now;
     const oldest = window?.oldest ?? now - seconds * 1000;
-    // Who can go on learns when the oldest use is forgotten; who cannot, when enough is free.
+    // With enough left: when the oldest use expires. Without: when enough is free.
     const at = remaining >= amount ? oldest + seconds * 1000 : free;
     const least = remaining >= amount ? 0 : 1;
     const resetSeconds = Math.max(least, Math.ceil((at - now) / 1000));
     return { name, quota, remaining, windowSeconds: seconds, resetSeconds };
   }
 
-  /** Uses some of it, whether or not it remains, or counts what was used `ageMs` ago. */
+  /** Uses `amount` regardless of the quota, as of `ageMs` ago. */
   use(name: LimitName, amount = 1, ageMs = 0): Use | null {
     const windowMs = limitTable[name].seconds * 1000;
     if (!this.#limits.figures || ageMs >= windowMs) return null;
@@ -142,7 +138,7 @@ export class Account {
     return { window, at: window.use(now - ageMs, amount), amount };
   }
 
-  /** Uses some of it if so much remains, else gives the quota as it is. */
+  /** Uses `amount` if available; else returns the exceeded quota. */
   take(name: LimitName, amount = 1): { use: Use | null } | { exceeded: Quota } {
     const quota = this.quota(name, amount);
     if (!quota) return unlimited;
@@ -158,7 +154,7 @@ export class Account {
   }
 }
 
-/** Draft headers RateLimit-Policy and RateLimit. */
+/** Formats the headers RateLimit-Policy and RateLimit (IETF draft). */
 export function quotaHeaders(quota: Quota): Record<string, string> {
   const { name, remaining, resetSeconds, windowSeconds } = quota;
   return {

@@ -1,7 +1,4 @@
-/**
- * The refusals of requests that exceed a limit, and what another node of a cluster has counted
- * against it.
- */
+/** Refusals of requests over a limit, and usage on other nodes of a cluster. */
 
 import type { Spent } from '../../engine/node/kept-network.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
@@ -22,7 +19,7 @@ export function refuseQuota({ name, quota, windowSeconds, resetSeconds }: Quota)
 const windows: Record<number, string> = { 1: 'a second', 60: 'a minute', 86400: 'a day' };
 const per = (seconds: number) => windows[seconds] ?? `in ${seconds} s`;
 
-/** For a producer that has to wait until the network opens another block. */
+/** Refuses a proposal until the network may open another block. */
 export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1000);
   const message =
@@ -33,8 +30,8 @@ export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal
 }
 
 /*
- * Quotas that agents use at other servers of one network: each counts them as the order brings what
- * was asked there, and so an agent has them once, whichever it asks.
+ * Usage on other nodes of a cluster. Each node counts the requests that the order delivers, so an
+ * agent has one quota over all nodes.
  */
 
 interface Counters {
@@ -43,9 +40,9 @@ interface Counters {
   blocks: BlockShare | null;
 }
 
-/** Counts as the server did that let it in. What was captured and sent again costs nobody here. */
+/** Counts usage as the admitting node did. A captured request replayed elsewhere costs nothing. */
 export function countRemoteUsage({ limits, charged, blocks }: Counters): (spent: Spent) => void {
-  // What was done was done once, also where the same is under way here; a refusal tells nothing.
+  // An accepted request counts once, even if a copy is in flight here. A refusal may be a replay.
   const once = { has: () => false, add: charged.add.bind(charged) };
   return (spent) => {
     const { kind, publicKey, spender, outcome, ageMs } = spent;

@@ -1,34 +1,33 @@
 /**
- * Signatures that are being verified, and those that failed, by claim: an address together with the
- * known key that is named there. A unit is reserved before the work begins, so that many requests
- * at once get no more of it than one after the other.
+ * Signatures being verified and failed signatures, by claim: an address together with the known key
+ * that a request names. A unit is reserved before verification, so that concurrent requests get no
+ * more attempts than sequential ones.
  */
 
 import { limits as bounds } from '../../engine/protocol/limits.js';
 import type { LimitName } from '../contract/limit-table.js';
 import type { Account, Limits, Quota } from './limits.js';
 
-/** Whose signature a request claims to bring. */
+/** The address and key that a request claims. */
 export interface Claimant {
   address: Account;
-  /** That of the address with the known key, if the request names one: a claim. */
+  /** Account of the address with the known key; the address's own without one. */
   claim: Account;
 }
 
-/** How long a signature that held is remembered for its claim, and of how many claims. */
+/** Exemption time after a valid signature, and number of remembered claims. */
 const PROVEN_MS = 600_000;
 const REFRESH_MS = 60_000;
 const MOST_PROVEN = 65_536;
 
 interface Pending {
   count: number;
-  /** Who waits for a unit that others hold now. */
+  /** Requests that wait for a unit reserved by others. */
   waiting: (() => void)[];
 }
 
 type Unit = readonly [LimitName, Account];
 
-/** The units that one verification holds. */
 interface Reservation {
   readonly claimant: Claimant;
   readonly units: readonly Unit[];
@@ -49,13 +48,13 @@ export class SignatureAttempts {
     this.#now = now;
   }
 
-  /** Whether a signature of this claim held lately: then what others do there is not its fault. */
+  /** True if the claim had a valid signature recently; then failures of others do not affect it. */
   proven({ claim }: Claimant): boolean {
     const at = this.#proven.get(claim.subject);
     return at !== undefined && Math.abs(this.#now() - at) < PROVEN_MS;
   }
 
-  /** The quota that is used up, if one is: then nothing of this claim is verified. */
+  /** Returns the exhausted quota, if any; then the claim's signatures are not verified. */
   exceeded(claimant: Claimant): Quota | null {
     if (!this.#limits.figures) return null;
     for (const [name, account] of this.#unitsOf(claimant)) {
@@ -65,12 +64,12 @@ export class SignatureAttempts {
     return null;
   }
 
-  /** Whether the mistake behind a failure is looked for: of the first few in a minute. */
+  /** True for the first failures of a minute, whose cause is looked for. */
   mayExplain({ claim }: Claimant): boolean {
     return 'use' in claim.take('explained');
   }
 
-  /** Reserves a unit; where others hold all that is left, after they have come back. */
+  /** Reserves a unit. If others hold all remaining units, waits for their release. */
   reserve(claimant: Claimant): Reserved | Promise<Reserved> {
     if (!this.#limits.figures) return { claimant, units: [] };
     const units = this.#unitsOf(claimant);
@@ -86,7 +85,7 @@ export class SignatureAttempts {
     );
   }
 
-  /** What was reserved comes back, or is used up because the signature failed. */
+  /** Releases the units, or uses them up if the signature failed. */
   release(reservation: Reservation, failed: boolean): void {
     if (!this.#limits.figures) return;
     if (failed) this.failed(reservation.claimant);
@@ -94,13 +93,13 @@ export class SignatureAttempts {
     for (const unit of reservation.units) this.#free(unit);
   }
 
-  /** A failure, whether or not it cost a verification. */
+  /** Counts a failure, with or without a verification. */
   failed({ address, claim }: Claimant): void {
     claim.use('failed_signature');
     if (claim !== address) address.use('failed_signature_total');
   }
 
-  /** Many keys claimed at one address count together too; but others lock out none that works. */
+  /** Failures of all keys at one address also count together, but never lock out a proven key. */
   #unitsOf(claimant: Claimant): Unit[] {
     const { address, claim } = claimant;
     const own: Unit = ['failed_signature', claim];
@@ -108,7 +107,7 @@ export class SignatureAttempts {
     return [own, ['failed_signature_total', address]];
   }
 
-  /** Nothing of it failed or is in flight: a first try is always free. */
+  /** True without a failed or pending attempt: the first attempt is always allowed. */
   #untouched(unit: Unit): boolean {
     const quota = unit[1].quota(unit[0]);
     return quota?.remaining === quota?.quota && !this.#pending.has(keyOf(unit));
@@ -131,7 +130,7 @@ export class SignatureAttempts {
     const pending = this.#pending.get(keyOf(unit))!;
     pending.count -= 1;
     if (pending.count === 0) this.#pending.delete(keyOf(unit));
-    // One may go on; the last wakes all, and whoever finds nothing left is refused.
+    // Wakes one request; the last release wakes all, and those without a unit are refused.
     const woken = pending.waiting.splice(0, pending.count === 0 ? pending.waiting.length : 1);
     for (const resume of woken) resume();
   }
@@ -149,13 +148,13 @@ export class SignatureAttempts {
 }
 
 /*
- * Signatures that an agent was charged for, for as long as they are fresh: whoever captured one can
- * send it again, but it costs the agent nothing more. What they cover cannot be changed with them.
+ * Signatures already charged to their agent, for as long as they are fresh. A replay of a captured
+ * signature costs the agent nothing, and cannot cover different content.
  */
 
-/** A timestamp may be as far in the future as in the past. */
+/** Timestamps may be in the past or future by the allowed skew. */
 const FRESH_MS = 2 * bounds.skewMs;
-/** Of one agent in one generation: above what the profile `spec` lets it send in that time. */
+/** Per agent and generation: more than the profile `spec` allows in that time. */
 const MOST_OF_AGENT = 2_048;
 const MOST = 131_072;
 
@@ -163,7 +162,7 @@ type Generation = Map<string, Set<string>>;
 
 export class ChargedSignatures {
   readonly #now: () => number;
-  /** Signatures by key; the older half is kept until all of it is past its time. */
+  /** Signatures by key. The old generation is dropped when all of it has expired. */
   #young: Generation = new Map();
   #old: Generation = new Map();
   #count = 0;
@@ -188,7 +187,7 @@ export class ChargedSignatures {
     this.#count += 1;
   }
 
-  /** When all of the younger half may be past its time, or there are too many. */
+  /** Starts a new generation when the young one may have expired, or is full. */
   #turn(): void {
     const now = this.#now();
     if (now - this.#since < FRESH_MS && this.#count < MOST) return;
@@ -199,5 +198,5 @@ export class ChargedSignatures {
   }
 }
 
-/** Hex in either case as a text of half its length. */
+/** Packs hex into half the length, ignoring case. */
 const packed = (hex: string) => Buffer.from(hex, 'hex').toString('latin1');

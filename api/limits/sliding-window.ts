@@ -1,33 +1,31 @@
 /**
- * How much of something was used in the last while, exactly to the slot of time: counts by slot, so
- * that memory and time follow the window's length, never the traffic in it.
+ * An exact sliding window. Counts per time slot, so memory and time depend on the length of the
+ * window, not on the traffic.
  */
 export class SlidingWindow {
   readonly #windowMs: number;
   readonly #slotMs: number;
-  /** Slots with uses, ascending, and how much; those before `#first` are forgotten. */
+  /** Times and amounts of used slots, ascending. Slots before `#first` have expired. */
   readonly #times: number[] = [];
   readonly #amounts: number[] = [];
   #first = 0;
   #total = 0;
 
-  /** A use counts as of the end of its slot: it is never forgotten early. */
+  /** Counts a use as of the end of its slot, so it never expires early. */
   constructor(windowMs: number, slotMs = 1) {
     this.#windowMs = windowMs;
     this.#slotMs = slotMs;
   }
 
-  /** What was used and is not forgotten. */
   get total(): number {
     return this.#total;
   }
 
-  /** When the oldest of it was, or null. */
   get oldest(): number | null {
     return this.#times[this.#first] ?? null;
   }
 
-  /** When the n-th oldest of them was, counted from 0; null when there are fewer. */
+  /** Time of the n-th oldest use, from 0; or null. */
   nth(n: number): number | null {
     let before = 0;
     for (let index = this.#first; index < this.#times.length; index += 1) {
@@ -37,7 +35,7 @@ export class SlidingWindow {
     return null;
   }
 
-  /** Gives the time that it is counted at, by which it can be given back. */
+  /** Adds a use. Returns its time, for a refund. */
   use(now: number, amount = 1): number {
     const at = Math.ceil(now / this.#slotMs) * this.#slotMs;
     const last = this.#times.length - 1;
@@ -51,9 +49,9 @@ export class SlidingWindow {
     return at;
   }
 
-  /** Takes back what was counted at `at`, by default the last, if it is not forgotten by now. */
+  /** Takes back an unexpired use at `at`; default: the last. */
   refund(at = this.#times.at(-1) ?? 0, amount = 1): void {
-    // From the end, because what is given back was used lately.
+    // Searches from the end, because refunded uses are recent.
     let index = this.#times.length - 1;
     while (index >= this.#first && this.#times[index]! > at) index -= 1;
     if (index < this.#first || this.#times[index] !== at) return;
@@ -64,7 +62,7 @@ export class SlidingWindow {
     this.#amounts.splice(index, 1);
   }
 
-  /** When `amount` of `quota` is free, if nothing else is used meanwhile. */
+  /** Returns when `amount` of `quota` becomes free without further uses. */
   freeAt(amount: number, quota: number, now: number): number {
     let left = this.#total;
     for (let index = this.#first; index < this.#times.length; index += 1) {
@@ -78,14 +76,13 @@ export class SlidingWindow {
     return this.#times[index]! + this.#windowMs;
   }
 
-  /** Forgets what was used a window ago and before. */
   forget(now: number): void {
     const time = now - this.#windowMs;
     while (this.#first < this.#times.length && this.#times[this.#first]! <= time) {
       this.#total -= this.#amounts[this.#first]!;
       this.#first += 1;
     }
-    // Now and then, so that moving the rest down costs each use a constant.
+    // Amortized: moving the rest down costs each use a constant.
     if (this.#first * 2 <= this.#times.length) return;
     this.#times.splice(0, this.#first);
     this.#amounts.splice(0, this.#first);

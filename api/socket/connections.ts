@@ -1,4 +1,4 @@
-/** All WebSocket connections: who has how many, heartbeats, and what the debug endpoint shows. */
+/** All WebSocket connections: limits per agent and address, heartbeats, and debug records. */
 import { randomBytes } from 'node:crypto';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
@@ -11,7 +11,7 @@ import type { Watchers } from './watch.js';
 
 export interface ConnectionsOptions {
   network: ServedNetwork;
-  /** Null where nobody may watch. */
+  /** Null if watching is disabled. */
   watchers: Watchers | null;
   now: () => number;
   steady: () => number;
@@ -23,13 +23,12 @@ export class Connections implements SessionHost {
   readonly watchers: Watchers | null;
   readonly now: () => number;
   readonly steady: () => number;
-  /** Subscriptions that went on where an earlier connection ended. */
+  /** Subscriptions that resumed an earlier connection. */
   resumed = 0;
   readonly #records = new Map<string, ConnectionRecord>();
   readonly usedAuths = new UsedAuths();
-  /** Open connections by agent, the oldest first. */
+  /** Open connections by agent, oldest first. */
   readonly #open = new Map<string, Set<ConnectionRecord>>();
-  /** How many there are by address that nobody has authenticated yet. */
   readonly #unauthenticated = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
@@ -43,7 +42,6 @@ export class Connections implements SessionHost {
     this.#heartbeat.unref();
   }
 
-  /** How many connections of an address nobody has authenticated yet. */
   unauthenticated(address: string): number {
     return this.#unauthenticated.get(address) ?? 0;
   }
@@ -80,7 +78,7 @@ export class Connections implements SessionHost {
     this.#noLongerWaiting(record);
   }
 
-  /** It is authenticated, watches, or is gone. */
+  /** Stops counting a connection as unauthenticated. */
   #noLongerWaiting(record: ConnectionRecord): void {
     if (record.waitingFor === null) return;
     const left = this.unauthenticated(record.waitingFor) - 1;
@@ -103,11 +101,11 @@ export class Connections implements SessionHost {
     record.closed ??= { code, reason, at: this.now() };
     record.last = record.session?.figures() ?? null;
     record.session = null;
-    // Nobody may ask about it.
+    // Unauthenticated connections have no owner who could read the record.
     if (record.publicKey === null) this.#records.delete(record.id);
   }
 
-  /** What the owner of a connection sees of it; null for everybody else. */
+  /** Returns the debug record for the owner's key; null for other keys. */
   show(id: string, publicKey: string) {
     const record = this.#records.get(id);
     if (!record || record.publicKey !== publicKey) return null;
@@ -124,7 +122,7 @@ export class Connections implements SessionHost {
     };
   }
 
-  /** Ends all connections with 1001. */
+  /** Closes all connections with 1001. */
   close(): void {
     clearInterval(this.#heartbeat);
     for (const { session } of this.#records.values()) session?.end('stopping');

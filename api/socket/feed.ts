@@ -1,8 +1,8 @@
 /**
- * The feed: a ring of events, each encoded once for all, and a cursor for each subscriber. What a
- * cursor points at comes from the ring or, further back, from the store, so live and resumed events
- * are one mechanism. A live cursor that left the ring belongs to a slow consumer: it is cut, never
- * given a hole.
+ * The feed: a ring of events, each encoded once for all subscribers, and a cursor for each
+ * subscriber. Events come from the ring or, further back, from the store, so live and resumed
+ * subscriptions share one mechanism. A live cursor that falls out of the ring belongs to a slow
+ * consumer, which is disconnected instead of missing events.
  */
 import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -11,19 +11,19 @@ import { refuseDamagedArchive } from '../checks/damaged-archive.js';
 import type { Socket } from '../transport/transport.js';
 import type { Traffic } from './traffic.js';
 
-/** Events at hand for those who keep up. */
+/** Events in memory for caught-up subscribers. */
 const RING = 16_384;
-/** Events that a resume may go back; counting them must not hold up the others. */
+/** Farthest resume, bounded because counting its events takes time. */
 const RESUMABLE = 200_000;
-/** A socket that buffers more than this is not given more until it drains. */
+/** A socket that buffers more than this receives nothing until it drains. */
 const HIGH_WATER_BYTES = 256 * 1024;
-/** Events of a replay that are sent, or skipped, without a pause. */
+/** Events of a replay sent, or counted, without a pause. */
 const PAGE = 256;
 const COUNTED = 1_024;
 
 interface RingEvent {
   topics: readonly string[];
-  /** As it came, until somebody is sent it: then its bytes, for all who follow. */
+  /** Text as received; encoded when first sent, then shared. */
   text: string | Uint8Array;
 }
 
@@ -32,20 +32,18 @@ export class Feed {
   readonly #ring: (RingEvent | undefined)[] = new Array(RING);
   readonly #texts = new TextBuffer();
   readonly #subscribers = new Set<Subscriber>();
-  /** Those who keep up, where they can be sent the same at once; their cursors stand still. */
+  /** Caught-up subscribers whose sockets can be published to. Their cursors are not updated. */
   readonly #audiences = new Audiences();
-  /** All others that are live. */
+  /** All other live subscribers. */
   readonly #lagging = new Set<Subscriber>();
   #head: number;
-  /** The oldest event in the ring. */
   #oldest: number;
   readonly #stop: () => void;
   readonly #scheduler = new Scheduler();
-  /** The replay of each subscriber that reads history. */
   readonly #replays = new Map<Subscriber, Work>();
-  /** Subscribers cut for being slow. */
+  /** Subscribers disconnected for being slow. */
   dropped = 0;
-  /** Called with the status of each block that leaves voting. */
+  /** Called with the status of each closed block. */
   onBlock: (status: string) => void = () => {};
 
   constructor(network: ServedNetwork) {
@@ -97,12 +95,11 @@ export class Feed {
     if (live) this.#pump(subscriber);
   }
 
-  /** Its counts are as of now. */
   settle(subscriber: Subscriber): void {
     this.#audiences.settle(subscriber);
   }
 
-  /** Its socket takes more again. */
+  /** Continues sending when the socket has drained. */
   drained(subscriber: Subscriber): void {
     const replay = this.#replays.get(subscriber);
     if (replay) this.#scheduler.add(subscriber.agent, replay);
@@ -115,22 +112,22 @@ export class Feed {
     this.#subscribers.clear();
   }
 
-  /** The earliest `since` that can be resumed from: history is longer, a resume is not. */
+  /** Earliest `since` of a resume. History goes back further. */
   get resumable(): number {
     return Math.max(0, this.#head - RESUMABLE);
   }
 
-  /** Where a subscriber begins; `gap` where what follows its `since` is not all replayed. */
+  /** Returns the start of a subscription. `gap` is true if events after `since` are missing. */
   positionOf(since?: { epoch: string; seq: number }) {
     const head = this.#head;
     const known = since?.epoch === this.#network.epoch && since.seq <= head;
     const gap = since !== undefined && (!known || since.seq < this.resumable);
-    // Another history, or too long ago: what is held is replayed from its beginning.
+    // After a changed history or a long absence, replay from the earliest resumable event.
     const from = since === undefined ? head : gap ? this.resumable : since.seq;
     return { head, gap, from };
   }
 
-  /** How many events of a span concern a subscriber, counted in pieces and given in the end. */
+  /** Counts the events of a range that concern a subscriber, in slices. */
   count(
     { agent, topics }: Subscriber,
     { from, to, alive }: { from: number; to: number; alive: () => boolean },
@@ -146,7 +143,7 @@ export class Feed {
         }
         reached = last;
       } catch (error) {
-        // As far as it goes: who resumes gets the error when it is there.
+        // A damaged segment ends the count; the replay reports the error when it gets there.
         if (!refuseDamagedArchive(error)) throw error;
         reached = to;
       }
@@ -158,25 +155,25 @@ export class Feed {
     if (piece() === 'more') this.#scheduler.add(agent, piece);
   }
 
-  /** It has read all of its history. */
+  /** Makes a caught-up subscriber live. */
   #live(subscriber: Subscriber): void {
     this.#lagging.add(subscriber);
     this.#pump(subscriber);
   }
 
-  /** It does not keep up, or wants something else: it goes on by itself after an event. */
+  /** Moves a subscriber from its audience to the lagging ones, after event `seq`. */
   #part(subscriber: Subscriber, seq: number): void {
     this.#audiences.remove(subscriber);
     subscriber.cursor = seq;
     this.#lagging.add(subscriber);
   }
 
-  /** Gives a subscriber as much as its socket takes; who keeps up goes to the others who do. */
+  /** Sends as much as the socket takes. A caught-up subscriber joins its audience. */
   #pump(subscriber: Subscriber): void {
     if (!this.#lagging.has(subscriber)) return;
     subscriber.socket.cork(() => {
       while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
-        // Checked first: a socket that takes nothing never drains, and would never be cut.
+        // Check first: a blocked socket never drains, and would otherwise never be disconnected.
         if (subscriber.cursor + 1 < this.#oldest) return this.#cut(subscriber);
         if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
         const next = subscriber.cursor + 1;
@@ -193,7 +190,7 @@ export class Feed {
     return subscriber.cursor === this.#head && this.#takes(subscriber);
   }
 
-  /** A page of history, until it is live. */
+  /** Replays a page of history; makes the subscriber live at the end. */
   #replay(subscriber: Subscriber): Progress {
     if (!this.#subscribers.has(subscriber)) return 'done';
     if (!this.#takes(subscriber)) return 'waits';
@@ -212,7 +209,7 @@ export class Feed {
     subscriber.onCut('slow');
   }
 
-  /** History that cannot be read is an error, never left out. */
+  /** Disconnects a subscriber whose history is unreadable, so that it does not miss events. */
   #fail(subscriber: Subscriber, error: unknown): void {
     const refusal = refuseDamagedArchive(error);
     if (refusal === null) throw error;
@@ -223,7 +220,7 @@ export class Feed {
     subscriber.onCut('damaged');
   }
 
-  /** A page of what is next: out of the ring, or out of the store. */
+  /** Sends a page of events, from the ring or the store. */
   #sendPage(subscriber: Subscriber): void {
     const next = subscriber.cursor + 1;
     const last = Math.min(this.#head, next + PAGE - 1);
@@ -278,32 +275,30 @@ export class Feed {
       if (status !== null) this.onBlock(status);
       this.#head = seq;
     }
-    // While there is no subscriber nothing is kept: who comes later reads it from the store.
+    // Without subscribers the ring stays empty; a later subscriber reads from the store.
     this.#oldest = anySubscriber ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
     for (const subscriber of this.#lagging) this.#pump(subscriber);
   }
 }
 
 /*
- * Subscribers of the same topics who keep up, over sockets that can be sent the same at once: an
- * event is published once for all of them, and none of them is touched for it. What each was sent
- * is the difference of two counts.
+ * Groups caught-up subscribers by topic set. An event is published once per group, without touching
+ * its members. The difference of two counts tells how much each member was sent.
  */
 
-/** Buffers are looked at after so many bytes: long before the transport would drop a message. */
+/** Bytes between two checks of the buffers, well below the limit of the transport. */
 const STEP_BYTES = 64 * 1024;
 
 interface Sent {
   readonly messages: number;
   readonly bytes: number;
-  /** The last event. */
   readonly seq: number;
 }
 
 class Audience {
   readonly name: string;
   readonly #topics: ReadonlySet<string>;
-  /** What had been sent when each of them came, or was settled with. */
+  /** Counts of the audience when each member joined or was last settled. */
   readonly #members = new Map<Subscriber, Sent>();
   #sent: Sent = { messages: 0, bytes: 0, seq: 0 };
   #unseenBytes = 0;
@@ -350,7 +345,7 @@ class Audience {
     anyone!.socket.together!.publish(this.name, text);
   }
 
-  /** Those whose sockets buffer more than so many bytes, where it is time to look. */
+  /** Returns members that buffer more than `mostBytes`, if a check is due. */
   findLagging(mostBytes: number): Subscriber[] {
     if (this.#unseenBytes < STEP_BYTES) return [];
     this.#unseenBytes = 0;
@@ -358,7 +353,6 @@ class Audience {
   }
 }
 
-/** All audiences of a feed. */
 class Audiences {
   readonly #byName = new Map<string, Audience>();
   readonly #of = new Map<Subscriber, Audience>();
@@ -367,7 +361,7 @@ class Audiences {
     return this.#of.has(subscriber);
   }
 
-  /** Takes in a subscriber whose socket can be published to. */
+  /** Adds a subscriber whose socket supports publishing. */
   add(subscriber: Subscriber): void {
     const topics = [...subscriber.topics].sort();
     const name = topics.join();
@@ -385,12 +379,12 @@ class Audiences {
     if (audience.isEmpty) this.#byName.delete(audience.name);
   }
 
-  /** Adds what it was sent here to the subscriber's own counts. */
+  /** Adds the audience's counts to the subscriber's. */
   settle(subscriber: Subscriber): void {
     this.#of.get(subscriber)?.settle(subscriber);
   }
 
-  /** Those that an event concerns. */
+  /** Yields the audiences of an event. */
   *about(topics: readonly string[]): Iterable<Audience> {
     for (const audience of this.#byName.values())
       if (audience.includesTopic(topics)) yield audience;
@@ -398,19 +392,18 @@ class Audiences {
 }
 
 /*
- * Long work in pieces, between turns of the event loop: an agent's one after another, those of
- * many agents in rotation, so that nobody's history holds up the others.
+ * Runs long work in slices between turns of the event loop. One agent's work is sequential; agents
+ * take turns, so that one agent's history does not delay the others.
  */
 
-/** `waits` is for something that will add it again. */
+/** `waits`: the work is added again later. */
 type Progress = 'more' | 'waits' | 'done';
 type Work = () => Progress;
 
-/** Pieces take about a millisecond; after so long, others have their turn. */
+/** Time slice. A piece of work takes about a millisecond. */
 const TURN_MS = 4;
 
 class Scheduler {
-  /** Whose turn is next comes first. */
   readonly #queues = new Map<string, Work[]>();
   #next: NodeJS.Immediate | null = null;
 
@@ -439,7 +432,7 @@ class Scheduler {
     if (!first) return;
     const [agent, queue] = first;
     const work = queue[0]!;
-    // Taken off before it runs: it may add itself again.
+    // Removed before it runs, because it may add itself again.
     this.#queues.delete(agent);
     const progress = work();
     if (progress !== 'more') queue.shift();
@@ -450,8 +443,8 @@ class Scheduler {
 }
 
 /**
- * Texts that are kept for a while, encoded side by side. In Node's pool each would keep eight
- * kilobytes of whatever was allocated beside it: ten times what the feed's ring holds.
+ * Encodes retained texts side by side. From Node's pool, each text would retain the eight kilobytes
+ * that it was allocated in: ten times the size of the ring.
  */
 const BUFFER_BYTES = 64 * 1024;
 
@@ -459,7 +452,7 @@ class TextBuffer {
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #used = 0;
 
-  /** UTF-8 of the text; it shares its memory with those before and after it. */
+  /** Returns the UTF-8 of a text, in memory shared with other texts. */
   encode(text: string): Uint8Array {
     const bytes = Buffer.byteLength(text);
     if (this.#used + bytes > this.#buffer.length) {
@@ -474,21 +467,20 @@ class TextBuffer {
 
 export interface Subscriber {
   readonly socket: Socket;
-  /** Whose it is: replays of one agent come one after another. */
+  /** Agent of the subscriber. Replays of one agent are sequential. */
   agent: string;
   readonly topics: Set<string>;
-  /** The last event it has been given, or that did not concern it. */
+  /** Last event that was sent or did not concern the subscriber. */
   cursor: number;
-  /** Reading history: may be as slow as it likes. */
+  /** True while reading history, at any speed. */
   catchingUp: boolean;
   lastSent: number;
-  /** What left over its socket. */
   readonly traffic: Traffic;
-  /** The feed has given it up. */
+  /** Called when the feed drops the subscriber. */
   onCut(why: 'slow' | 'damaged'): void;
 }
 
-/** One that has no agent, and no topics, yet. */
+/** A subscriber without an agent and topics yet. */
 export const createSubscriber = (
   socket: Socket,
   traffic: Traffic,
@@ -504,7 +496,6 @@ export const createSubscriber = (
   onCut,
 });
 
-/** What its owner is shown of it. */
 export interface SessionFigures {
   topics: string[];
   last_seq_sent: number;

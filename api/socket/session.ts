@@ -1,7 +1,4 @@
-/**
- * One WebSocket connection: authentication, client messages and their rate, subscriptions, limits,
- * and how it is closed.
- */
+/** One WebSocket connection: authentication, client messages, subscriptions, limits, and close. */
 
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { parseJson } from '../../engine/protocol/json.js';
@@ -42,24 +39,22 @@ export class Session implements SocketHandlers, OpenSession {
   readonly #subscriber: Subscriber;
   #watcher: Watcher | null = null;
   #authTimer: NodeJS.Timeout | null;
-  /** What came while a signature was being verified: it is dealt with in its turn. */
+  /** Messages queued while a signature is verified. */
   #waiting: (string | null)[] | null = null;
   #subscribedOnce = false;
-  /** Of the message that is being answered: names that the server does not know. */
   #unknown: { unknown?: readonly string[] } = {};
   #closed = false;
   #unansweredPings = 0;
   #malformed = 0;
   #warnings = 0;
   readonly #received = new MessageRate();
-  /** Pings and pongs. */
   readonly #controls = new MessageRate();
   readonly #traffic: Traffic = { messagesIn: 0, messagesOut: 0, bytesOut: 0 };
 
   constructor(host: SessionHost, record: ConnectionRecord, socket: Socket) {
     this.#host = host;
     this.#record = record;
-    // Never a hole: who misses one message gets no more.
+    // A dropped message closes the connection, so that no event is missing.
     this.#socket = countTraffic(socket, this.#traffic, () => this.end('slow'));
     this.#subscriber = createSubscriber(this.#socket, this.#traffic, (why) => this.end(why));
     this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
@@ -79,13 +74,13 @@ export class Session implements SocketHandlers, OpenSession {
     else this.#take(text);
   }
 
-  /** Bytes as they came: what waits must be small as well. */
+  /** Checks before queueing, so that queued messages are small. */
   #tooLarge(text: string | null): boolean {
     const { messageBytes, unauthenticatedBytes } = socketLimits;
     const most = this.#record.agentId ? messageBytes : unauthenticatedBytes;
     if (text === null || Buffer.byteLength(text) <= most) return false;
     const until = this.#record.agentId ? '' : ' before auth_ok';
-    this.#error('INVALID_REQUEST', 'TOO_LARGE', `messages have ${most} bytes at most${until}`);
+    this.#error('INVALID_REQUEST', 'TOO_LARGE', `message too large${until} (limit ${most} bytes)`);
     this.end('tooLarge');
     return true;
   }
@@ -94,14 +89,14 @@ export class Session implements SocketHandlers, OpenSession {
     const { waitingMessages, waitingBytes } = socketLimits;
     const bytes = waiting.reduce((sum, one) => sum + (one?.length ?? 0), text?.length ?? 0);
     if (waiting.length < waitingMessages && bytes <= waitingBytes) return void waiting.push(text);
-    this.#error('RATE_LIMITED', 'QUOTA_USED', 'too many messages before an answer');
+    this.#error('RATE_LIMITED', 'QUOTA_USED', 'too many queued messages');
     this.end('tooFast');
   }
 
   #take(text: string | null): void {
-    if (text === null) return this.#bad('a binary message: messages are JSON texts');
+    if (text === null) return this.#bad('binary message (expected JSON text)');
     const read = readClientMessage(text);
-    // One message is answered at a time: this belongs to the next acknowledgement.
+    // Messages are answered one at a time, so this belongs to the next acknowledgement.
     this.#unknown = shown(read.unknown);
     if ('problem' in read) this.#bad(read.problem, read.pointer);
     else this.#dispatch(read.message);
@@ -112,7 +107,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.pinged();
   }
 
-  /** The transport answers by itself; more often than anybody needs is a flood. */
+  /** Counts control frames, which the transport answers. Too many are a flood. */
   pinged(): void {
     if (this.#closed) return;
     const { controlsPerMinute } = socketLimits;
@@ -131,7 +126,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#finish(code, 'closed by the client');
   }
 
-  /** A heartbeat: two that stay unanswered end the connection. */
+  /** Sends a ping, or closes the connection after two unanswered ones. */
   beat(): void {
     if (this.#closed) return;
     if (this.#unansweredPings >= socketLimits.missedHeartbeats) return this.#close(1001, 'no pong');
@@ -141,7 +136,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   replace(): void {
     const most = socketLimits.connectionsPerAgent;
-    this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
+    this.#error('RATE_LIMITED', 'QUOTA_USED', `too many connections of this agent (limit ${most})`);
     this.end('tooMany');
   }
 
@@ -178,12 +173,12 @@ export class Session implements SocketHandlers, OpenSession {
     this.#host.watches(this.#record);
   }
 
-  /** Messages behind an auth wait for it: a client need not. */
+  /** Queues the messages that follow an `auth`, so clients need not wait for `auth_ok`. */
   #authInTurn(message: ClientMessage['auth']): void {
     this.#waiting = [];
     this.#auth(message)
       .catch((error: unknown) => {
-        if (this.#closed) return; // Else a full queue, or a closing network: it tries again.
+        if (this.#closed) return; // A full queue or a closing network: the client retries.
         this.#error('NETWORK_ERROR', 'QUEUE_FULL', (error as Error).message);
         this.#close(1013, 'try again later');
       })
@@ -195,7 +190,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#waiting = null;
     while (waiting.length > 0 && !this.#closed) {
       this.#take(waiting.shift()!);
-      // Another auth is being verified: what is left waits for that.
+      // Another auth is being verified, so the rest waits for that one.
       if (this.#waiting) (this.#waiting as (string | null)[]).push(...waiting.splice(0));
     }
   }
@@ -232,7 +227,11 @@ export class Session implements SocketHandlers, OpenSession {
   #subscribe({ topics, since }: ClientMessage['subscribe']): void {
     if (!this.#known(topics)) return;
     if (since && this.#subscribedOnce) {
-      return this.#error('INVALID_REQUEST', 'SCHEMA', 'since stands in the first subscribe only');
+      return this.#error(
+        'INVALID_REQUEST',
+        'SCHEMA',
+        'since is allowed only in the first subscribe',
+      );
     }
     const { feed, network } = this.#host;
     const first = !this.#subscribedOnce;
@@ -250,7 +249,7 @@ export class Session implements SocketHandlers, OpenSession {
       feed.add(this.#subscriber);
     };
     if (from === head) return begin(0);
-    // Counted in pieces; what comes meanwhile waits for it.
+    // Counted in slices; later messages are queued.
     this.#waiting = [];
     feed.count(this.#subscriber, { from, to: head, alive: () => !this.#closed }, (replay) => {
       begin(replay);
@@ -277,12 +276,11 @@ export class Session implements SocketHandlers, OpenSession {
     if (this.#malformed >= socketLimits.malformed) this.end('malformed');
   }
 
-  /** A message beyond the rate is not read; the third time ends the connection. */
   #withinRate(): boolean {
     const most = socketLimits.messagesPerMinute;
     if (this.#received.count(this.#host.steady()) <= most) return true;
     this.#warnings += 1;
-    this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
+    this.#error('RATE_LIMITED', 'QUOTA_USED', `message rate exceeded (limit ${most} a minute)`);
     if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
     return false;
   }
@@ -320,7 +318,7 @@ export class Session implements SocketHandlers, OpenSession {
 
 const shown = (unknown: readonly string[] = []) => (unknown.length === 0 ? {} : { unknown });
 
-/** @throws where the network is too busy to verify, or closes. */
+/** @throws {Error} if the network is too busy to verify, or closing. */
 async function authenticate(
   { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
   { public_key, timestamp, signature }: ClientMessage['auth'],
@@ -328,7 +326,7 @@ async function authenticate(
   if (network.readOnly !== undefined) return { refusal: refuse('READ_ONLY', network.readOnly) };
   const publicKey = public_key.toLowerCase();
   const signed = { publicKey, timestamp, signature };
-  // What another node has told it, its registration and events, may not be applied here yet.
+  // A registration through another node may not be applied here yet.
   const late = network.barrier ? await network.barrier() : null;
   if (late) throw new Error(late.message);
   const refusal = findSignatureProblem(signed, network.knows, now());
@@ -336,7 +334,7 @@ async function authenticate(
   const input = authInput(public_key, timestamp);
   if (usedAuths.has(publicKey, input)) return { refusal: replayed() };
   const valid = await verifySignature(network, signed, input);
-  await network.durable; // The key may be known by a registration that is not durable yet.
+  await network.durable; // The registration of the key may not be durable yet.
   if (!valid) {
     const message = 'the signature does not fit auth:public_key:timestamp';
     return { refusal: refuse('MISMATCH', message) };
@@ -360,33 +358,32 @@ const problemOf = Object.fromEntries(
   ]),
 ) as Record<MessageType, ReturnType<typeof validator>>;
 
-/** `unknown`: pointers to members that the message should not have, and that are ignored. */
+/** `unknown`: pointers to unknown members, which are ignored. */
 type Read =
   | { message: AnyClientMessage; unknown: readonly string[] }
   | { problem: string; pointer?: string; unknown?: readonly string[] };
 
 function readClientMessage(text: string): Read {
   const parsed = parseJson(Buffer.from(text));
-  if ('message' in parsed) return { problem: `a malformed message: ${parsed.message}` };
+  if ('message' in parsed) return { problem: `malformed message: ${parsed.message}` };
   const type = (parsed.value as { type?: unknown } | null)?.type;
   if (typeof type !== 'string' || !Object.hasOwn(clientMessages, type)) {
     const known = Object.keys(clientMessages).join(', ');
-    return { problem: `an unknown message: type is one of ${known}` };
+    return { problem: `unknown message type (expected one of ${known})` };
   }
   const problem = problemOf[type as MessageType](parsed.value);
   const unknown = unknownPointers(clientMessages[type as MessageType], parsed.value);
   if (!problem) return { message: parsed.value as AnyClientMessage, unknown };
   const { pointer, message } = problem;
-  return { problem: `a malformed ${type}: ${pointer} ${message}`, pointer, unknown };
+  return { problem: `malformed ${type}: ${pointer} ${message}`, pointer, unknown };
 }
 
-/** How many of something there were in the last minute. */
+/** Window of message rates. */
 const WINDOW_MS = 60_000;
 
 class MessageRate {
   #times: number[] = [];
 
-  /** Counts one more; how many there are with it. */
   count(now: number): number {
     this.#times = this.#times.filter((at) => at > now - WINDOW_MS);
     this.#times.push(now);

@@ -1,4 +1,4 @@
-/** What came and left over one WebSocket connection. */
+/** Traffic counters of a WebSocket connection. */
 import type { Socket } from '../transport/transport.js';
 
 export interface Traffic {
@@ -7,7 +7,7 @@ export interface Traffic {
   bytesOut: number;
 }
 
-/** The socket, counting what leaves; `onFull` where it had no room for a message. */
+/** Wraps a socket to count its traffic. Calls `onFull` when a message was dropped. */
 export function countTraffic(socket: Socket, traffic: Traffic, onFull: () => void): Socket {
   const note = (length: number, taken: boolean) => {
     traffic.messagesOut += 1;

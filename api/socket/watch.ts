@@ -1,7 +1,7 @@
 /**
- * Watchers: connections without a key. All get the same frames. Nothing is queued for a watcher
- * that does not read: once it reads again it continues with what is kept, or is told what was left
- * out.
+ * Watchers: anonymous connections that all receive the same frames. Nothing is queued for a slow
+ * watcher. Once it reads again, it continues with the cached frames, or learns which entries were
+ * skipped.
  */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import {
@@ -18,13 +18,13 @@ import { encodeRowBatch } from '../view/row-batch.js';
 
 export interface Watcher {
   readonly socket: Socket;
-  /** Not more often than so. */
+  /** Minimum interval between frames. */
   readonly everyMs: number;
-  /** The last entry that it was sent, or told of. */
+  /** Last entry sent or reported as skipped. */
   cursor: number;
-  /** By the clock of the process. */
+  /** Time of the next frame, by `performance.now()`. */
   dueAt: number;
-  /** Nothing more can be shown. */
+  /** Called when no more frames can be made. */
   onEnd(): void;
 }
 
@@ -32,7 +32,6 @@ interface WatchersOptions {
   network: ServedNetwork;
   view: ViewLog;
   control: Control;
-  /** How many of one address. */
   perAddress: number;
   onFault: (error: unknown) => void;
 }
@@ -47,7 +46,6 @@ export class Watchers {
   readonly #stopTelling: () => void;
   #ticks: NodeJS.Timeout | null = null;
   #making: Promise<void> | null = null;
-  /** How often a watcher was told that something was left out. */
   skipped = 0;
 
   constructor({ network, view, control, perAddress, onFault }: WatchersOptions) {
@@ -68,12 +66,12 @@ export class Watchers {
     return this.#frames.made;
   }
 
-  /** Whether one more of an address may watch. */
+  /** Returns true if the address may have one more watcher. */
   takes(addressKey: string): boolean {
     return (this.#byAddress.get(addressKey) ?? 0) < this.#perAddress;
   }
 
-  /** Welcomes it, and goes on after the entry `since` where what follows that is still kept. */
+  /** Greets a watcher, which continues after `since` if the frames are still cached. */
   add(watcher: Watcher, since: number | undefined, unknown?: readonly string[]): void {
     const { addressKey } = watcher.socket;
     if (this.#watchers.size === 0) this.#start();
@@ -96,7 +94,7 @@ export class Watchers {
     if (this.#watchers.size === 0) this.#stop();
   }
 
-  /** All that is committed by now is sent to whoever watches, however late it would be due. */
+  /** Sends all committed entries to all watchers at once. */
   async catchUp(): Promise<void> {
     if (this.size === 0) return;
     await this.#making;
@@ -122,7 +120,7 @@ export class Watchers {
     this.#frames.stop();
   }
 
-  /** One frame, or those that a busy network has made room for; then each gets what it lacks. */
+  /** Makes the next frame, or several after a pause, and sends each watcher what it lacks. */
   #tick(): Promise<void> {
     this.#making ??= this.#make().finally(() => {
       this.#making = null;
@@ -150,7 +148,7 @@ export class Watchers {
     const { socket } = watcher;
     const { end } = this.#frames;
     if (watcher.cursor >= end || now < watcher.dueAt || !hasRoom(socket)) return;
-    // A tick comes a little early now and then.
+    // Half an interval of tolerance, because ticks may come early.
     watcher.dueAt = now + watcher.everyMs - watchLimits.everyMs / 2;
     const frames = this.#frames.after(watcher.cursor);
     if (frames === null) {
@@ -182,7 +180,7 @@ interface Refused {
   end: keyof typeof closeCodes;
 }
 
-/** `onEnd` is for when nothing more can be shown. */
+/** Adds a watcher, or returns a refusal. `onEnd` is called when no more frames can be made. */
 export function beginWatching(
   watchers: Watchers | null,
   socket: Socket,
@@ -205,22 +203,22 @@ export function beginWatching(
   return watcher;
 }
 
-/** What a connection is told that is used for both. */
+/** Errors of a connection that mixes watching and authentication. */
 type Told = [ErrorCode, Reason, string];
 export const authenticatedAlready: Told = [
   'INVALID_REQUEST',
   'SCHEMA',
-  'this connection is authenticated already; to watch, open another',
+  'connection already authenticated; open another one to watch',
 ];
 export const watchesOnly: Told = [
   'INVALID_REQUEST',
   'SCHEMA',
-  'this connection watches, and takes a ping only; for more, open another',
+  'watching connection accepts only ping; open another one for auth',
 ];
 
 /*
- * Frames: spans of entries as watchers are sent them. Each is made and encoded once, whoever
- * watches, and the last of them are kept for those who are a little behind.
+ * Frames: row batches for watchers. Each frame is encoded once for all watchers, and the latest
+ * ones are cached for watchers that lag slightly.
  */
 
 interface Frame {
@@ -234,11 +232,9 @@ class Frames {
   readonly #view: ViewLog;
   #kept: Frame[] = [];
   #bytes = 0;
-  /** Null while nobody watches. */
   #letGo: (() => void) | null = null;
-  /** The last entry of the last frame. */
+  /** Last entry of the last frame. */
   end = -1;
-  /** How many were made. */
   made = 0;
 
   constructor(network: ServedNetwork, view: ViewLog) {
@@ -246,7 +242,7 @@ class Frames {
     this.#view = view;
   }
 
-  /** From now on frames can be made: of what is committed after this. */
+  /** Starts making frames of the entries committed from now on. */
   start(): void {
     this.#letGo ??= this.#view.watch();
     this.end = this.#network.read.position.seq;
@@ -260,16 +256,16 @@ class Frames {
   }
 
   /**
-   * Makes the next frame of what is committed; true where that was more than one holds.
+   * Makes the next frame. Returns true if committed entries remain.
    *
-   * @throws where the log cannot be read.
+   * @throws {StoreError} if the log cannot be read.
    */
   async next(): Promise<boolean> {
     const { seq } = this.#network.read.position;
     if (!this.#letGo || this.end >= seq) return false;
     const from = this.end + 1;
     const frame = await this.#made(from, watchLimits.frameRows);
-    // Nobody watches any more, or anew: then it is none of theirs.
+    // The last watcher left meanwhile, or new ones restarted the frames.
     if (!this.#letGo || this.end + 1 !== from) return false;
     this.made += 1;
     this.end = frame.to;
@@ -281,7 +277,7 @@ class Frames {
     return frame.to < seq;
   }
 
-  /** Those that have something after an entry; null where what follows it is not kept. */
+  /** Returns the frames with entries after `entry`; null if some of them are no longer cached. */
   after(entry: number): readonly Frame[] | null {
     if (entry >= this.end) return [];
     const first = this.#kept[0];
@@ -289,7 +285,7 @@ class Frames {
     return this.#kept.filter(({ to }) => to > entry);
   }
 
-  /** As much as a socket takes at once; one entry at the least. */
+  /** Makes a frame within the size limit, of at least one entry. */
   async #made(from: number, rows: number): Promise<Frame> {
     const batch = await this.#view.readRowBatch(from, undefined, {
       rows,

@@ -1,15 +1,15 @@
-/** Which transport serves, and the address that it then has. */
+/** Selection of the transport, and the URL of a server. */
 import { nodeTransport } from './node-transport.js';
 import type { Transport } from './transport.js';
 import { uwsTransport } from './uws-transport.js';
 
 export interface ChosenTransport {
   transport: Transport;
-  /** Why the faster one does not serve, where nobody chose. */
+  /** Reason for using node:http, if the caller made no choice. */
   fallback?: string;
 }
 
-/** @throws {Error} when the one that was asked for is missing. */
+/** @throws {Error} if the requested transport is unavailable. */
 export async function chooseTransport(
   wanted: 'uws' | 'node' | undefined,
 ): Promise<ChosenTransport> {
@@ -20,6 +20,6 @@ export async function chooseTransport(
   return { transport: nodeTransport, fallback: uws.missing };
 }
 
-/** As in `http://127.0.0.1:8080`. */
+/** Formats a URL such as `http://127.0.0.1:8080`. */
 export const formatUrl = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,14 +1,11 @@
-/**
- * Checks of a request's head that both transports share, and the exchanges that are in flight, with
- * their deadlines.
- */
+/** Head checks that both transports share, body collection, and deadlines of exchanges. */
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { Body, ExchangeLimits, HttpResponse, IncomingRequest } from './transport.js';
 
-/** Headers as they came, in order; all of them are added before anything is asked. */
+/** Headers in order of arrival. Add all before reading any. */
 export class Head {
   readonly headers = new Map<string, string>();
-  /** The first of the headers that must stand once and stood twice. */
+  /** First duplicate among the headers that must be unique. */
   #twice: string | null = null;
   #strange = false;
   #fault: Refusal | null | undefined;
@@ -26,8 +23,8 @@ export class Head {
   }
 
   /**
-   * Why this is no request to trust: proxies and servers that disagree about where a request ends
-   * take one inside another. The connection is closed, and nothing after it is read.
+   * Refusal of an ambiguous head. Proxies and servers that disagree about where a request ends
+   * allow request smuggling. The connection is closed, and nothing after the head is read.
    */
   get fault(): Refusal | null {
     if (this.#fault === undefined) this.#fault = this.#look();
@@ -47,12 +44,12 @@ export class Head {
     return refuse('SCHEMA', `Content-Length is ${shown(length)}; expected a number of bytes`);
   }
 
-  /** Whether anything follows the head. */
+  /** True if a body follows the head. */
   get hasBody(): boolean {
     return this.headers.has('content-length');
   }
 
-  /** Length of its body as it declares it: 0 without one, null where it is no length. */
+  /** Declared length of the body: 0 without one, null if malformed. */
   get declaredBytes(): number | null {
     const text = this.headers.get('content-length');
     if (text === undefined) return 0;
@@ -69,11 +66,11 @@ const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
 type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
 
-/** Collects a body for as long as the application takes it; beyond that it keeps nothing. */
+/** Collects a body while the application accepts it. After a refusal, drops everything. */
 export class BodyCollector {
   readonly #request: Taking;
   #chunks: Uint8Array[] = [];
-  /** Whether there is more than is taken. */
+  /** True if the application refused more bytes. */
   refused = false;
 
   constructor(request: Taking) {
@@ -81,7 +78,7 @@ export class BodyCollector {
     this.refused = !request.readsBody;
   }
 
-  /** `chunk` is copied when it is the transport's memory. */
+  /** Adds a chunk, which must not be the transport's memory. */
   add(chunk: Uint8Array): void {
     if (this.refused) return;
     if (this.#request.take(chunk.length)) {
@@ -98,7 +95,7 @@ export class BodyCollector {
   }
 }
 
-/** Header values may not carry line ends: no transport filters them all. */
+/** Removes line ends from a header value. No transport filters all of them. */
 export const safeValue = (value: string): string =>
   value.includes('\r') || value.includes('\n') ? value.replaceAll(/[\r\n]/g, ' ') : value;
 
@@ -106,22 +103,21 @@ export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
   Object.entries(headers).map(([name, value]) => [name, safeValue(value)]);
 
 /*
- * Exchanges in flight: those that wait for something, each with its deadline. One timer sweeps all
- * of them: a timer for each would cost every vote.
+ * Exchanges in flight, with deadlines. One timer sweeps all of them, because a timer per exchange
+ * would slow down every vote.
  */
 
-/** An exchange that is not over. */
 export interface Expiring {
-  /** Its time is up: it answers so, and closes its connection. */
+  /** Answers with a timeout and closes the connection. */
   expire(): void;
 }
 
-/** Deadlines are kept to within this part of their length. */
+/** Deadlines are exact to this fraction of their length. */
 const SWEEPS = 20;
 
 export class InFlight {
   readonly #limits: ExchangeLimits;
-  /** In the order in which they began, which is that of their deadlines. */
+  /** In order of their beginning, and so of their deadlines. */
   readonly #exchanges = new Map<Expiring, number>();
   readonly #sweep: NodeJS.Timeout;
   #drained: (() => void) | null = null;
@@ -142,7 +138,7 @@ export class InFlight {
     if (this.#exchanges.size === 0) this.#drained?.();
   }
 
-  /** Resolves when nothing is in flight, or when a stop has waited for long enough. */
+  /** Resolves when nothing is in flight, or after the grace period. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       const grace = setTimeout(() => done(), this.#limits.stopMs);

@@ -1,5 +1,5 @@
 /**
- * The transport for every other Node: node:http and ws. It is slower, and works wherever Node runs.
+ * The portable transport: node:http and ws. Slower, but works wherever Node runs.
  */
 import {
   createServer,
@@ -27,9 +27,9 @@ import {
 } from './transport.js';
 
 const HEADER_BYTES = 8 * 1024;
-/** How often node:http checks for heads that take too long. */
+/** Interval of node:http's check for late heads. */
 const CHECK_HEADS_MS = 2_000;
-/** How long a stop waits for a close frame's answer. */
+/** Wait for close frames during a stop. */
 const CLOSING_SOCKETS_MS = 1_000;
 
 export const nodeTransport: Transport = { name: 'node', listen };
@@ -45,17 +45,17 @@ async function listen(
     new Exchange(application, inFlight, answer).begin(message, () => state.closing);
   };
   server.on('request', exchange);
-  // Nothing is expected but bodies: whatever else a client expects, it gets its answer.
+  // Answers requests with any Expect header.
   server.on('checkExpectation', exchange);
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: socketLimits.transportBytes,
     maxFragments: socketLimits.fragments,
-    // We answer pings ourselves: the library would buffer as many answers as there are pings.
+    // Pongs are sent below: the library would buffer an unlimited number of them.
     autoPong: false,
   });
   server.on('upgrade', (message, stream: NetSocket, head) => {
-    // Node takes its own listeners off an upgraded socket: a reset would end the process.
+    // Node removes its listeners from an upgraded socket; an unhandled reset would end the process.
     stream.on('error', () => stream.destroy());
     upgrade(application, sockets, message, stream, head);
   });
@@ -72,13 +72,13 @@ async function listen(
   };
 }
 
-/** Waits for heads as long as the application does, and takes the connections that it takes. */
+/** Creates the server with the application's timeouts and connection limit. */
 function serverFor(application: Application): Server {
   const { limits } = application;
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: limits.headMs,
-    // Whoever is late is answered so by us, before that.
+    // Larger than the application's timeout, which answers late requests.
     requestTimeout: limits.headMs + 2 * limits.requestMs,
     connectionsCheckingInterval: CHECK_HEADS_MS,
   });
@@ -88,7 +88,7 @@ function serverFor(application: Application): Server {
   return server;
 }
 
-/** A request that asks for another protocol: a WebSocket, or else a request like any other. */
+/** Handles a request to change the protocol: a WebSocket handshake, or an ordinary request. */
 function upgrade(
   application: Application,
   sockets: WebSocketServer,
@@ -110,14 +110,14 @@ function upgrade(
   else open(opened);
 }
 
-/** What uWebSockets.js takes for one: everything else is a request. */
+/** Recognizes handshakes like uWebSockets.js does. */
 const isHandshake = ({ socketPath }: Application, { method, path, headers }: RequestHead) =>
   method === 'GET' &&
   path === socketPath &&
   headers.get('sec-websocket-key')?.length === KEY_LENGTH;
 const KEY_LENGTH = 24;
 
-/** Answers what is in flight, for a while; then all connections end. */
+/** Waits for requests in flight, up to the grace period, then closes all connections. */
 async function close(server: Server, sockets: WebSocketServer, inFlight: InFlight): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
@@ -149,7 +149,7 @@ function attach(
   ws.on('pong', () => handlers.pong());
   stream.on('drain', () => handlers.drained());
   ws.on('close', (code) => handlers.closed(code));
-  // What is wrong with a frame ends the connection; `close` follows.
+  // A malformed frame closes the connection; a `close` event follows.
   ws.on('error', () => {});
 }
 
@@ -188,14 +188,14 @@ function headOf(message: IncomingMessage): { head: RequestHead; read: Head } {
     target,
     path: target.split('?', 1)[0]!,
     headers,
-    // Read now: a socket that is destroyed knows its peer no more.
+    // Read now, because a destroyed socket has no peer address.
     address: message.socket.remoteAddress ?? '',
     fault,
   };
   return { head, read };
 }
 
-/** Connections on which nothing is read any more: node:http goes on parsing what was sent. */
+/** Connections about to close. node:http continues to parse what the client sent. */
 const closing = new WeakSet<Duplex>();
 
 class Exchange implements Expiring {
@@ -212,7 +212,7 @@ class Exchange implements Expiring {
     this.#answer = answer;
   }
 
-  /** `last` says whether the connection ends with this answer. */
+  /** `last` returns true if the connection closes after this response. */
   begin(message: IncomingMessage, last: () => boolean): void {
     const { socket } = message;
     if (closing.has(socket)) return;
@@ -238,7 +238,7 @@ class Exchange implements Expiring {
 
   expire(): void {
     const answer = this.#answer;
-    // What was answered and is not taken is not waited for either.
+    // The response was sent, but the client does not read it.
     if (answer.headersSent) return void answer.destroy();
     if (answer.socket) closing.add(answer.socket);
     answer.once('finish', () => answer.destroy());
@@ -246,7 +246,7 @@ class Exchange implements Expiring {
   }
 
   async #write(response: HttpResponse | Promise<HttpResponse>, last: () => boolean) {
-    // The application never rejects: what can throw here is a socket that is gone.
+    // The application never rejects, so an exception comes from a closed socket.
     try {
       write(this.#answer, await response, this.#method, () => this.#over, last);
     } catch {
@@ -255,7 +255,7 @@ class Exchange implements Expiring {
   }
 }
 
-/** Gives a body once all of it is there, or as soon as no more of it is taken. */
+/** Collects a body and gives it to `give`, or `unread` once it is refused. */
 function collect(
   message: IncomingMessage,
   request: IncomingRequest,
@@ -271,7 +271,7 @@ function collect(
   message.on('end', () => {
     if (!collector.refused) give(collector.take());
   });
-  // What is wrong with a connection ends it: nobody is left to be answered.
+  // A connection error ends the exchange; there is no client left to answer.
   message.on('error', () => {});
 }
 
@@ -290,10 +290,10 @@ function write(
   answer.end(method === 'HEAD' ? undefined : response.body);
 }
 
-/** How long a peer may take to read an answer after which its connection ends. */
+/** Time for a client to read the last response before its connection closes. */
 const LINGER_MS = 2_000;
 
-/** An answer on a connection that node:http has given away; it ends there. */
+/** Writes a response to a connection that node:http has released, then closes it. */
 async function writeRaw(
   stream: Duplex,
   method: string,

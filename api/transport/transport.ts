@@ -1,52 +1,51 @@
 /**
- * The interface of a transport: it carries requests to an application and answers back, over one
- * listening port. Neither side knows the other's library; both transports pass the same conformance
- * tests. Also the limits of an exchange and the errors of listening.
+ * The interface between transports and the application. A transport listens on a port, passes
+ * requests to the application, and writes its responses. Both transports pass the same conformance
+ * tests. Also the limits of an exchange, and errors of listening.
  */
 
 import { createServer } from 'node:net';
+import { formatMessage, type MessageTable } from '../../engine/protocol/messages.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import type { ConnectionPolicy } from '../limits/connections.js';
 
-/** A request before its body is read. Names of headers are lower case. */
+/** Head of a request. Header names are lower case. */
 export interface RequestHead {
-  /** As sent: the case of a method matters. */
+  /** As sent; methods are case-sensitive. */
   method: string;
-  /** Path and query as sent. */
   target: string;
   path: string;
   headers: ReadonlyMap<string, string>;
-  /** Of the peer, as text. Asked for in the turn of its head, or not at all: it may be gone. */
+  /** Peer address. Read it in the turn of the head: afterwards the connection may be gone. */
   readonly address: string;
-  /** What is wrong with it. The connection is closed, and nothing after it is read. */
+  /** Refusal of an ambiguous head. The connection is closed and nothing after the head is read. */
   fault: Refusal | null;
 }
 
-/** `unread` where the application did not take it, or not all of it: then it knows why. */
+/** `unread` if the application refused the body. */
 export type Body = Uint8Array | 'unread';
 
-/** One request, from its head to its answer. */
 export interface IncomingRequest {
-  /** Whether its body is to be read. If not, the connection is closed with the answer. */
+  /** False if the body must not be read; then the connection closes after the response. */
   readonly readsBody: boolean;
-  /** Takes note of bytes that arrived; false when no more are to be read. */
+  /** Counts received bytes. Returns false if no more may be read. */
   take(bytes: number): boolean;
   /**
-   * At once where nothing has to be waited for. Neither throws nor rejects; releases it. `held`
-   * where a process of this server has verified that the request's own signature holds.
+   * Responds, synchronously if possible. Neither throws nor rejects. Releases the request. `held`
+   * is true if a front process has verified the request's signature.
    */
   answer(body: Body, held?: boolean): HttpResponse | Promise<HttpResponse>;
-  /** The answer where no WebSocket is opened for it; else whom the connection is counted for. */
+  /** Returns a response, or the address key of the WebSocket to open. */
   upgrade(): UpgradeResult | Promise<UpgradeResult>;
-  /** The answer when its time is up; the connection is closed. */
+  /** Responds after a timeout. The connection is closed. */
   timeOut(): HttpResponse | Promise<HttpResponse>;
-  /** Calls back where no more of its body is wanted after all; never where `take` says so. */
+  /** Calls back when the body is no longer wanted, unless `take` already returned false. */
   unwanted?(listener: () => void): void;
-  /** It is over, answered or gone: what it held is free. Nothing happens twice. */
+  /** Releases the resources of the request. Idempotent. */
   release(): void;
 }
 
-/** No WebSocket but an answer; or for whom one is opened. */
+/** A response, or the address key of the WebSocket to open. */
 export type UpgradeResult =
   | { answer: HttpResponse | Promise<HttpResponse> }
   | { addressKey: string };
@@ -57,100 +56,97 @@ export interface HttpResponse {
   body: string | Uint8Array;
 }
 
-/** What a socket is sent together with others of its application, by topics. */
+/** Publishing by topic to all sockets of an application. */
 interface Together {
   join(topic: string): void;
-  /** What was published before still comes. */
+  /** Messages published before still arrive. */
   leave(topic: string): void;
-  /** Text, encoded, to all who joined. In order with what each is sent; no buffer is looked at. */
+  /** Sends encoded text to all members, in order with other messages, without checking buffers. */
   publish(topic: string, text: Uint8Array): void;
 }
 
-/** A WebSocket connection, as the application sees it. */
 export interface Socket {
-  /** Of the client, as the application counts it. */
+  /** Limit key of the client's address. */
   readonly addressKey: string;
-  /** Null where each is sent to by itself. */
+  /** Null if the transport cannot publish. */
   readonly together: Together | null;
-  /** Text, encoded. False when its buffer was full and it was dropped. */
+  /** Sends encoded text. Returns false if the buffer was full and the message was dropped. */
   send(text: Uint8Array | string): boolean;
-  /** A binary message; false as with `send`. */
+  /** Sends a binary message. Returns false like `send`. */
   sendBytes(bytes: Uint8Array): boolean;
-  /** Bytes given to `send` that have not left yet. */
+  /** Bytes queued but not yet sent. */
   bufferedBytes(): number;
-  /** Sends within `work` leave together. */
+  /** Batches the messages sent within `work`. */
   cork(work: () => void): void;
   ping(): void;
   close(code: number, reason: string): void;
 }
 
-/** What the application does with a connection. */
 export interface SocketHandlers {
-  /** Null for a binary message. */
+  /** A message; null if binary. */
   message(text: string | null): void;
   pong(): void;
-  /** It takes more again. */
   drained(): void;
-  /** Something that was published had no room, and was dropped. */
+  /** A published message was dropped because the buffer was full. */
   missed(): void;
-  /** A ping, which the transport has answered. */
+  /** A ping, already answered by the transport. */
   pinged(): void;
-  /** The connection is gone, whoever ended it. */
+  /** The connection has closed, by either side. */
   closed(code: number): void;
 }
 
 export interface Application {
   readonly limits: ExchangeLimits;
-  /** Where WebSockets are opened. */
+  /** Path of WebSocket handshakes. */
   readonly socketPath: string;
-  /** By what it decides that, for who has to decide it elsewhere. */
+  /** Policy behind `accepts`, for fronts. */
   readonly connectionPolicy: ConnectionPolicy;
-  /** The id of the network whose signatures it verifies, likewise; null where it verifies none. */
+  /** Network id for signature verification, for fronts; null if signatures are not verified. */
   readonly verifiesFor: string | null;
-  /** Whether a new connection of this peer is taken; if not, it is closed at once. */
+  /** Returns false if a new connection must be closed. */
   accepts(address: string): boolean;
-  /** Takes a request's head; `declared` is its body's length, 0 without one, null if unknown. */
+  /** Begins a request. `declared`: length of the body, 0 without one, null if malformed. */
   begin(head: RequestHead, declared: number | null): IncomingRequest;
   open(socket: Socket): SocketHandlers;
 }
 
 export interface Listening {
   port: number;
-  /** Stops accepting, lets what is in flight be answered, for a while, then closes all. */
+  /** Stops accepting, waits for requests in flight up to the grace period, then closes all. */
   close(): Promise<void>;
 }
 
 export interface Address {
   host: string;
   port: number;
-  /** Whether others of this program listen there as well, and have connections in turn. */
+  /** True to share the port with other processes. */
   shared?: boolean;
 }
 
 export interface Transport {
   readonly name: 'uws' | 'node';
-  /** @throws when the port cannot be had. */
+  /** @throws {ListenProblem} if the port is unavailable. */
   listen(application: Application, address: Address): Promise<Listening>;
 }
 
-/** What an operator watches where other processes have the connections. */
+/** Figures of the front processes. */
 export interface FrontsFigures {
   running: number;
-  /** How often one was started again. */
+  /** Number of restarts. */
   restarts: number;
-  /** Of all that there were. */
+  /** CPU time of all fronts, including ended ones. */
   cpuSeconds: number;
-  /** Of those that run. */
+  /** Resident memory of the running fronts. */
   residentBytes: number;
 }
 
-/** How long one request may take, in milliseconds. */
+/** Time limits of one exchange, in milliseconds. */
 export interface ExchangeLimits {
-  /** From a request's head to the last byte of its answer. */
+  /** From the head to the last byte of the response. */
   requestMs: number;
   /** From a connection's first byte to the end of a head. */
   headMs: number;
-  /** How long a stop waits for what is in flight. */
+  /** Wait of a stop for requests in flight. */
   stopMs: number;
 }
 
@@ -160,31 +156,51 @@ export const exchangeLimits: Readonly<ExchangeLimits> = {
   stopMs: 10_000,
 };
 
-const causes: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there already; stop it, or take another --port',
-  EADDRNOTAVAIL: 'this machine has no such address; expected one of its own, or 0.0.0.0 or ::',
-  EACCES: 'this user may not listen there; ports below 1024 need a right of their own',
-  ENOTFOUND: 'no address is known under this name',
-  EAI_AGAIN: 'the name cannot be looked up now',
-  EAFNOSUPPORT: 'this machine does not speak that kind of address',
-};
+const listenMessages = {
+  EADDRINUSE: {
+    text: 'cannot listen on {address}: port in use',
+    fix: 'stop the other program, or choose another --port',
+  },
+  EADDRNOTAVAIL: {
+    text: 'cannot listen on {address}: no such address on this machine',
+    fix: 'use a local address, 0.0.0.0 or ::',
+  },
+  EACCES: {
+    text: 'cannot listen on {address}: permission denied',
+    fix: 'use a port from 1024 on, or grant the permission',
+  },
+  ENOTFOUND: { text: 'cannot listen on {address}: unknown host name' },
+  EAI_AGAIN: { text: 'cannot listen on {address}: name lookup failed', fix: 'try again' },
+  EAFNOSUPPORT: {
+    text: 'cannot listen on {address}: address family not supported',
+    fix: 'use an IPv4 address',
+  },
+  UNKNOWN: { text: 'cannot listen on {address}: {cause}' },
+} as const satisfies MessageTable;
 
 export interface Where {
   host: string;
   port: number;
 }
 
+const isListenCode = (code: string): code is keyof typeof listenMessages =>
+  Object.hasOwn(listenMessages, code);
+
 export class ListenProblem extends Error {
   override name = 'ListenProblem';
+  /** Error code of the system, such as EADDRINUSE; or UNKNOWN. */
+  readonly code: keyof typeof listenMessages;
+
   constructor({ host, port }: Where, cause: unknown) {
-    const code = (cause as NodeJS.ErrnoException | null)?.code;
-    const why = code === undefined ? 'the reason is not known' : (causes[code] ?? code);
-    const shown = host.includes(':') ? `[${host}]` : host;
-    super(`${shown}:${port} cannot be listened on: ${why}`, { cause });
+    const given = (cause as NodeJS.ErrnoException | null)?.code ?? 'unknown error';
+    const code = isListenCode(given) ? given : 'UNKNOWN';
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    super(formatMessage(listenMessages[code], { address, cause: given }), { cause });
+    this.code = code;
   }
 }
 
-/** Asks the platform why: uWebSockets.js only says that it did not work. */
+/** Finds the reason by listening with node:net, because uWebSockets.js reports none. */
 export function listenProblem(where: Where): Promise<ListenProblem> {
   return new Promise((resolve) => {
     const probe = createServer();

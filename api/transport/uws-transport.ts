@@ -1,6 +1,6 @@
 /**
- * The fast transport, uWebSockets.js: HTTP exchanges and WebSockets. Its memory is gone when a
- * callback returns, so everything is copied at once.
+ * The fast transport, uWebSockets.js. Its memory is invalid after a callback returns, so everything
+ * is copied at once.
  */
 import type {
   HttpRequest,
@@ -35,7 +35,7 @@ import {
 
 type Uws = typeof import('uWebSockets.js');
 
-/** The transport, or why there is none: it is not installed, or its binary does not load. */
+/** Returns the transport, or the reason why uWebSockets.js is unavailable. */
 export async function uwsTransport(): Promise<Transport | { missing: string }> {
   let uws: Uws;
   try {
@@ -46,7 +46,7 @@ export async function uwsTransport(): Promise<Transport | { missing: string }> {
   return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
 }
 
-/** There are no binaries for musl, nor for Node 24 and later. */
+/** No binaries exist for musl and for Node 24 and later. */
 function reasonOf(error: unknown): string {
   const { code } = error as { code?: string };
   if (code === 'ERR_MODULE_NOT_FOUND') {
@@ -68,7 +68,7 @@ async function listen(
     .ws(application.socketPath, sockets(app, application, inFlight))
     .any('/*', (res, req) => serve(application, inFlight, res, req));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
-    // The library takes host, port and options together; its types know only pairs of them.
+    // The library takes host, port and options together, which its types do not cover.
     const listenOn = app.listen as unknown as ListenOn;
     listenOn.call(app, host, port, shared ? 0 : EXCLUSIVE_PORT, resolve);
   });
@@ -78,19 +78,19 @@ async function listen(
     async close() {
       uws.us_listen_socket_close(socket);
       await inFlight.drained();
-      // What was answered last leaves when this turn of the library ends.
+      // The last responses leave at the end of this turn.
       await nextTurn();
       app.close();
     },
   };
 }
 
-/** A connection began, or ended: then the library knows its address no more. */
+/** Handles a new or ended connection. An ended one has no peer address. */
 function connectionChanged(application: Application, res: HttpResponse, change: number): void {
   if (change > 0 && !application.accepts(addressOf(res))) res.close();
 }
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: by default a second server would share the port in silence. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT. Without it, a second server would silently share the port. */
 const EXCLUSIVE_PORT = 1;
 type ListenOn = (
   host: string,
@@ -106,7 +106,7 @@ const statusLine = (status: number) => `${status} ${STATUS_CODES[status] ?? ''}`
 const addressOf = (res: UwsResponse): string =>
   Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 
-/** A head, copied out of the library's memory. */
+/** A head, copied from the library's memory. */
 class UwsHead extends Head implements RequestHead {
   readonly method: string;
   readonly target: string;
@@ -116,7 +116,7 @@ class UwsHead extends Head implements RequestHead {
 
   constructor(res: UwsResponse, req: UwsRequest) {
     super();
-    // Read first: the library turns the method into lower case when it is asked for otherwise.
+    // Read first: other accessors convert the method to lower case.
     this.method = req.getCaseSensitiveMethod();
     req.forEach((name, value) => {
       this.add(name, value);
@@ -127,14 +127,14 @@ class UwsHead extends Head implements RequestHead {
     this.#res = res;
   }
 
-  /** It costs as much as all the rest of a head, and where nothing is limited nobody asks. */
+  /** Lazy: reading the address costs as much as the rest of a head, and only limits need it. */
   get address(): string {
     this.#address ??= addressOf(this.#res);
     return this.#address;
   }
 }
 
-/** Takes a request. One that is neither answered nor watched would end the process. */
+/** Handles a request. An unanswered, unwatched request would end the process. */
 function serve(
   application: Application,
   inFlight: InFlight,
@@ -154,7 +154,7 @@ function serve(
   }
 }
 
-/** The value of the first holds all others: one call of the library, not one for each. */
+/** Writes all headers with one library call: the first value contains the remaining lines. */
 function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): void {
   let first = '';
   let lines = '';
@@ -168,7 +168,7 @@ function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): v
 
 type Answer = ExchangeResponse | Promise<ExchangeResponse>;
 
-/** Waits for the end of an exchange that is over. */
+/** Abort handler of a finished exchange. */
 const nobody = () => {};
 
 class Exchange implements Expiring {
@@ -177,9 +177,9 @@ class Exchange implements Expiring {
   readonly #head: UwsHead;
   readonly #request: IncomingRequest;
   #over = false;
-  /** Whether there is a watch, or no need for one any more. */
+  /** True if the exchange is watched, or answered. */
   #watched = false;
-  /** In the turn of its request the library holds back what is written, without a cork. */
+  /** In the turn of the request the library batches writes without a cork. */
   #inTurn = false;
 
   constructor(inFlight: InFlight, res: UwsResponse, head: UwsHead, request: IncomingRequest) {
@@ -212,7 +212,7 @@ class Exchange implements Expiring {
     });
     this.#res.onData((chunk, isLast) => {
       if (done || this.#over) return;
-      // Copied, into memory that small bodies share.
+      // Copied into pooled memory.
       collector.add(Buffer.from(new Uint8Array(chunk)));
       done = isLast || collector.refused;
       if (collector.refused) this.#last('unread');
@@ -220,24 +220,24 @@ class Exchange implements Expiring {
     });
   }
 
-  /** Gives an answer and ends the connection. */
+  /** Responds and closes the connection. */
   refuse(answer: () => Answer): void {
     this.watch();
-    // Later, because the library forgets that it shall close where the bytes of this turn hold
-    // another request. So they meet one that is unanswered, and end the connection themselves.
+    // Deferred: the library forgets to close the connection if this turn's bytes contain another
+    // request. With a deferred response, that request meets an unanswered one and closes it.
     setImmediate(() => {
       if (!this.#over) this.#give(answer(), true);
     });
   }
 
-  /** What became of a handshake that had to be waited for. */
+  /** Completes an asynchronous handshake. */
   open(opened: UpgradeResult, open: (opened: { addressKey: string }) => void): void {
     if ('answer' in opened) return this.refuse(() => opened.answer);
     if (this.#over) return;
     this.#over = true;
     this.#inFlight.end(this);
-    // Not in a cork: the library goes on with the connection after it as with a request's, and may
-    // end it.
+    // Not in a cork: the library would continue with the connection as an answered request, and may
+    // close it.
     open(opened);
   }
 
@@ -245,7 +245,7 @@ class Exchange implements Expiring {
     this.#give(this.#request.timeOut(), true);
   }
 
-  /** To learn when the peer goes: where the answer is not written in the turn of its request. */
+  /** Watches for a disconnect of the client; needed if the response is asynchronous. */
   watch(): void {
     if (this.#watched) return;
     this.#watched = true;
@@ -262,10 +262,11 @@ class Exchange implements Expiring {
   }
 
   #give(response: Answer, close: boolean): void {
-    // An answer without a body is none to the library, which asks for one or for a watch.
+    // The library requires a body or a watch, and a HEAD response has no body.
     if (this.#head.method === 'HEAD' || response instanceof Promise) this.watch();
-    // Nor does it count every answer that is written in its turn as one, and a request without
-    // answer and watch ends the process (a peer that sends requests at once and goes showed it).
+    // The library does not count every synchronous response as an answer. An unanswered and
+    // unwatched request ends the process, for example if a client pipelines requests and
+    // disconnects.
     if (!this.#watched) this.#res.onAborted(nobody);
     if (!(response instanceof Promise)) return this.#write(response, close);
     void response.then((answer) => this.#write(answer, close));
@@ -281,7 +282,7 @@ class Exchange implements Expiring {
 
   #put({ status, headers, body }: ExchangeResponse, close: boolean): void {
     const res = this.#res;
-    // 200 is what it writes by itself.
+    // The library writes 200 by default.
     if (status !== 200) res.writeStatus(statusLine(status));
     writeHeaders(res, headers);
     if (this.#head.method !== 'HEAD') res.end(body, close);
@@ -291,7 +292,7 @@ class Exchange implements Expiring {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    // What is answered in its turn was never in flight.
+    // A synchronous response was never in flight.
     if (this.#watched) this.#inFlight.end(this);
     this.#request.release();
   }
@@ -302,7 +303,7 @@ interface SocketData {
   handlers: SocketHandlers | null;
 }
 
-/** What `send` says of a message that was dropped. */
+/** Result of `send` for a dropped message. */
 const DROPPED = 2;
 
 function sockets(
@@ -313,23 +314,23 @@ function sockets(
   return {
     compression: 0,
     maxPayloadLength: socketLimits.transportBytes,
-    // The application beats itself. This is for a peer that was sent away and does not listen.
+    // The application sends heartbeats. This timeout is for a closed peer that does not react.
     idleTimeout: socketLimits.silenceSeconds,
     sendPingsAutomatically: false,
-    // Holds for its pongs as well. The application stops well before, and learns what is dropped.
+    // Also applies to pongs. The application stops well below, and is notified of drops.
     maxBackpressure: socketLimits.backlogBytes,
     upgrade: (res, req, context) => upgrade(application, inFlight, res, req, context),
     open(ws) {
       ws.getUserData().handlers = application.open(socketOf(app, ws));
     },
     message(ws, message, isBinary) {
-      // Copied by the decoding: the memory is uWebSockets.js' own.
+      // Decoding copies the library's memory.
       ws.getUserData().handlers?.message(isBinary ? null : Buffer.from(message).toString());
     },
     ping: (ws) => ws.getUserData().handlers?.pinged(),
     pong: (ws) => ws.getUserData().handlers?.pong(),
     drain: (ws) => ws.getUserData().handlers?.drained(),
-    // Later: the library is in the middle of its list of those who are sent the same.
+    // Deferred: the library is iterating over the members of the topic.
     dropped: (ws) => void setImmediate((data) => data.handlers?.missed(), ws.getUserData()),
     close(ws, code) {
       const data = ws.getUserData();
@@ -365,14 +366,14 @@ function upgrade(
       new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
     } else open(opened);
   } catch (error) {
-    // A handshake that is neither answered nor watched would end the process.
+    // An unanswered, unwatched handshake would end the process.
     res.onAborted(() => {});
     res.close();
     throw error;
   }
 }
 
-/** Calls on a closed socket throw in uWebSockets.js: they are nothing here. */
+/** Wraps a socket. Calls on a closed one throw in uWebSockets.js; here they do nothing. */
 function socketOf(app: Pick<TemplatedApp, 'publish'>, ws: WebSocket<SocketData>): Socket {
   const data = ws.getUserData();
   let ended = false;

@@ -1,8 +1,8 @@
-/** What is shown of a load run, while it goes on and once it is over; safe in a browser. */
+/** State of a load run, as its page shows it. Safe in a browser. */
 
 /**
- * `waiting` until it is told to begin; `preparing` whatever comes before the warm-up; `draining`
- * while answers and finality are waited for; `failed` where it could not begin.
+ * `waiting`: for its start; `preparing`: everything before the warm-up; `draining`: waiting for
+ * responses and finality; `failed`: could not start.
  */
 export type LoadPhase =
   | 'waiting'
@@ -13,21 +13,21 @@ export type LoadPhase =
   | 'over'
   | 'failed';
 
-/** Names, units and meanings are those of `result.json`: see docs/load-testing.md. */
+/** Names, units and meanings as in `result.json`: see docs/load-testing.md. */
 export interface LoadState {
   phase: LoadPhase;
-  /** What is prepared, or why it failed; '' where there is nothing to say. */
+  /** Preparation step, or reason of failure; else empty. */
   said: string;
-  /** Of the phase, so far and in all; null where nobody can know. */
+  /** Elapsed and total time of the phase; null if unknown. */
   passed_ms: number | null;
   of_ms: number | null;
   asked: LoadAsked;
   server: LoadTarget;
-  /** What one core of the generator's machine verifies a second. */
+  /** Signatures that one core of the generator verifies per second. */
   r: number | null;
   verdict: LoadVerdict | null;
   figures: LoadFigures | null;
-  /** Of --saturate. */
+  /** Search of --saturate. */
   search: LoadSearch | null;
 }
 
@@ -51,14 +51,14 @@ export interface LoadTarget {
   limits_profile: string | null;
   durable: boolean | null;
   network_id: string | null;
-  /** Where a browser sees its network; null where it serves no page. */
+  /** Web page of the network; null if the server has none. */
   page: string | null;
 }
 
 export interface LoadVerdict {
   verdict: 'VALID' | 'UNSTABLE' | 'CLIENT_BOUND' | 'WORKLOAD_BOUND' | 'INVALID';
   reasons: string[];
-  /** Null while the run goes on: what the verdict would be if what is under way is accepted. */
+  /** Null during the run; then the verdict assumes that pending requests succeed. */
   ended: 'complete' | 'interrupted' | 'failed' | null;
 }
 
@@ -70,17 +70,17 @@ export interface LoadFigures {
     accepted_per_s: number;
     of_target: number | null;
   };
-  /** Of what was answered or given up, the share that was not accepted. */
+  /** Share of completed or abandoned requests that were not accepted. */
   errors: number | null;
-  /** Of the slowest operation of the schedule, from the intended time on. */
+  /** Response time of the slowest scheduled operation, from its intended start. */
   response: { p50: number | null; p95: number | null; p99: number | null };
-  /** Null where none were proposed. */
+  /** Null without proposed transactions. */
   transactions: LoadTransactions | null;
-  /** Null where nobody subscribes. */
+  /** Null without subscribers. */
   delivery: LoadDelivery | null;
   times: LoadTimes[];
   operations: LoadOperation[];
-  /** The most frequent first, and how many kinds more there are. */
+  /** The most frequent kinds of failure, and the number of omitted kinds. */
   failures: LoadFailure[];
   failures_omitted: number;
   generator: { lag_p99: number | null; utilization: number };
@@ -104,9 +104,9 @@ interface LoadDelivery {
   deliveries_per_s: number;
 }
 
-/** Milliseconds. */
+/** Percentiles in milliseconds. */
 export interface LoadTimes {
-  /** Null where it is of all. */
+  /** Null for all operations together. */
   operation: string | null;
   time: 'response' | 'service' | 'finality' | 'delivery' | 'lag';
   count: number;
@@ -120,7 +120,7 @@ interface LoadOperation {
   operation: string;
   sent: number;
   accepted: number;
-  /** Whatever became of those that were not accepted. */
+  /** Requests that were not accepted, for any reason. */
   failed: number;
 }
 
@@ -131,13 +131,13 @@ export interface LoadFailure {
   code: string | null;
   reason: string | null;
   count: number;
-  /** Of all requests of the operation. */
+  /** Share of the operation's requests. */
   share: number;
 }
 
-/** Column by column; of several seconds the mean count a second, and the longest time. */
+/** Columns over time. An element of several seconds has the mean rate and the maximum time. */
 export interface LoadSeconds {
-  /** Seconds that a place in the columns holds: more, the longer the run. */
+  /** Seconds per element, more in a longer run. */
   width: number;
   intended: number[];
   accepted: number[];
@@ -150,33 +150,33 @@ export interface LoadSeconds {
 }
 
 export interface LoadSearch {
-  /** What has to hold, such as p99<=200ms. */
+  /** Objectives, such as p99<=200ms. */
   slo: string[];
-  /** How many brackets are sought. */
+  /** Number of brackets to find. */
   repeat: number;
-  /** The rate that is tried; null between two of them. */
+  /** Rate under test; null between two probes. */
   rate: number | null;
-  /** As far as they are known: the highest rate that held, and the lowest above it that failed. */
+  /** Per bracket: the highest rate that held, and the lowest rate above it that failed. */
   brackets: { holds: number; fails: number | null }[];
-  /** The last ones, and how many came before them. */
+  /** The last probes, and the number of earlier ones. */
   probes: LoadProbe[];
   probes_omitted: number;
 }
 
 export interface LoadProbe {
-  /** Counted from 1. */
+  /** From 1. */
   bracket: number;
   rate: number;
   accepted_per_s: number;
   p99: number | null;
   holds: boolean;
   verdict: LoadVerdict['verdict'];
-  /** Why it does not hold, or is not VALID; '' otherwise. */
+  /** Reason why the probe does not hold or is not VALID; else empty. */
   reason: string;
   r_before: number | null;
 }
 
-/** An answer: `version` goes up whenever something is new, and `after` waits for that. */
+/** A response. `version` increases with each change. */
 export interface LoadAnswer {
   version: number;
   load: LoadState;

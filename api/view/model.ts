@@ -1,7 +1,4 @@
-/**
- * What a page that looks at a network is given: a snapshot of one entry, and spans of rows by which
- * a snapshot goes on. Shapes only, safe in a browser.
- */
+/** Data of the page: snapshots at an entry, and row batches that advance them. Browser-safe. */
 import {
   type EventType,
   eventRows,
@@ -11,7 +8,6 @@ import {
   type ViewRow,
 } from '../../engine/protocol/event-types.js';
 
-/** Facts that no event tells. */
 const untold = {
   registered: { code: 0, introduces: 'agents', changes: ['agent'], text: '{agent} registered' },
   dormancy: {
@@ -24,7 +20,7 @@ const untold = {
 
 export type RowKind = EventType | keyof typeof untold;
 
-/** Kinds of rows: one for each event, and one for each fact that no event tells. */
+/** Row kinds: one for each event type, and one for each fact without an event. */
 export const viewRows: Readonly<Record<RowKind, ViewRow>> = {
   ...untold,
   ...(Object.fromEntries(eventTypes.map((type) => [type, eventRows[type].row])) as Record<
@@ -32,7 +28,7 @@ export const viewRows: Readonly<Record<RowKind, ViewRow>> = {
     ViewRow
   >),
 };
-/** The index is the code. */
+/** Row kinds by code. */
 export const rowKinds = (Object.keys(viewRows) as RowKind[]).sort(
   (one, other) => viewRows[one].code - viewRows[other].code,
 );
@@ -40,63 +36,62 @@ export const rowCode = Object.fromEntries(
   rowKinds.map((kind) => [kind, viewRows[kind].code]),
 ) as Record<RowKind, number>;
 
-/** How much a snapshot holds, and a span. */
+/** Bounds of a snapshot and of a row batch. */
 export const viewLimits = {
-  /** Blocks that are not in voting any more, and of all these the ballots. */
+  /** Closed blocks, and ballots of all of them together. */
   blocksShown: 200,
   ballotsShown: 200_000,
-  /** Alliances that are over, memes, and what was said. */
+  /** Ended alliances, memes and messages. */
   alliancesShown: 200,
   memesShown: 100,
   saidShown: 100,
-  /** Characters of a text of others: the protocol allows no more, but a damaged folder might. */
+  /** Characters of a text. The protocol allows no more, but a damaged folder may contain more. */
   textCharacters: 2_048,
-  /** Rows of one span. */
   spanRows: 1_048_576,
 } as const;
 
 /**
- * A span of entries, both ends inclusive, column by column. A row is a fact; rows of one entry
- * stand together, in the order of their events. Agents, blocks, memes and alliances go by numbers,
- * from 0 in the order in which they came; spans that introduce them carry what they are called.
+ * The rows of an entry range, both ends inclusive, in columns. A row is a fact; rows are in the
+ * order of entries and events. Agents, blocks, memes and alliances are numbered from 0 in creation
+ * order. The batch in which one first occurs introduces its details.
  */
 export interface RowBatch {
   from: number;
   to: number;
-  /** The last event of the span; that of the entry before it, where it has none. */
+  /** Last event of the batch or, without events, of the entry before it. */
   event_seq: number;
-  /** Engine time of its last entry, in milliseconds since 1970. */
+  /** Engine time of the last entry, in milliseconds since 1970. */
   at: number;
-  /** Both of its last entry, as they are stored; '' where that is not known. */
+  /** Stored digests of the last entry; empty if unknown. */
   digest: string;
   log_digest: string;
   rows: Rows;
   introduced: Introductions;
-  /** What was said in it, the last of it at the most; `omitted` more were said. */
+  /** The last messages of the batch; `omitted` earlier ones are left out. */
   said: Message[];
   omitted: number;
 }
 
-/** Columns of one length. */
+/** Columns of equal length. */
 export interface Rows {
-  /** Entry, as an offset from the span's `from`; ascending. */
+  /** Entry, as an offset from `from`; ascending. */
   entry: Uint32Array;
   /** Milliseconds since 1970; ascending. */
   at: Float64Array;
   /** Index into `rowKinds`. */
   kind: Uint8Array;
-  /** Number of the agent that acted, or that it happened to; 0 where there is none. */
+  /** Number of the acting or affected agent; 0 if there is none. */
   who: Uint32Array;
-  /** Number of the block, meme or alliance; 0 where there is none. */
+  /** Number of the block, meme or alliance; 0 if there is none. */
   what: Uint32Array;
   /**
-   * By kind, as `viewRows` has it: an index of a word, for a vote plus its weight * 2; a score, of
-   * 1,000,000; thousandths of a transaction a second; 0 for rows without a value.
+   * By kind, see `viewRows`: index of a word, plus weight * 2 for a vote; score in parts of
+   * 1,000,000; thousandths of a transaction per second; or 0.
    */
   value: Uint32Array;
 }
 
-/** What a member of an item may be; `counts` is a list. Counts are whole numbers from 0. */
+/** Types of an item's members. Counts are whole numbers from 0. */
 interface Members {
   count: number;
   text: string;
@@ -106,9 +101,9 @@ interface Members {
 export type MemberKind = keyof Members;
 type Item<S extends Record<string, MemberKind>> = { -readonly [M in keyof S]: Members[S[M]] };
 
-/** Members of what rows introduce: the types, and what a span is checked by. */
+/** Members of the introduced items, for their types and the validation of batches. */
 export const introducedShapes = {
-  /** Of rows `registered`. */
+  /** Introduced by rows `registered`. */
   agents: {
     number: 'count',
     id: 'text',
@@ -118,7 +113,7 @@ export const introducedShapes = {
     validator: 'flag',
     producer: 'flag',
   },
-  /** Of `block_proposal`. */
+  /** Introduced by `block_proposal`. */
   blocks: {
     number: 'count',
     hash: 'text',
@@ -126,16 +121,16 @@ export const introducedShapes = {
     height: 'count',
     producer: 'count',
     transactions: 'count',
-    /** Weight of the whole electorate, and how many may vote. */
+    /** Total weight and size of the electorate. */
     total: 'count',
     electors: 'count',
-    /** Weight that finalizes it, as it stood at its proposal. */
+    /** Weight that finalizes the block, fixed at its proposal. */
     needed: 'count',
     proposed_at: 'count',
     deadline: 'count',
     entry: 'count',
   },
-  /** Of `meme_posted`. */
+  /** Introduced by `meme_posted`. */
   memes: {
     number: 'count',
     id: 'text',
@@ -144,7 +139,7 @@ export const introducedShapes = {
     caption: 'text',
     entry: 'count',
   },
-  /** Of `alliance_update`: what the alliance is after it. */
+  /** Introduced by `alliance_update`: the alliance after the update. */
   alliances: {
     number: 'count',
     id: 'text',
@@ -153,70 +148,70 @@ export const introducedShapes = {
     duration: 'text',
     status: 'text',
     founder: 'count',
-    /** In order of acceptance, the founder first; of one that is over, as it last had them. */
+    /** In order of acceptance, founder first. An ended alliance keeps its last members. */
     members: 'counts',
-    /** Who has not answered yet. */
+    /** Invited agents that have not answered. */
     invited: 'counts',
     proposed_at: 'count',
-    /** Of this change. */
+    /** Time of this update. */
     at: 'count',
     entry: 'count',
   },
 } as const satisfies Record<(typeof rowLists)[number], Record<string, MemberKind>>;
 
 type Shapes = typeof introducedShapes;
-/** One for each row that introduces one, in the same order. */
+/** Introduced items, in the order of their rows. */
 export type Introductions = { [L in keyof Shapes]: Item<Shapes[L]>[] };
 export type AgentRow = Item<Shapes['agents']>;
 export type BlockRow = Item<Shapes['blocks']>;
 export type MemeRow = Item<Shapes['memes']>;
 export type AllianceRow = Item<Shapes['alliances']>;
 
-/** A remark, the reason of a vote that has one, or a caption. Texts of others: never markup. */
+/** A remark, the reason of a vote, or a caption. Untrusted text: never markup. */
 export interface Message {
   entry: number;
   at: number;
   who: number;
   kind: MessageKind;
-  /** Of a remark or a reason: its block. Of a meme: its number. */
+  /** Block number of a remark or reason; meme number of a caption. */
   what: number;
   text: string;
 }
 
 export type MessageKind = (typeof saidKinds)[number];
 
-/** A network after an entry: all that the views draw. */
+/** A network after an entry: everything that the page renders. */
 export interface Snapshot {
   network_id: string;
   epoch: string;
-  /** `consensus` of genesis. */
+  /** Consensus parameters of genesis. */
   policy: string;
   weights: string;
   participation_bps: number;
   entry: number;
   at: number;
   event_seq: number;
-  /** Of the entry, as it is stored; '' where a fold went to an entry inside of a span. */
+  /** Stored digests of the entry; empty if the entry is inside of an applied batch. */
   digest: string;
   log_digest: string;
   height: number;
   agents: AgentSnapshot[];
-  /** Those in voting and the last `viewLimits.blocksShown` others, ascending by number. */
+  /** All blocks in voting and the last `viewLimits.blocksShown` closed ones, by number. */
   blocks: BlockSnapshot[];
-  /** Those that are open and the last `viewLimits.alliancesShown` others, ascending by number. */
+  /** All open alliances and the last `viewLimits.alliancesShown` ended ones, by number. */
   alliances: AllianceRow[];
-  /** The last `viewLimits.memesShown`, ascending. */
+  /** The last `viewLimits.memesShown`, by number. */
   memes: MemeRow[];
-  /** The last `viewLimits.saidShown`, ascending by entry. */
+  /** The last `viewLimits.saidShown`, by entry. */
   said: Message[];
   totals: Totals;
 }
 
 export interface AgentSnapshot extends AgentRow {
   status: string;
-  /** Left out of electorates for missed votes. */
+  /** Excluded from electorates because of missed votes. */
   dormant: boolean;
-  /** Of 1,000,000, as events tell it: it moves by a thousand at the least. */
+  /** In parts of 1,000,000, as published: changes are at least 1,000. */
   reputation: number;
   votes: number;
   memes: number;
@@ -229,14 +224,14 @@ export interface BlockSnapshot extends BlockRow {
   reject: number;
   closed_at: number | null;
   /**
-   * Of who voted: number of the agent * 2, plus 1 for reject, in the order in which they came. Of
-   * blocks that are not in voting, the last `viewLimits.ballotsShown` together; of older ones none.
+   * Agent number * 2, plus 1 for reject, in order of arrival. Closed blocks keep the last
+   * `viewLimits.ballotsShown` ballots together; older blocks have none.
    */
   ballots: number[];
 }
 
 export interface Totals {
-  /** Blocks, memes and alliances that there were: the next one's number. */
+  /** Numbers of blocks, memes and alliances so far; also the next number. */
   proposed: number;
   finalized: number;
   rejected: number;
@@ -246,45 +241,41 @@ export interface Totals {
   memes: number;
   alliances: number;
   remarks: number;
-  /** Of finalized blocks. */
+  /** Transactions of finalized blocks. */
   transactions: number;
 }
 
-/** A piece of the log: its end is where a commit ended, so pieces are not all of one size. */
+/** A part of the log. Buckets end at commits, so their sizes differ. */
 export interface Bucket {
-  /** Its first entry, and how many there are. */
+  /** First entry, and number of entries. */
   from: number;
   entries: number;
-  /** Milliseconds since 1970 of its first entry. */
+  /** Time of the first entry, in milliseconds since 1970. */
   at: number;
-  /** Events by kind, as in `event_types`. */
+  /** Events by type, in the order of `event_types`. */
   events: number[];
-  /** Blocks that left voting, as in `block_ends`. */
+  /** Closed blocks by outcome, in the order of `block_ends`. */
   ends: number[];
   registered: number;
 }
 
-/** A block that left voting. */
 export interface Closing {
   entry: number;
   at: number;
-  /** Its number. */
   block: number;
   height: number;
   status: string;
 }
 
-/** A whole log at a glance. */
 export interface Overview {
   epoch: string;
-  /** Where the log ends. */
   entry: number;
   at: number;
   event_seq: number;
   event_types: readonly string[];
   block_ends: readonly string[];
   buckets: Bucket[];
-  /** The last of them, ascending by entry; `closings_omitted` came before. */
+  /** The last closings, by entry; `closings_omitted` earlier ones are left out. */
   closings: Closing[];
   closings_omitted: number;
 }

@@ -1,9 +1,10 @@
 /**
- * From a snapshot and the spans after it to a later snapshot: the one fold that the server, its
- * files and the page's worker use. Safe in a browser.
+ * Applies row batches to a snapshot. The server, its files and the page's worker share this fold.
+ * Safe in a browser.
  */
 
 import { blockStatuses, statuses } from '../../engine/protocol/event-types.js';
+import { viewRangeError } from './messages.js';
 import {
   type AgentRow,
   type BlockSnapshot,
@@ -17,16 +18,16 @@ import {
 } from './model.js';
 import { firstRow, isEvent } from './row-batch.js';
 
-/** What a network is: what a snapshot has of its parameters. */
+/** Parameters of a network, part of its snapshots. */
 export type NetworkParameters = Pick<
   Snapshot,
   'network_id' | 'epoch' | 'policy' | 'weights' | 'participation_bps'
 >;
 
-/** Reputation of whom nobody has judged yet, of 1,000,000. */
+/** Initial reputation, in parts of 1,000,000. */
 const FIRST_REPUTATION = 500_000;
 
-/** A network before its first entry: spans from entry 0 on go on from there. */
+/** Returns the snapshot before entry 0. */
 export function createEmptySnapshot(of: NetworkParameters): Snapshot {
   return {
     ...of,
@@ -56,7 +57,6 @@ export function createEmptySnapshot(of: NetworkParameters): Snapshot {
   };
 }
 
-/** An agent as it is when it has registered. */
 const newAgent = (row: AgentRow) => ({
   ...row,
   status: 'active',
@@ -68,22 +68,19 @@ const newAgent = (row: AgentRow) => ({
 });
 
 /**
- * Takes a snapshot on by a span, to its end or to the entry `upTo` in it, and gives it back: it is
- * changed in place, agents and blocks in it too, so whoever wants to keep one clones it first. What
- * the span has of entries that the snapshot knows already is passed over.
- *
- * @throws {RangeError} when the span begins after the entry that follows the snapshot's, ends
- * before it, or speaks of an agent or block that neither has: the snapshot must then be fetched
- * anew.
+ * Applies a batch to a snapshot, to its end or to the entry `upTo`, and returns the snapshot, which
+ * is modified in place, including its agents and blocks. Entries already in the snapshot are
+ * skipped. @throws {RangeError} if the batch does not follow the snapshot, ends before it, or
+ * refers to an unknown agent or block. The snapshot must then be read anew.
  */
 export function applyRowBatch(snapshot: Snapshot, batch: RowBatch, upTo = batch.to): Snapshot {
   const { rows, introduced } = batch;
   const last = Math.min(upTo, batch.to);
   if (batch.from > snapshot.entry + 1) {
-    throw new RangeError(`entries ${snapshot.entry + 1} to ${batch.from - 1} are missing`);
+    throw viewRangeError('ENTRIES_MISSING', { from: snapshot.entry + 1, to: batch.from - 1 });
   }
   if (last < snapshot.entry) {
-    throw new RangeError(`the picture of entry ${snapshot.entry} cannot go back to ${last}`);
+    throw viewRangeError('SNAPSHOT_AHEAD', { entry: snapshot.entry, to: last });
   }
   const start = firstRow(batch, snapshot.entry + 1);
   const end = last === batch.to ? rows.entry.length : firstRow(batch, last + 1);
@@ -129,7 +126,7 @@ export function applyRowBatch(snapshot: Snapshot, batch: RowBatch, upTo = batch.
   return snapshot;
 }
 
-/** The list that a row adds to, by its code. */
+/** The list that a row kind introduces to, by code. */
 const listOf = rowKinds.map((kind) => viewRows[kind].introduces);
 
 function passOver(kinds: Uint8Array, next: Record<keyof Introductions, number>): void {
@@ -149,11 +146,12 @@ const unvoted = () => ({
 
 function nameOf(names: readonly string[], index: number): string {
   const name = names[index];
-  if (name === undefined) throw new RangeError(`${index} stands for none of ${names.join(', ')}`);
+  if (name === undefined) {
+    throw viewRangeError('UNKNOWN_CODE', { code: index, names: names.join(', ') });
+  }
   return name;
 }
 
-/** What rows do to a snapshot. */
 class Fold {
   readonly #snapshot: Snapshot;
 
@@ -163,14 +161,14 @@ class Fold {
 
   agent(number: number) {
     const agent = this.#snapshot.agents[number];
-    if (!agent) throw new RangeError(`the picture has no agent ${number}`);
+    if (!agent) throw viewRangeError('NOT_IN_SNAPSHOT', { kind: 'agent', number });
     return agent;
   }
 
   register(row: AgentRow): void {
     const { agents } = this.#snapshot;
     if (row.number !== agents.length) {
-      throw new RangeError(`agent ${row.number} follows ${agents.length} others`);
+      throw viewRangeError('AGENT_ORDER', { number: row.number, expected: agents.length });
     }
     agents.push(newAgent(row));
   }
@@ -192,7 +190,7 @@ class Fold {
     const status = nameOf(blockStatuses, value) as (typeof blockStatuses)[number];
     block.status = status;
     block.closed_at = at;
-    if (status === 'voting') throw new RangeError(`block ${what} closed into voting`);
+    if (status === 'voting') throw viewRangeError('CLOSED_AS_VOTING', { number: what });
     totals[status] += 1;
     if (status !== 'finalized') return;
     this.#snapshot.height = block.height;
@@ -208,21 +206,23 @@ class Fold {
       return;
     }
     const place = alliances.findLastIndex(({ number }) => number === row.number);
-    if (place < 0) throw new RangeError(`the picture has no alliance ${row.number}`);
+    if (place < 0) {
+      throw viewRangeError('NOT_IN_SNAPSHOT', { kind: 'alliance', number: row.number });
+    }
     alliances[place] = row;
   }
 
-  /** In voting are the last few, so it is looked for from the end. */
+  /** Searches from the end, because blocks in voting are the most recent ones. */
   #block(number: number): BlockSnapshot {
     const { blocks } = this.#snapshot;
     for (let index = blocks.length - 1; index >= 0; index -= 1) {
       if (blocks[index]!.number === number) return blocks[index]!;
     }
-    throw new RangeError(`the picture has no block ${number}`);
+    throw viewRangeError('NOT_IN_SNAPSHOT', { kind: 'block', number });
   }
 }
 
-/** Lets go of what is beyond the bounds: the same, however the spans were cut. */
+/** Trims the snapshot to its bounds. The result does not depend on batch boundaries. */
 function trim(snapshot: Snapshot): void {
   const { blocksShown, alliancesShown, memesShown, saidShown, ballotsShown } = viewLimits;
   snapshot.blocks = newest(snapshot.blocks, blocksShown, ({ status }) => status === 'voting');
@@ -242,7 +242,7 @@ function trim(snapshot: Snapshot): void {
   }
 }
 
-/** All that are open, and the last of the others. */
+/** Keeps all open items and the last `most` others. */
 function newest<T>(all: T[], most: number, isOpen: (one: T) => boolean): T[] {
   let excess = -most;
   for (const one of all) if (!isOpen(one)) excess += 1;

@@ -1,10 +1,10 @@
 /**
- * A span as bytes, the same for a socket, an answer and a file: 'FMS1', the length of the head, the
- * head (JSON), the columns, and a CRC-32 of all that. Numbers are little-endian. A column is what
- * its values are above its least one, or what each adds to the one before, in as few bytes as fit.
- * Safe in a browser.
+ * Row batches as bytes, for sockets, responses and files: 'FMS1', length of the head, head (JSON),
+ * columns, and a CRC-32 of all before. Numbers are little-endian. A column stores its values minus
+ * the least one, or the differences of successive values, in as few bytes as fit. Browser-safe.
  */
 import { rowLists, saidKinds } from '../../engine/protocol/event-types.js';
+import { type ViewProblem, type ViewValues, viewMessage } from './messages.js';
 import {
   type Introductions,
   introducedShapes,
@@ -21,7 +21,7 @@ const MAGIC = [0x46, 0x4d, 0x53, 0x31];
 const FIXED = 8;
 const CRC_BYTES = 4;
 
-/** Columns in the order of their bytes; those that ascend are coded by differences. */
+/** Columns in the order of their bytes. Ascending ones are stored as differences. */
 const columns = [
   { name: 'entry', ascends: true },
   { name: 'at', ascends: true },
@@ -31,21 +31,30 @@ const columns = [
   { name: 'value', ascends: false },
 ] as const;
 
-/** How a column is coded: bytes a value, and what is taken off the first or each value. */
+/** Coding of a column: bytes per value, and the base of the first or of each value. */
 type Coding = [width: number, base: number];
 
-/** What stands in the head beside the span's own members. */
+/** Head: the batch without rows, and the codings of the columns. */
 interface SpanHead extends Omit<RowBatch, 'rows'> {
   rows: number;
   columns: Coding[];
 }
 
-/** No span, or not a whole one: what is wrong with the bytes. */
+/** The bytes are not a complete row batch. */
 export class RowBatchDamaged extends Error {
   override name = 'RowBatchDamaged';
+  readonly problem: ViewProblem;
+
+  constructor(problem: ViewProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
 }
 
-/** An empty set of columns of so many rows. */
+const damaged = <K extends ViewProblem>(problem: K, ...values: ViewValues<K>) =>
+  new RowBatchDamaged(problem, viewMessage(problem, ...values));
+
+/** Returns zeroed columns of the given length. */
 export function newRows(length: number): Rows {
   return {
     entry: new Uint32Array(length),
@@ -57,7 +66,7 @@ export function newRows(length: number): Rows {
   };
 }
 
-/** @throws {RangeError} for a column that ought to ascend and does not: a mistake of the caller. */
+/** @throws {RangeError} if a column that must ascend does not, which is a bug of the caller. */
 export function encodeRowBatch(batch: RowBatch): Uint8Array {
   const { rows, ...rest } = batch;
   const length = rows.entry.length;
@@ -80,35 +89,31 @@ export function encodeRowBatch(batch: RowBatch): Uint8Array {
   return bytes;
 }
 
-/** @throws {RowBatchDamaged} saying what is wrong with the bytes. */
+/** @throws {RowBatchDamaged} if the bytes are not a complete row batch. */
 export function decodeRowBatch(bytes: Uint8Array): RowBatch {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = bytes.length - CRC_BYTES;
   if (end < FIXED || MAGIC.some((byte, index) => bytes[index] !== byte)) {
-    throw new RowBatchDamaged('these bytes are not a span: they do not begin with FMS1');
+    throw damaged('NOT_A_ROW_BATCH');
   }
   if (view.getUint32(end, true) !== crc32(bytes.subarray(0, end))) {
-    throw new RowBatchDamaged(
-      `a span of ${bytes.length} bytes is damaged: its checksum is another`,
-    );
+    throw damaged('ROW_BATCH_CHECKSUM', { bytes: bytes.length });
   }
   const from = FIXED + view.getUint32(4, true);
-  if (from > end) throw new RowBatchDamaged('the head of a span is longer than the span');
+  if (from > end) throw damaged('ROW_BATCH_HEAD', { problem: 'longer than the batch' });
   const { rows: length, columns: codings, ...rest } = headIn(bytes.subarray(FIXED, from));
   const rows = newRows(length);
   let at = from;
   for (const [index, { name, ascends }] of columns.entries()) {
     const [width, base] = codings[index]!;
-    if (at + width * length > end)
-      throw new RowBatchDamaged(`the column ${name} of a span is cut off`);
+    if (at + width * length > end) throw damaged('ROW_BATCH_COLUMN', { column: name });
     readColumn(bytes, at, rows[name], { width, base, ascends });
     at += width * length;
   }
-  if (at !== end) throw new RowBatchDamaged(`a span has ${end - at} bytes after its columns`);
+  if (at !== end) throw damaged('ROW_BATCH_TRAILING', { bytes: end - at });
   const batch = { ...rest, rows };
   const problem = rowsProblem(batch);
-  if (problem)
-    throw new RowBatchDamaged(`a span of entries ${batch.from} to ${batch.to}: ${problem}`);
+  if (problem) throw damaged('ROW_BATCH_ROWS', { from: batch.from, to: batch.to, problem });
   return batch;
 }
 
@@ -117,14 +122,14 @@ function headIn(bytes: Uint8Array): SpanHead {
   try {
     head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new RowBatchDamaged('the head of a span is not JSON');
+    throw damaged('ROW_BATCH_HEAD', { problem: 'not JSON' });
   }
   const problem = headProblem(head);
-  if (problem) throw new RowBatchDamaged(`the head of a span: ${problem}`);
+  if (problem) throw damaged('ROW_BATCH_HEAD', { problem });
   return head as SpanHead;
 }
 
-/** The code of the rows that add to a list, one item each. */
+/** Code of the rows that introduce one item to a list. */
 export const introducing = Object.fromEntries(
   rowLists.map((list) => [list, rowKinds.findIndex((kind) => viewRows[kind].introduces === list)]),
 ) as Record<keyof Introductions, number>;
@@ -132,15 +137,15 @@ export const introducing = Object.fromEntries(
 function rowsProblem({ from, to, rows, introduced }: RowBatch): string | null {
   const counts = new Uint32Array(rowKinds.length);
   for (const kind of rows.kind) {
-    if (kind >= rowKinds.length) return `there is no kind of row ${kind}`;
+    if (kind >= rowKinds.length) return `unknown row kind ${kind}`;
     counts[kind]! += 1;
   }
   const last = rows.entry.at(-1);
-  if (last !== undefined && from + last > to) return `a row is of entry ${from + last}`;
+  if (last !== undefined && from + last > to) return `row of entry ${from + last}`;
   for (const name of rowLists) {
     const rowCount = counts[introducing[name]];
     if (introduced[name].length === rowCount) continue;
-    return `it introduces ${introduced[name].length} ${name} in ${rowCount} rows`;
+    return `${introduced[name].length} ${name} introduced by ${rowCount} rows`;
   }
   return null;
 }
@@ -148,7 +153,7 @@ function rowsProblem({ from, to, rows, introduced }: RowBatch): string | null {
 type Column = Rows[keyof Rows];
 
 function coding(values: Column, ascends: boolean, name: string): Coding {
-  if (values.length > viewLimits.spanRows) throw new RangeError('a span has too many rows');
+  if (values.length > viewLimits.spanRows) throw new RangeError('too many rows in a batch');
   if (values.length === 0) return [0, 0];
   if (!ascends) {
     const { least, most } = bounds(values);
@@ -157,7 +162,7 @@ function coding(values: Column, ascends: boolean, name: string): Coding {
   let largest = 0;
   for (let index = 1; index < values.length; index += 1) {
     const step = values[index]! - values[index - 1]!;
-    if (!(step >= 0)) throw new RangeError(`the column ${name} of a span does not ascend`);
+    if (!(step >= 0)) throw new RangeError(`column ${name} does not ascend`);
     if (step > largest) largest = step;
   }
   return [widthOf(largest), values[0]!];
@@ -173,7 +178,7 @@ function bounds(values: Column): { least: number; most: number } {
   return { least, most };
 }
 
-/** Six bytes hold 8,900 years of milliseconds. */
+/** Six bytes hold milliseconds of 8,900 years. */
 const widths = [0, 1, 2, 3, 4, 6] as const;
 const widthOf = (value: number) => widths.find((width) => value < 256 ** width)!;
 
@@ -269,13 +274,13 @@ const lists = Object.entries(introducedShapes).map(([name, shape]) => {
   return [name, Object.fromEntries(members) as Record<string, Test>] as const;
 });
 
-/** The first member that is not what it must be, or null. */
+/** Returns the first invalid member, or null. */
 function headProblem(head: unknown): string | null {
   const wrong = wrongMember(head, own);
   if (wrong) return wrong;
   const { from, to, introduced, said: spoken } = head as Record<string, unknown>;
-  if ((to as number) < (from as number) - 1) return `it ends at ${to} and begins at ${from}`;
-  if (typeof introduced !== 'object' || introduced === null) return 'it has no usable introduced';
+  if ((to as number) < (from as number) - 1) return `ends at ${to}, before its start at ${from}`;
+  if (typeof introduced !== 'object' || introduced === null) return 'introduced missing or invalid';
   for (const [name, shape] of lists) {
     const problem = listProblem((introduced as Record<string, unknown>)[name], name, shape);
     if (problem) return problem;
@@ -284,7 +289,7 @@ function headProblem(head: unknown): string | null {
 }
 
 function listProblem(list: unknown, name: string, shape: Record<string, Test>): string | null {
-  if (!Array.isArray(list)) return `it has no usable ${name}`;
+  if (!Array.isArray(list)) return `${name} missing or invalid`;
   for (const [index, item] of list.entries()) {
     const wrong = wrongMember(item, shape);
     if (wrong) return `${name}[${index}]: ${wrong}`;
@@ -293,10 +298,10 @@ function listProblem(list: unknown, name: string, shape: Record<string, Test>): 
 }
 
 function wrongMember(value: unknown, shape: Record<string, Test>): string | null {
-  if (typeof value !== 'object' || value === null) return 'it is not an object';
+  if (typeof value !== 'object' || value === null) return 'not an object';
   for (const [name, fits] of Object.entries(shape)) {
     if (!Object.hasOwn(value, name) || !fits((value as Record<string, unknown>)[name])) {
-      return `it has no usable ${name}`;
+      return `${name} missing or invalid`;
     }
   }
   return null;
@@ -304,10 +309,10 @@ function wrongMember(value: unknown, shape: Record<string, Test>): string | null
 
 const { registered, dormancy } = rowCode;
 
-/** Whether a row is an event, and has a number of its own. */
+/** Returns true if a row is an event, which has a number. */
 export const isEvent = (kind: number): boolean => kind !== registered && kind !== dormancy;
 
-/** The first row of a span that is of this entry or a later one; all rows where there is none. */
+/** Returns the first row of `entry` or a later one; the number of rows if there is none. */
 export function firstRow({ from, rows }: Pick<RowBatch, 'from' | 'rows'>, entry: number): number {
   let low = 0;
   let high = rows.entry.length;
@@ -320,15 +325,14 @@ export function firstRow({ from, rows }: Pick<RowBatch, 'from' | 'rows'>, entry:
 }
 
 /**
- * The entries of a span from `from` to `to`, both inclusive, as far as it has them; columns are
- * views of the same memory. What is cut off at the end takes the digests with it, and the time:
- * that of the last row stands for it, 0 where there is none.
+ * Returns the part of a batch from entry `from` to `to`, both inclusive. The columns share memory.
+ * A part that ends earlier has no digests, and the time of its last row (0 without rows).
  */
 export function sliceRowBatch(batch: RowBatch, from: number, to: number): RowBatch {
   const first = Math.max(from, batch.from);
   const last = Math.min(to, batch.to);
   if (first === batch.from && last === batch.to) return batch;
-  if (last < first - 1) throw new RangeError(`a span has no entries ${from} to ${to}`);
+  if (last < first - 1) throw new RangeError(`entries ${from} to ${to} are not in the batch`);
   const start = firstRow(batch, first);
   const end = firstRow(batch, last + 1);
   const whole = last === batch.to;

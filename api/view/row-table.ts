@@ -1,6 +1,6 @@
 /**
- * A archive: all spans of a run as one table of their rows, and what is kept beside them, as JSON
- * that packs well. A text that is said again is there once. Safe in a browser.
+ * Run archives: all row batches of a run as one table, and additional data, as JSON that compresses
+ * well. Repeated texts are stored once. Safe in a browser.
  */
 
 import {
@@ -18,17 +18,17 @@ import {
 import { introducing, newRows } from './row-batch.js';
 import type { RunData } from './run-data.js';
 
-/** One value a row: entries as they are, times since the first, and the text that was said. */
+/** One value per row: absolute entries, times since the first row, and text numbers. */
 type Table = Record<keyof Rows | 'said', Float64Array>;
 
-/** What a table does not have. */
+/** The parts of an archive outside of its table. */
 interface TableHead {
   spans: (Omit<RowBatch, 'rows' | 'introduced' | 'said' | 'omitted'> & { rows: number })[];
-  /** Of all spans, one after the other: lists of values by member. */
+  /** Introduced items of all batches: lists of values by member. */
   introduced: Record<keyof Introductions, Record<string, unknown[]>>;
-  /** What `said` names by its place, from 1; the first stands for the caption of a row's meme. */
+  /** Texts by number, from 1. Number 1 stands for the caption of the row's meme. */
   texts: string[];
-  /** What is taken off each time. */
+  /** Subtracted from each time. */
   since: number;
 }
 
@@ -42,7 +42,7 @@ const emptyTable = (rows: number): Table => ({
   said: new Float64Array(rows),
 });
 
-/** The kind of text that a row has, by its code. */
+/** Kind of text by row code. */
 const saying = rowKinds.map((kind) => viewRows[kind].says?.kind);
 const MEME = introducing.memes;
 const CAPTION = 1;
@@ -52,7 +52,7 @@ export interface RunArchive {
   data: RunData;
 }
 
-/** Columns whose values hardly change from row to row: differences pack better. */
+/** Columns that change slowly, stored as differences because these compress better. */
 const steady: readonly (keyof Table)[] = ['entry', 'at'];
 
 interface ReelJson extends TableHead {
@@ -60,7 +60,7 @@ interface ReelJson extends TableHead {
   columns: Record<keyof Table, number[]>;
 }
 
-/** @throws {RangeError} when something that was said is left out, or is of no row. */
+/** @throws {RangeError} if messages are omitted or belong to no row. */
 export function encodeRunArchive({ batches, data }: RunArchive): Uint8Array {
   const { table, ...head } = toTable(batches);
   const columns = Object.entries(table).map(([name, values]) => [
@@ -156,7 +156,6 @@ const transposed = (rows: readonly object[]): Lists =>
     ]),
   );
 
-/** The spans that it was made of. */
 function toRowBatches(head: TableHead, table: Table): RowBatch[] {
   const whole = {
     agents: rowsIn<AgentRow>(head.introduced.agents),

@@ -1,35 +1,35 @@
-/** What a run in one file has beside its spans, and says of itself. Safe in a browser. */
+/** Additional data of an exported run, and its summary. Safe in a browser. */
 
 import type { Overview } from './model.js';
 import type { NetworkParameters } from './reducer.js';
 
-/** For what a page asks of a server. */
+/** Data that the page would read from a server. */
 export interface RunData {
   network: NetworkParameters;
-  /** Entries that led to no row, and when they were. */
+  /** Entries without rows, and their times. */
   quiet: { entries: number[]; at: number[] };
   overview: Overview;
-  /** By number, lists of one length. */
+  /** By agent number; lists of equal length. */
   agents: { description: string[]; reason: string[]; scores: Scores[] };
-  /** Of the scenario, where it is known; by number of the agent its group's place, -1 for none. */
+  /** Groups of the scenario, if known. `of`: group index by agent number, or -1. */
   groups: { names: string[]; of: number[] } | null;
-  /** By number: what was proposed, without signatures; null where it was left out. */
+  /** Proposals by block number, without signatures; null if omitted. */
   proposals: (Readonly<Record<string, unknown>> | null)[];
-  /** By number, as text or in base64; what is not there was left out. */
+  /** Files by meme number, as text or base64; omitted ones are absent. */
   memes: Record<number, { text: string } | { base64: string }>;
 }
 
-/** Of 100, to a tenth: overall, memes, decisions, peers, alliances; as of the last entry. */
+/** Overall, memes, decisions, peers and alliances, 0 to 100 in tenths, after the last entry. */
 export type Scores = [number, number, number, number, number];
 
-/** What is read before anything is unpacked. */
+/** Metadata, readable before unpacking. */
 export interface RunSummary {
-  /** The name of the folder that it was made of. */
+  /** Name of the exported folder. */
   folder: string;
   network_id: string;
   entries: number;
   events: number;
-  /** How much of the log was recomputed when the file was made, and to what. */
+  /** Number of entries recomputed at the export, and the resulting digest. */
   proven: { entries: number; digest: string };
   version: string;
 }

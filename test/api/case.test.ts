@@ -27,7 +27,7 @@ import { oneTransport, serve } from '../support/service/server.js';
 
 type Cased = (hex: string) => string;
 
-/** Everything that one agent and another can ask, with each hex text in the case that comes. */
+/** Requests of two agents, with each hex text in the case chosen by `cased`. */
 function life(cased: Cased): SignedRequest[] {
   const [ada, bob] = [1, 2].map((number): Signatory => {
     const { publicKey, sign } = signatoryOf(number);
@@ -67,7 +67,7 @@ function inputOf({ target, timestamp, body }: SignedRequest): string {
   return httpInput({ method: 'POST', target, timestamp, bodySha256: sha256Hex(body) });
 }
 
-/** What a caller gets: the answer, or the reason. */
+/** The response, or the reason of the refusal. */
 type CallerAnswer = { data: object } | { reason: string };
 const answerTo = (outcome: Outcome): CallerAnswer =>
   'data' in outcome ? { data: outcome.data } : { reason: outcome.refusal.reason };
@@ -135,7 +135,7 @@ test.each(
   );
 });
 
-test('case: an upper-case content_sha256 is the same meme with the same signature', async () => {
+test('case: treats an upper-case content_sha256 as the same meme with the same signature', async () => {
   const by = signatoryOf(1);
   const [register] = lower;
   const posted = composeMeme(by, instant(0), { caption: 'c', tags: [], file: Buffer.from('gm') });

@@ -1,11 +1,11 @@
-/** /metrics: labels are the table's, what only grows is a counter, and blocks count by status. */
+/** /metrics: labels come from the route table, totals are counters, blocks count by status. */
 import { expect, test } from 'vitest';
 import { oneTransport, world } from '../support/service/server.js';
 
 const typeOf = (text: string, name: string) =>
   new RegExp(`^# TYPE folkmoot_${name} (\\w+)$`, 'm').exec(text)?.[1];
 
-test.each(oneTransport)('metrics over %s: by route, method and status', async (transport) => {
+test.each(oneTransport)('metrics over %s: count by route, method and status', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');
   const path = `/api/v1/agents/${ada.agentId}`;
@@ -27,7 +27,7 @@ test.each(oneTransport)('metrics over %s: by route, method and status', async (t
   );
 });
 
-test('metrics: a block counts by the status in which it left voting', async () => {
+test('metrics: count a block by its final status', async () => {
   const there = await world();
   const agents = await there.joinAll('Ada', 'Bob', 'Cyd');
   const hash = await there.propose(agents[0]!);
@@ -36,7 +36,7 @@ test('metrics: a block counts by the status in which it left voting', async () =
   expect(text).toMatch(/^folkmoot_blocks_total\{status="finalized"\} 1$/m);
 });
 
-test('metrics: what only grows is a counter, what may shrink is a gauge', async () => {
+test('metrics: expose totals as counters, and other values as gauges', async () => {
   const there = await world();
   await there.join('Ada');
   const { text } = await there.get('/metrics');
@@ -56,7 +56,7 @@ test('metrics: what only grows is a counter, what may shrink is a gauge', async 
   const types = (names: string[]) => names.map((name) => [name, typeOf(text, name)]);
   expect(types(counters)).toEqual(counters.map((name) => [name, 'counter']));
   expect(types(gauges)).toEqual(gauges.map((name) => [name, 'gauge']));
-  // Counted anew at each reading, never added up.
+  // Computed at each reading, never accumulated.
   const again = (await there.get('/metrics')).text;
   const verified = /^folkmoot_verified_total (\d+)$/m;
   expect(verified.exec(text)?.[1]).toBe('1');

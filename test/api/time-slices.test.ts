@@ -1,4 +1,4 @@
-/** Long reads in slices: turns of the event loop pass between them, and all reads share a turn. */
+/** Long reads in slices: event-loop turns pass in between, and all reads share a slice per turn. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runInSlices, type SlicedWork } from '../../dist/api/time-slices.js';
@@ -14,11 +14,11 @@ function* work(ms: number, steps: string[], name: string): SlicedWork<string> {
   return name;
 }
 
-test('slices: a short read is answered at once', () => {
+test('slices: answer a short read synchronously', () => {
   expect(runInSlices(work(0, [], 'short'))).toBe('short');
 });
 
-test('slices: turns pass during a long read, and a short one is not behind it', async () => {
+test('slices: let turns pass during a long read, without delaying a short one', async () => {
   const steps: string[] = [];
   const long = runInSlices(work(60, steps, 'long'));
   expect(long).toBeInstanceOf(Promise);
@@ -36,7 +36,7 @@ test('slices: turns pass during a long read, and a short one is not behind it', 
   expect(turns).toBeGreaterThan(10);
 });
 
-test('slices: what a read throws is its own, and others go on', async () => {
+test('slices: pass an exception to its read, and continue others', async () => {
   function* failing(): SlicedWork<never> {
     yield* work(5, [], 'failing');
     throw new RangeError('no such entry');

@@ -1,10 +1,10 @@
-/** The client in a browser: what is bundled, and that it registers, proposes, votes and listens. */
+/** The client in a browser: bundle contents, registration, proposal, vote and events. */
 import { expect, onTestFinished, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { bundle, origin } from './bundle.js';
 import { live } from './helpers.js';
 
-test('bundle: holds nothing of Node, nothing native, and no server', async () => {
+test('bundle: contains no Node, native or server code', async () => {
   const { text, inputs } = await bundle();
   for (const name of ["'node:", '"node:', '.node"', ".node'", 'sodium', 'lmdb', 'uWebSockets']) {
     expect(text.includes(name), name).toBe(false);
@@ -15,7 +15,7 @@ test('bundle: holds nothing of Node, nothing native, and no server', async () =>
   expect(inputs).toContain('dist/engine/protocol/sha256-portable.js');
 });
 
-/** What the page runs, in its own words: it sees the bundle only. */
+/** The page's script, which sees only the bundle. */
 const inPage = async (url: string) => {
   const { AgentClient, generateKeys } = (
     globalThis as unknown as { folkmoot: typeof import('folkmoot/client') }

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 
 const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
 
-/** The client as a browser gets it, and what it is made of. */
+/** The bundle, and the list of its inputs. */
 export async function bundle(): Promise<{ text: string; inputs: string[] }> {
   const { outputFiles, metafile } = await build({
     stdin: {
@@ -25,7 +25,7 @@ export async function bundle(): Promise<{ text: string; inputs: string[] }> {
   return { text: outputFiles[0]!.text, inputs: Object.keys(metafile.inputs) };
 }
 
-/** Serves the page at an origin of its own, with a content security policy if there is one. */
+/** Serves the page at another origin, optionally with a content security policy. */
 export async function origin(script: string, policy?: string): Promise<string> {
   const server = createServer((request, response) => {
     const isScript = request.url === '/client.js';

@@ -9,7 +9,7 @@ import { freePort, temporaryFolder } from '../support/fixture.js';
 import { linesOf } from '../support/runs.js';
 import { live } from './helpers.js';
 
-/** Runs a command that must be done; gives what it printed. */
+/** Runs a command that must succeed. Returns its output. */
 async function done(env: Record<string, string>, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await folkmoot(args, { env });
   expect([code, stderr]).toEqual([0, '']);
@@ -22,7 +22,7 @@ interface Someone {
   id: string;
 }
 
-/** A fresh key in a file, as a user makes one. */
+/** A new key in a file. */
 async function someone(url: string): Promise<Someone> {
   const key = join(temporaryFolder(), 'agent.json');
   await done({}, 'keygen', '--out', key);
@@ -34,7 +34,7 @@ async function someone(url: string): Promise<Someone> {
   };
 }
 
-test('cli: from keygen to finality, each answer one JSON object', async () => {
+test('cli: works from keygen to finality, with one JSON object per response', async () => {
   const { url } = await live();
   const [ada, bob] = [await someone(url), await someone(url)];
   const both = ['--capabilities', 'validator,producer'];
@@ -70,7 +70,7 @@ test('cli: from keygen to finality, each answer one JSON object', async () => {
   expect(await bob.run('agent', 'reputation', ada.id)).toEqual(reputation);
 });
 
-test('cli: alliances, status, and watch from the beginning', async () => {
+test('cli: handles alliances and status, and watches from the beginning', async () => {
   const { url } = await live();
   const [ada, bob] = [await someone(url), await someone(url)];
   await ada.run('agent', 'register', '--name', 'Ada');
@@ -95,7 +95,7 @@ test('cli: alliances, status, and watch from the beginning', async () => {
   ]);
 });
 
-test('cli: with several servers, who does not answer is left for the next', async () => {
+test('cli: skips a server that does not respond', async () => {
   const { url } = await live();
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const ada = await someone(`${nobody},${url}`);
@@ -108,7 +108,7 @@ test('cli: with several servers, who does not answer is left for the next', asyn
   expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining('unreachable')]);
 });
 
-test('cli: a refusal is one line with code, reason and message, and exit code 1', async () => {
+test('cli: reports a refusal in one line with code, reason and message, and exit code 1', async () => {
   const { url, stop } = await live();
   const ada = await someone(url);
   const refused = async (...args: string[]) => {
@@ -129,7 +129,7 @@ test('cli: a refusal is one line with code, reason and message, and exit code 1'
   expect(await refused('agent', 'watch')).toMatch(/unreachable: .*ECONNREFUSED/);
 });
 
-test('cli: what cannot be meant is exit code 2, at every depth', async () => {
+test('cli: exits with code 2 on invalid values, at every level', async () => {
   const folder = temporaryFolder();
   const broken = join(folder, 'broken.json');
   writeFileSync(broken, `{"private_key":"${'ab'.repeat(31)}"}`);

@@ -1,4 +1,4 @@
-/** What the client throws: typed refusals, nobody there, and answers whose signature is wrong. */
+/** Errors of the client: refusals, missing responses, and invalid response signatures. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { keyPairFromSeed } from 'folkmoot';
@@ -9,7 +9,7 @@ import { agentOf, clientOf, failureOf, live } from './helpers.js';
 const nowhere = '0'.repeat(64);
 const nobody = `agent_${'0'.repeat(32)}`;
 
-test('ApiError: code, reason, status, details and the id of the request', async () => {
+test('ApiError: has code, reason, status, details and the request id', async () => {
   const { url } = await live();
   const client = await agentOf(url);
   const error = await failureOf(client.vote({ block_hash: nowhere, decision: 'approve' }));
@@ -26,7 +26,7 @@ test('ApiError: code, reason, status, details and the id of the request', async 
   expect(details.request_id).toBe(request_id);
 });
 
-test('ApiError: each code comes from where it should', async () => {
+test('ApiError: has the documented code for each cause', async () => {
   const { url } = await live();
   const client = await agentOf(url);
   const stranger = clientOf(url, 9);
@@ -49,7 +49,7 @@ test('ApiError: each code comes from where it should', async () => {
   }
 });
 
-test('ApiError: RATE_LIMITED says when to try again', async () => {
+test('ApiError: has the retry time of RATE_LIMITED', async () => {
   const { url } = await live({ limits: 'spec' });
   await agentOf(url);
   const error = await failureOf(agentOf(url, 2));
@@ -57,7 +57,7 @@ test('ApiError: RATE_LIMITED says when to try again', async () => {
   expect((error as ApiError).retryAfter).toBeGreaterThan(50);
 });
 
-test('clock: one that is off is set by the server, once', async () => {
+test("clock: is corrected by the server's time, once", async () => {
   const hour = 3_600_000;
   let ahead = hour;
   let requests = 0;
@@ -76,10 +76,10 @@ test('clock: one that is off is set by the server, once', async () => {
   expect(requests).toBe(6);
 });
 
-test('clock: when the corrected time is refused too, the refusal is thrown', async () => {
+test('clock: a second TIMESTAMP_SKEW is thrown', async () => {
   let ahead = 0;
   let requests = 0;
-  // A server whose clock runs away can never be met.
+  // A server whose clock runs away, so that no correction fits.
   const { url } = await live({ now: () => Date.now() + ahead });
   const client = await agentOf(url);
   const racing: typeof fetch = (...args) => {
@@ -95,7 +95,7 @@ test('clock: when the corrected time is refused too, the refusal is thrown', asy
   expect(await client.setStatus('active')).toMatchObject({ status: 'active' });
 });
 
-test('UnreachableError: nobody listens, or nobody answers in time', async () => {
+test('UnreachableError: is thrown without a listener, and after a timeout', async () => {
   const { url, stop } = await live();
   await stop();
   const refused = await failureOf(clientOf(url).networkState());
@@ -114,7 +114,7 @@ test.each([
   ['a page of a proxy', '<html>Bad gateway</html>', 502],
   ['JSON of somebody else', '{"error":"no"}', 404],
   ['a success without an envelope', '{"ok":true}', 200],
-])('ApiError: %s is no answer of a server', async (_, body, status) => {
+])('ApiError: %s is reported as NETWORK_ERROR', async (_, body, status) => {
   const client = clientOf('http://127.0.0.1:1', 1, {
     fetch: async () => new Response(body, { status }),
   });
@@ -124,7 +124,7 @@ test.each([
 
 const serverKeys = keyPairFromSeed(new Uint8Array(32).fill(99));
 
-/** A fetch that spoils what a signing server said. */
+/** A fetch that changes the signature headers of responses. */
 function spoiling(change: (headers: Headers) => void): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
@@ -135,7 +135,7 @@ function spoiling(change: (headers: Headers) => void): typeof fetch {
   };
 }
 
-test('response signatures: right ones pass, of reads, writes and refusals', async () => {
+test('response signatures: valid ones pass, of reads, writes and refusals', async () => {
   const { url } = await live({ responseKeys: serverKeys });
   const client = await agentOf(url, 1, { serverKey: serverKeys.publicKeyHex.toUpperCase() });
   await client.networkState();
@@ -155,7 +155,7 @@ test.each<[string, (headers: Headers) => void]>([
   expect(await failureOf(client.networkState())).toBeInstanceOf(ResponseSignatureError);
 });
 
-test('response signatures: with a server key, none or one of another key throws', async () => {
+test('response signatures: with serverKey, a missing one or one of another key throws', async () => {
   const serverKey = 'ab'.repeat(32);
   for (const more of [{}, { responseKeys: serverKeys }]) {
     const { url } = await live(more);

@@ -1,4 +1,4 @@
-/** The stream of events against live servers: drops, restarts, other histories, and its end. */
+/** Event streams against live servers: disconnects, restarts, changed histories, and the end. */
 import { type Event, type Position, StreamError } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -12,7 +12,7 @@ const from1 = (count: number) => Array.from({ length: count }, (_, index) => ind
 
 test.each(
   transports,
-)('events: those of its topics, once each, in order (%s)', async (transport) => {
+)('events: yields events of the topics, once each, in order (%s)', async (transport) => {
   const { url } = await live({ transport });
   const client = await agentOf(url);
   const stream = client.events(['proposals', 'outcomes', 'blocks']);
@@ -31,7 +31,7 @@ test.each(
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
 
-test('events: since gives what was missed first; a number is one of this history', async () => {
+test('events: since replays missed events; a number refers to the current history', async () => {
   const { url } = await live();
   const client = await agentOf(url);
   const first = client.events(['network']);
@@ -52,7 +52,7 @@ test('events: since gives what was missed first; a number is one of this history
 
 test.each(
   transports,
-)('events: a restart leaves no hole and no duplicate (%s)', async (transport) => {
+)('events: a restart causes no gap and no duplicate (%s)', async (transport) => {
   const path = temporaryFolder();
   const port = await freePort();
   let server = await live({ transport, path, port });
@@ -64,7 +64,7 @@ test.each(
     for (let index = 0; index < 5; index += 1) await client.setStatus('active');
     await server.stop();
     server = await live({ transport, path, port });
-    // Before the stream is back: the server replays these.
+    // Before the stream reconnects, so the server replays these.
     for (let index = 0; index < 5; index += 1) await client.setStatus('active');
     sent += 10;
     taken.push(...(await take(stream, sent - taken.length)));
@@ -73,7 +73,7 @@ test.each(
   await stream.return();
 });
 
-test('events: another history is published as a gap and filled in over HTTP', heavy, async () => {
+test('events: a changed history is reported as a gap and read over HTTP', heavy, async () => {
   const port = await freePort();
   const old = await live({ port });
   const client = await agentOf(old.url);
@@ -89,7 +89,7 @@ test('events: another history is published as a gap and filled in over HTTP', he
 
   const { network, url } = await live({ port });
   const again = await agentOf(url);
-  // More than a page of history, of which not all concerns the stream.
+  // More than a page of history, not all of it for the stream's topics.
   for (let index = 0; index < 1_100; index += 1) {
     if (index % 100 === 0) await again.propose({ transactions: [`${index}`] }).catch(() => {});
     else await again.setStatus('active');
@@ -113,7 +113,7 @@ test('events: another history is published as a gap and filled in over HTTP', he
   await stream.return();
 });
 
-/** A WebSocket that counts how many there were and how many are. */
+/** A WebSocket class that counts connections. */
 function counted() {
   const sockets: WebSocket[] = [];
   class Counted extends WebSocket {
@@ -133,7 +133,7 @@ function counted() {
   return { WebSocket: Counted, sockets, closed };
 }
 
-test('events: a consumer slower than its buffer loses nothing', async () => {
+test('events: a consumer slower than its buffer misses nothing', async () => {
   const { url } = await live();
   const { WebSocket, sockets } = counted();
   const client = await agentOf(url, 1, { WebSocket });
@@ -146,7 +146,7 @@ test('events: a consumer slower than its buffer loses nothing', async () => {
   await stream.return();
 });
 
-test('events: an abort ends a wait, without an error, and closes the connection', async () => {
+test('events: an abort ends a wait without an error, and closes the connection', async () => {
   const { url } = await live();
   const { WebSocket, closed } = counted();
   const client = await agentOf(url, 1, { WebSocket });
@@ -181,7 +181,7 @@ test('events: break ends the stream; return ends a pending next', async () => {
   await closed();
 });
 
-test('events: an end while nobody listens is not waited for', async () => {
+test('events: return does not wait for a server that is gone', async () => {
   const { url, stop } = await live();
   const client = await agentOf(url);
   const stream = client.events(['network']);
@@ -194,7 +194,7 @@ test('events: an end while nobody listens is not waited for', async () => {
 
 test.each(
   transports,
-)('events: an unknown agent gets one error, then it is over (%s)', async (transport) => {
+)('events: an unknown agent gets one error, then the stream is over (%s)', async (transport) => {
   const { url } = await live({ transport });
   const stream = clientOf(url).events(['network']);
   const error = await failureOf(stream.next());
@@ -204,14 +204,14 @@ test.each(
   expect((await stream.next()).done).toBe(true);
 });
 
-test('events: an unknown topic is refused, without a second try', async () => {
+test('events: an unknown topic is refused without a retry', async () => {
   const { url } = await live();
   const client = await agentOf(url);
   const error = await failureOf(client.events(['blocks', 'gossip']).next());
   expect(error).toMatchObject({ closeCode: null, reason: 'UNKNOWN_TOPIC' });
 });
 
-test('events: the oldest stream of an agent gives way to a fifth, for good', async () => {
+test('events: a fifth stream permanently closes the oldest of an agent', async () => {
   const { url } = await live();
   const client = await agentOf(url);
   const streams = from1(4).map(() => client.events(['network']));
@@ -224,7 +224,7 @@ test('events: the oldest stream of an agent gives way to a fifth, for good', asy
   expect(error).toMatchObject({ closeCode: 4409, code: 'RATE_LIMITED' });
 });
 
-test('events: a clock that is off is set by the server', async () => {
+test("events: a wrong clock is corrected by the server's time", async () => {
   let ahead = 0;
   const { url } = await live({ now: () => Date.now() + ahead });
   await agentOf(url);

@@ -1,11 +1,11 @@
-/** A live server over real sockets, and agents of it; all is torn down by the test that asked. */
+/** Live servers over real sockets, and agents; torn down with the test. */
 import { createVerifier, type GenesisOptions, Network } from 'folkmoot';
 import { type Server, type ServerOptions, startServer } from 'folkmoot/api';
 import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
 
 export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
-  /** A folder; in memory without one. */
+  /** Data folder; default: in memory. */
   path?: string;
   genesis?: Partial<GenesisOptions>;
 }
@@ -18,7 +18,7 @@ export interface Live {
   stop(): Promise<void>;
 }
 
-/** A network that is served at 127.0.0.1 until the test ends. */
+/** Serves a network at 127.0.0.1 until the test ends. */
 export async function live({ path, genesis = {}, ...options }: LiveOptions = {}): Promise<Live> {
   const verifier = createVerifier('inline');
   const network = await Network.open({
@@ -43,7 +43,7 @@ export async function live({ path, genesis = {}, ...options }: LiveOptions = {})
   return { url: server.url, network, server, stop };
 }
 
-/** A client whose key follows from a number. */
+/** A client with a key derived from a number. */
 export function clientOf(
   url: AgentClientOptions['url'],
   number = 1,
@@ -53,7 +53,7 @@ export function clientOf(
   return new AgentClient({ url, keys, ...more });
 }
 
-/** A client that is registered, as a validator and producer. */
+/** A client registered as validator and producer. */
 export async function agentOf(
   url: AgentClientOptions['url'],
   number = 1,
@@ -65,7 +65,7 @@ export async function agentOf(
   return client;
 }
 
-/** The next so many events of a stream. */
+/** The next `count` events of a stream. */
 export async function take(stream: AsyncIterator<Event>, count: number): Promise<Event[]> {
   const events: Event[] = [];
   while (events.length < count) {
@@ -78,7 +78,7 @@ export async function take(stream: AsyncIterator<Event>, count: number): Promise
 
 export const seqsOf = (events: readonly Event[]) => events.map(({ seq }) => seq);
 
-/** What a promise is rejected with. */
+/** Returns the rejection reason of a promise. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

@@ -1,23 +1,23 @@
-/** Keys of the client: the same as the engine's, kept as text and read again. */
+/** Keys of the client: equal to the engine's, saved and loaded as text. */
 import { keyPairFromSeed } from 'folkmoot';
 import { generateKeys, keysFromSeed, loadKeys, saveKeys } from 'folkmoot/client';
 import { expect, test } from 'vitest';
 
 const seed = new Uint8Array(32).fill(7);
 
-test('keysFromSeed: the same public key as libsodium gives', () => {
+test('keysFromSeed: gives the public key that libsodium gives', () => {
   const keys = keysFromSeed(seed);
   expect(keys.publicKey).toBe(keyPairFromSeed(seed).publicKeyHex);
   expect(keysFromSeed('07'.repeat(32))).toEqual(keys);
 });
 
-test('keysFromSeed: another length is refused', () => {
+test('keysFromSeed: refuses another length', () => {
   for (const bad of [new Uint8Array(31), '07', 'zz'.repeat(32), '']) {
     expect(() => keysFromSeed(bad)).toThrow(RangeError);
   }
 });
 
-test('saveKeys: what is kept is read again', () => {
+test('saveKeys: round-trips with loadKeys', () => {
   const keys = generateKeys();
   expect(generateKeys()).not.toEqual(keys);
   expect(loadKeys(saveKeys(keys))).toEqual(keys);
@@ -29,7 +29,7 @@ test('saveKeys: what is kept is read again', () => {
   expect(loadKeys(JSON.stringify({ private_key: keys.privateKey.toUpperCase() }))).toEqual(keys);
 });
 
-test('loadKeys: what cannot be keys is refused without repeating the secret', () => {
+test('loadKeys: refuses invalid texts without repeating the secret', () => {
   const { publicKey } = keysFromSeed(seed);
   const secret = '0a'.repeat(32);
   const texts = [

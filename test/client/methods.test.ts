@@ -1,10 +1,10 @@
-/** Every method of the client against a live server, over both transports. */
+/** All methods of the client against a live server, over both transports. */
 import { sha256Hex } from 'folkmoot/signing';
 import { describe, expect, test } from 'vitest';
 import { agentOf, clientOf, live } from './helpers.js';
 
 describe.each(['node', 'uws'] as const)('%s', (transport) => {
-  test('register: answers the id that follows from the key; again it is a repeat', async () => {
+  test('register: returns the id derived from the key; a repeat is a duplicate', async () => {
     const { url } = await live({ transport });
     const client = clientOf(url);
     const fields = { name: 'Ada', personality: 'lawful', capabilities: ['validator'] } as const;
@@ -14,7 +14,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(await client.agent(client.agentId)).toMatchObject({ ...fields, description: '' });
   });
 
-  test('status: every call is later than the one before, however fast they come', async () => {
+  test('status: gives consecutive calls increasing timestamps', async () => {
     const { url } = await live({ transport });
     const client = await agentOf(url);
     for (let round = 0; round < 10; round += 1) {
@@ -26,7 +26,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(answer).toMatchObject({ ...change, status: 'inactive', previous_status: 'active' });
   });
 
-  test('block: proposed on the head, voted for, final, and found by every read', async () => {
+  test('block: is proposed, voted on, finalized, and found by every read', async () => {
     const { url } = await live({ transport });
     const client = await agentOf(url);
     const another = await agentOf(url, 2);
@@ -66,7 +66,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(await another.reputation(client.agentId)).toEqual(reputation);
   });
 
-  test('pages: blocks, votes and events go on where the page before ended', async () => {
+  test('pages: of blocks, votes and events continue at the cursor', async () => {
     const { url } = await live({ transport });
     const client = await agentOf(url);
     for (const data of ['one', 'two', 'three']) {
@@ -83,7 +83,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(rest.events.map(({ data }) => 'height' in data && data.height)).toEqual([2, 3]);
   });
 
-  test('meme: the server recognises its type; line ends and tags arrive as signed', async () => {
+  test('meme: type is detected; line ends and tags arrive as signed', async () => {
     const { url } = await live({ transport });
     const client = await agentOf(url);
     const caption = 'first line\nsecond line, ü 🎉';
@@ -106,7 +106,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(await client.postMeme({ file: gif })).toMatchObject({ content: { type: 'gif' } });
   });
 
-  test('social: a discussion, and an alliance from proposal to its end', async () => {
+  test('social: a discussion, and an alliance from proposal to end', async () => {
     const { url } = await live({ transport });
     const founder = await agentOf(url);
     const invited = await agentOf(url, 2);
@@ -153,7 +153,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
   });
 });
 
-test('url: a path before /api and a slash at the end are allowed; another scheme is not', () => {
+test('url: accepts a path before /api and a trailing slash, and no other scheme', () => {
   expect(clientOf('http://localhost:1/folk/').url).toBe('http://localhost:1/folk');
   expect(() => clientOf('ftp://localhost')).toThrow(/http/);
 });

@@ -1,4 +1,4 @@
-/** When the stream of events tries again and when not, against scripted sockets in false time. */
+/** Reconnects of the event stream, against scripted sockets in virtual time. */
 import { closeCodes } from 'folkmoot/api';
 import { type EventStream, type SocketLike, StreamError } from 'folkmoot/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { clientOf, failureOf } from './helpers.js';
 
 type Listener = Parameters<SocketLike['addEventListener']>[1];
 
-/** A socket that does what its test says. */
+/** A socket controlled by the test. */
 class Scripted implements SocketLike {
   static all: Scripted[] = [];
   readonly sent: { type: string; [member: string]: unknown }[] = [];
@@ -38,7 +38,7 @@ class Scripted implements SocketLike {
     this.#listeners.get('close')?.({ type: 'close', code });
   }
 
-  /** As far as `subscribed`. */
+  /** Completes the handshake up to `subscribed`. */
   accept(): void {
     const position = { epoch: 'e', last_seq: 5 };
     this.#listeners.get('open')?.({ type: 'open' });
@@ -49,7 +49,7 @@ class Scripted implements SocketLike {
 
 const last = () => Scripted.all.at(-1)!;
 
-/** Lets what has been resolved go on. */
+/** Runs resolved promises. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 beforeEach(() => {
@@ -72,7 +72,7 @@ async function streamOf(): Promise<EventStream> {
 
 const row = ({ code, retry }: { code: number; retry: string }): [number, string] => [code, retry];
 
-test.each(Object.values(closeCodes).map(row))('close %d: tries again: %s', async (code, retry) => {
+test.each(Object.values(closeCodes).map(row))('close %d: retries: %s', async (code, retry) => {
   const stream = await streamOf();
   last().accept();
   last().drop(code);
@@ -97,7 +97,7 @@ test.each(Object.values(closeCodes).map(row))('close %d: tries again: %s', async
   await stream.return();
 });
 
-test('backoff: doubles up to 30 s, and is short again after a steady connection', async () => {
+test('backoff: doubles up to 30 s, and resets after a steady connection', async () => {
   const stream = await streamOf();
   const waits: number[] = [];
   for (let index = 1; index <= 10; index += 1) {
@@ -115,7 +115,7 @@ test('backoff: doubles up to 30 s, and is short again after a steady connection'
   await stream.return();
 });
 
-test('resume: goes on after the last event, and gives what comes twice once', async () => {
+test('resume: continues after the last event, and drops duplicates', async () => {
   const stream = await streamOf();
   last().accept();
   const event = (seq: number) => ({ seq, data: {} });
@@ -137,7 +137,7 @@ test('resume: goes on after the last event, and gives what comes twice once', as
   await stream.return();
 });
 
-test('silence: a connection without a word is pinged, then given up', async () => {
+test('silence: pings a silent connection, then drops it', async () => {
   const stream = await streamOf();
   const first = last();
   first.accept();
@@ -153,13 +153,13 @@ test('silence: a connection without a word is pinged, then given up', async () =
   await stream.return();
 });
 
-test('silence: a server that never answers is given up after 15 s', async () => {
+test('silence: drops a server that never responds after 15 s', async () => {
   const stream = await streamOf();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(last().closed).toBe(true);
   await vi.advanceTimersByTimeAsync(250);
   expect(Scripted.all.length).toBe(2);
-  // That took long, and was a failure all the same.
+  // A slow failure is still a failure.
   await vi.advanceTimersByTimeAsync(15_000 + 499);
   expect(Scripted.all.length).toBe(2);
   await vi.advanceTimersByTimeAsync(1);

@@ -1,4 +1,4 @@
-/** Other versions of Node: a network is simulated, and one is served. */
+/** Other Node versions: simulation and serving. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
@@ -14,14 +14,14 @@ const run = (node: string, ...args: string[]) =>
 const sim = ['sim', '--json', '--seed', '7', '--agents', '12', '--blocks', '3'];
 
 describe.each(nodes)('nodes: %s', (node) => {
-  test('nodes: it simulates what this Node does', () => {
+  test('nodes: simulate with the same result', () => {
     const digestOf = (by: string) => JSON.parse(run(by, main, ...sim)).digest as string;
     const here = digestOf(process.execPath);
     expect(here).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(node)).toBe(here);
   });
 
-  test('nodes: it serves, by the transport that it can load', async () => {
+  test('nodes: serve with an available transport', async () => {
     const data = temporaryFolder();
     const server = await host({ data, node });
     const caller = new Caller(server.url);

@@ -1,5 +1,5 @@
 /**
- * Builds the rows of a span from entries and their events: agents, blocks and columns. Its numbers
+ * Builds row batches from entries and their events. Numbers of agents, blocks, memes and alliances
  * continue those of a snapshot.
  */
 
@@ -18,6 +18,7 @@ import type { Event, EventData } from '../../../engine/protocol/schema/event.js'
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { StoreError } from '../../../engine/store/store.js';
+import { type ViewProblem, type ViewValues, viewMessage } from '../messages.js';
 import {
   type AgentRow,
   type AllianceRow,
@@ -33,7 +34,14 @@ import {
 } from '../model.js';
 import { newRows } from '../row-batch.js';
 
-/** One entry with what came of it. */
+export const corrupt = <K extends ViewProblem>(
+  problem: K,
+  values: ViewValues<K>[0],
+  options?: ErrorOptions,
+): StoreError =>
+  new StoreError('CORRUPT', viewMessage(problem, ...([values] as ViewValues<K>)), options);
+
+/** An entry with its events. */
 interface Built {
   seq: number;
   at: number;
@@ -47,10 +55,10 @@ export class Builder {
   readonly #from: number;
   readonly #columns = new Columns();
   readonly #introduced: Introductions = { agents: [], blocks: [], memes: [], alliances: [] };
-  /** Those that may still change, by id. */
+  /** Open alliances, by id. */
   readonly #alliances = new Map<string, AllianceRow>();
   readonly #messages: Message[] = [];
-  /** Of all texts so far. */
+  /** Characters of all texts so far. */
   characters = 0;
   #agents: number;
   #memes: number;
@@ -59,7 +67,7 @@ export class Builder {
   #to: number;
   #at: number;
 
-  /** Goes on after a snapshot. */
+  /** Continues after a snapshot. */
   constructor(read: Views, genesis: Genesis, roster: Roster, after: Snapshot) {
     this.#roster = roster;
     this.#blocks = new Blocks(read, genesis, roster);
@@ -79,7 +87,7 @@ export class Builder {
     return this.#columns.length;
   }
 
-  /** The last entry that was added. */
+  /** Last added entry. */
   get to(): number {
     return this.#to;
   }
@@ -88,7 +96,7 @@ export class Builder {
     return this.#eventSeq;
   }
 
-  /** All rows so far; digests are for who knows them. */
+  /** Returns all rows so far, with the given digests. */
   toRowBatch(digests: { digest: string; log_digest: string }): RowBatch {
     return {
       from: this.#from,
@@ -103,7 +111,7 @@ export class Builder {
     };
   }
 
-  /** @throws {StoreError} when what is stored does not fit together; it is of no use then. */
+  /** @throws {StoreError} if the stored data is inconsistent; the builder is then unusable. */
   add({ seq, at, indexed, events }: Built): void {
     if (seq !== this.#to + 1) throw new Error(`entry ${seq} does not follow ${this.#to}`);
     if (!(at >= this.#at)) throw new StoreError('TIME_DECREASES', { seq });
@@ -138,7 +146,7 @@ export class Builder {
     }
   }
 
-  /** A row as the table of event types has it: of the event's agent, or of its block's producer. */
+  /** Adds the row of an event: for its agent, or for the producer of its block. */
   #tell(seq: number, at: number, event: Event): void {
     const { type, data } = event;
     const { value, says } = eventRows[type].row;
@@ -212,7 +220,7 @@ export class Builder {
 
 const isOpen = (status: string) => status === 'proposed' || status === 'active';
 
-/** One that is over shows no members: those that it last had stay, and nobody is asked any more. */
+/** An ended alliance keeps its last members, without invitations. */
 function over(data: EventData['alliance_update'], known: AllianceRow | undefined): AllianceRow {
   if (known) return { ...known, invited: [] };
   throw new StoreError('ALLIANCE_ORDER', { id: data.alliance_id });
@@ -233,10 +241,9 @@ function indexIn(names: readonly string[], name: string): number {
 }
 
 /**
- * Adds what a row of the index tells of, from where the builder stands to `to`.
+ * Adds the entries of an index row, from the builder's position to `to`.
  *
- * @throws {StoreError} when something of it cannot be read, or does not fit together: the builder
- * is of no use then.
+ * @throws {StoreError} if data is unreadable or inconsistent; the builder is then unusable.
  */
 export function addRow(
   builder: Builder,
@@ -274,7 +281,7 @@ function add(
   }
 }
 
-/** Each of an entry's events has the entry's time. */
+/** The events of an entry have the entry's time. */
 function timeOf(network: ServedNetwork, seq: number, event: Event | undefined): number {
   if (event) return Date.parse(event.data.timestamp);
   const entry = network.read.log.entry(seq);
@@ -329,7 +336,7 @@ class Columns {
     this.length += 1;
   }
 
-  /** The rows so far; those that come later are not in it. */
+  /** Returns the rows so far, without later ones. */
   view(): Rows {
     const { entry, at, kind, who, what, value } = this.#rows;
     const { length } = this;
@@ -350,7 +357,7 @@ class Columns {
   }
 }
 
-/** What is older is read from the store. */
+/** Cached events. Older ones are read from the store. */
 const MOST = 65_536;
 
 export class EventCache {
@@ -363,7 +370,7 @@ export class EventCache {
     this.#network = network;
   }
 
-  /** Keeps what comes until the last of those who asked for it lets go. */
+  /** Caches published events until all holders have released. Returns the release function. */
   retain(): () => void {
     this.#holders += 1;
     if (this.#holders === 1) this.#stop = this.#network.onEvents((events) => this.#take(events));
@@ -378,7 +385,7 @@ export class EventCache {
     };
   }
 
-  /** Given once: whoever asks again reads it from the store. */
+  /** Removes and returns an event. */
   take(seq: number): Event | undefined {
     const event = this.#events[seq % MOST];
     if (event?.seq !== seq) return undefined;
@@ -391,7 +398,7 @@ export class EventCache {
   }
 }
 
-/** A text of others, no longer than a snapshot takes. */
+/** Truncates a text to the limit of a snapshot. */
 const shortened = (text: string) =>
   text.length <= viewLimits.textCharacters ? text : text.slice(0, viewLimits.textCharacters);
 
@@ -404,13 +411,13 @@ export class Roster {
     this.#read = read;
   }
 
-  /** @throws {StoreError} `CORRUPT` where no agent has this number. */
+  /** @throws {StoreError} `CORRUPT` if there is no such agent. */
   at(number: number): AgentRow {
     while (this.#rows.length <= number) this.#readNext();
     return this.#rows[number]!;
   }
 
-  /** @throws {StoreError} `CORRUPT` where an event speaks of somebody who never registered. */
+  /** @throws {StoreError} `CORRUPT` if the agent never registered. */
   numberOf(id: string): number {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
@@ -439,7 +446,7 @@ export class Roster {
   }
 }
 
-/** Closed blocks whose numbers are kept at hand: remarks may come late. */
+/** Cached numbers of closed blocks, for late remarks. */
 const REMEMBERED = 256;
 
 interface OpenBlock {
@@ -452,7 +459,7 @@ class Blocks {
   readonly #read: Views;
   readonly #genesis: Genesis;
   readonly #roster: Roster;
-  /** By hash, those in voting and the last others; the oldest first. */
+  /** Recent blocks by hash, oldest first. */
   readonly #known = new Map<string, OpenBlock>();
   readonly #weights = new Map<number, ReadonlyMap<number, number>>();
 
@@ -462,7 +469,7 @@ class Blocks {
     this.#roster = roster;
   }
 
-  /** @throws {StoreError} `CORRUPT` where there is none. */
+  /** @throws {StoreError} `CORRUPT` if there is no such block. */
   of(hash: string): OpenBlock {
     const known = this.#known.get(hash);
     if (known) return known;
@@ -473,7 +480,7 @@ class Blocks {
     return block;
   }
 
-  /** What a proposal introduces; the record of a block has all of it to its end. */
+  /** Returns the introduction of a block. Its record keeps all of it. */
   introduced(hash: string): BlockRow {
     const context = this.#context(hash);
     const unvoted = { ...context, approve: 0, reject: 0, voted: 0, vetoed: false };
@@ -493,7 +500,7 @@ class Blocks {
     };
   }
 
-  /** What an agent's vote on a block counts. */
+  /** Returns the weight of an agent's vote on a block. */
   weight({ electorate, number }: OpenBlock, agent: number): number {
     if (this.#genesis.weights === 'equal') return 1;
     const weight = this.#weightsOf(electorate).get(agent);

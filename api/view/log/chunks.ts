@@ -1,6 +1,6 @@
 /**
- * The finished chunks of a view: where each begins and ends. A chunk is read when it is needed, or
- * built again when it is missing or damaged.
+ * The finished chunks of a view, in files. A missing or damaged chunk is rebuilt when needed. Also
+ * the index from entries to events.
  */
 
 import { replayedIndex } from '../../../engine/history/history.js';
@@ -13,13 +13,12 @@ import {
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
-import { StoreError } from '../../../engine/store/store.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
-import type { Roster } from './builder.js';
+import { corrupt, type Roster } from './builder.js';
 
-/** Chunks kept unpacked: some two megabytes each. */
+/** Decoded chunks in memory, about two megabytes each. */
 const UNPACKED = 6;
 
 const pattern = /^(\d{16})-(\d{16})\.view$/;
@@ -32,7 +31,7 @@ interface Place {
 
 const nameOf = ({ first, last }: Place) => `${padded(first)}-${padded(last)}.view`;
 
-/** What makes the rows of a chunk anew that is missing or damaged: from the snapshot before it. */
+/** Rebuilds a chunk from the snapshot before it. */
 type Remake = (before: Snapshot, last: number) => Promise<Chunk>;
 
 export class Chunks {
@@ -40,9 +39,9 @@ export class Chunks {
   readonly #folder: DerivedFolder;
   readonly #roster: Roster;
   readonly #remake: Remake;
-  /** Ascending from entry 0, without gaps. */
+  /** Ascending, from entry 0, without gaps. */
   readonly #places: Place[] = [];
-  /** Unpacked, or on the way to be; in order of use. */
+  /** Decoded or loading chunks, in order of use. */
   readonly #unpacked = new Map<number, Promise<Chunk>>();
 
   constructor(network: ServedNetwork, folder: DerivedFolder, roster: Roster, remake: Remake) {
@@ -52,7 +51,7 @@ export class Chunks {
     this.#remake = remake;
   }
 
-  /** The last entry that is in a chunk; -1 without any. */
+  /** Last entry in a chunk; -1 without chunks. */
   get end(): number {
     return this.#places.at(-1)?.last ?? -1;
   }
@@ -61,7 +60,7 @@ export class Chunks {
     return this.#places.length;
   }
 
-  /** Takes up the chunks that an earlier process left of this log. */
+  /** Finds the chunks of this log that an earlier process wrote. */
   async open(): Promise<void> {
     for (const { name } of this.#folder.list()) {
       const [, first = '', last = ''] = pattern.exec(name) ?? [];
@@ -69,14 +68,14 @@ export class Chunks {
       const place = { first: Number(first), last: Number(last) };
       if (place.first === this.end + 1 && place.last >= place.first) this.#places.push(place);
     }
-    // The last one vouches for those before it: what is in it rests on them.
+    // The last chunk builds on those before it. If it is valid, all are.
     for (let last = this.#places.at(-1); last; last = this.#places.at(-1)) {
       if (await this.#stored(last)) return;
       this.#places.pop();
     }
   }
 
-  /** Keeps a finished chunk: it follows the last one. */
+  /** Adds a finished chunk after the last one. */
   async add(chunk: Chunk): Promise<void> {
     const place = { first: chunk.batch.from, last: chunk.batch.to };
     if (place.first !== this.end + 1)
@@ -86,19 +85,19 @@ export class Chunks {
     await this.#write(place, chunk);
   }
 
-  /** The chunk that has an entry. */
+  /** Returns the chunk that contains an entry. */
   of(entry: number): Promise<Chunk> {
     const index = this.#places.findIndex(({ last }) => entry <= last);
     if (index < 0) throw new RangeError(`no chunk has entry ${entry}`);
     return this.#at(index);
   }
 
-  /** The snapshot after the last entry of all. */
+  /** Returns the snapshot after the last chunk, or null. */
   async last(): Promise<Snapshot | null> {
     return this.#places.length === 0 ? null : this.#after(this.#places.length - 1);
   }
 
-  /** The snapshot that a chunk begins with. */
+  /** Returns the snapshot that a chunk begins with. */
   before(chunk: Chunk): Snapshot {
     return decodeSnapshot(chunk.before, this.#roster);
   }
@@ -135,7 +134,7 @@ export class Chunks {
     return read.log.sourceOf(CHUNK_FORMAT, read.position, last);
   }
 
-  /** The chunk that this installation kept of this log; any other file is removed. */
+  /** Reads a chunk of this log and version. Removes any other file. */
   async #stored(place: Place): Promise<Chunk | null> {
     const name = nameOf(place);
     const from = this.#sourceOf(place);
@@ -148,7 +147,7 @@ export class Chunks {
   #cache(index: number, chunk: Promise<Chunk>): void {
     this.#unpacked.delete(index);
     this.#unpacked.set(index, chunk);
-    // One that could not be had is asked for anew.
+    // A failed load is retried at the next request.
     chunk.catch(() => this.#unpacked.delete(index));
     if (this.#unpacked.size > UNPACKED) {
       this.#unpacked.delete(this.#unpacked.keys().next().value!);
@@ -156,22 +155,22 @@ export class Chunks {
   }
 }
 
-/** A network before its first entry. */
+/** Returns the snapshot before entry 0. */
 export function createInitialSnapshot({ genesis, epoch }: ServedNetwork): Snapshot {
   const { network_id, policy, weights, participation_bps } = genesis;
   return createEmptySnapshot({ network_id, epoch, policy, weights, participation_bps });
 }
 
 /*
- * A chunk: the snapshot before some entries and their rows. Its bytes are the length of the
- * snapshot's text, the text, and the span. Agents are in it as numbers only; the network's records
- * say which agent has which number.
+ * A chunk: a snapshot, and the rows of the entries after it. Its bytes are the length of the
+ * snapshot's JSON, the JSON, and the row batch. Agents occur only by number; the network's records
+ * have the details.
  */
 
-/** Another encoding, or other rows of the same log, are another format. */
+/** Changes with the encoding and with the rows. */
 const CHUNK_FORMAT = 'view 2';
 
-/** A snapshot as text, agents by number: status, dormant, reputation, votes, memes, blocks. */
+/** Encodes a snapshot. Per agent: status, dormant, reputation, votes, memes, blocks. */
 export function encodeSnapshot({ agents, ...rest }: Snapshot): string {
   const numbers = agents.map((agent) => [
     (statuses as readonly string[]).indexOf(agent.status),
@@ -201,7 +200,7 @@ export function decodeSnapshot(text: string, roster: Roster): Snapshot {
   return { ...rest, agents: known };
 }
 
-/** The snapshot before the entries as text, and their rows. */
+/** The encoded snapshot before the entries, and their rows. */
 export interface Chunk {
   before: string;
   batch: RowBatch;
@@ -214,7 +213,7 @@ function encodeChunk({ before, batch }: Chunk): Buffer {
   return Buffer.concat([length, text, encodeRowBatch(batch)]);
 }
 
-/** Null for bytes that are no whole chunk. */
+/** Returns null if the bytes are not a complete chunk. */
 function decodeChunk(bytes: Buffer): Chunk | null {
   try {
     const end = 4 + bytes.readUInt32LE(0);
@@ -228,13 +227,13 @@ function decodeChunk(bytes: Buffer): Chunk | null {
 }
 
 /*
- * The index from entries to events, whole: as the network has it, and for entries that an older
- * program wrote as one replay makes it, which is kept among the files of the view.
+ * The index from entries to events. Rows come from the network. For entries written by an older
+ * program, one replay computes them, and a file of the view keeps them.
  */
 
-/** How long work is watched, and ended. */
+/** Progress reports and cancellation of long work. */
 export interface ViewWork {
-  /** Told of entries that are gone through, and where that ends. */
+  /** Called with the current and the last entry. */
   onProgress?: ((entry: number, to: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -244,7 +243,7 @@ interface Bytes {
   bytes: Uint8Array;
 }
 
-/** Another encoding is another format. */
+/** Changes with the encoding. */
 const INDEX_FORMAT = 'index 2';
 
 const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`;
@@ -252,10 +251,10 @@ const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`
 export class IndexSource {
   readonly #network: ServedNetwork;
   readonly #folder: DerivedFolder;
-  /** Of entries before those that the network has rows of. */
+  /** Rows before those of the network. */
   #old: Bytes[] = [];
   #base: IndexTotals = noTotals();
-  /** The first entry of the network's own rows. */
+  /** First entry of the network's rows. */
   #from: number | null = null;
 
   constructor(network: ServedNetwork, folder: DerivedFolder) {
@@ -264,9 +263,9 @@ export class IndexSource {
   }
 
   /**
-   * Makes what is missing.
+   * Computes missing rows.
    *
-   * @throws {StoreError} `CORRUPT` when the log cannot be gone through.
+   * @throws {StoreError} `CORRUPT` if the log cannot be replayed.
    */
   async prepare(work: ViewWork): Promise<void> {
     const { read, folder } = this.#network;
@@ -287,7 +286,7 @@ export class IndexSource {
     this.#from = from;
   }
 
-  /** Rows from the one that tells of `from` to the one that tells of `to`. */
+  /** Yields the index rows of the entries from `from` to `to`. */
   *rows(from: number, to: number): Generator<IndexRow, void> {
     let next = from;
     for (let place = this.#place(from); place < this.#old.length && next <= to; place += 1) {
@@ -304,13 +303,12 @@ export class IndexSource {
     if (next <= to) throw new StoreError('INDEX_ROW_MISSING', { seq: next });
   }
 
-  /** The row that tells of an entry. */
   rowOf(seq: number): IndexRow {
     for (const row of this.rows(seq, seq)) return row;
     throw new StoreError('INDEX_ROW_MISSING', { seq });
   }
 
-  /** The row that tells of an event's entry, by the number of the event. */
+  /** Returns the index row of an event, by binary search. */
   rowOfEvent(event: number): IndexRow {
     let low = 0;
     let high = this.#network.read.position.seq;
@@ -323,7 +321,7 @@ export class IndexSource {
     }
   }
 
-  /** Totals of the network's own rows begin where these do. */
+  /** Adds the totals of the computed rows to those of a network's row. */
   #whole(row: IndexRow): IndexRow {
     if (this.#old.length === 0) return row;
     const sum = (a: number[], b: number[]) => a.map((value, index) => value + b[index]!);
@@ -338,7 +336,7 @@ export class IndexSource {
     };
   }
 
-  /** Which of the older rows tells of an entry, or comes after it. */
+  /** Returns the position of the first computed row that ends at `seq` or later. */
   #place(seq: number): number {
     let low = 0;
     let high = this.#old.length;
@@ -351,13 +349,13 @@ export class IndexSource {
   }
 }
 
-/** A line a row: the last entry, and the bytes in base64. */
+/** One line per row: last entry, and the bytes in base64. */
 function fileOf(rows: readonly Bytes[]): Buffer {
   const lines = rows.map(({ seq, bytes }) => `${seq} ${Buffer.from(bytes).toString('base64')}`);
   return Buffer.from(lines.join('\n'));
 }
 
-/** Null where the rows are not those of all entries up to `last`. */
+/** Returns null unless the rows cover all entries up to `last`. */
 function rowsIn(file: Buffer, last: number): Bytes[] | null {
   const lines = file.toString('latin1').split('\n');
   const rows = lines.map((line): Bytes => {

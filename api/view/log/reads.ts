@@ -1,4 +1,4 @@
-/** Reads of a view: the overview of a whole log, from its index alone; one entry; and the memes. */
+/** Reads of a view: overview of the log, computed from the index; single entries; and memes. */
 import { blockEnds, type IndexRow } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { eventTypes } from '../../../engine/protocol/event-types.js';
@@ -7,16 +7,16 @@ import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { storedLines } from '../../../engine/replay/lines.js';
 import { type PrintedLine, printLine } from '../../../engine/replay/recompute.js';
-import { StoreError } from '../../../engine/store/store.js';
 import type { Bucket, Closing, Overview } from '../model.js';
+import { corrupt } from './builder.js';
 import type { IndexSource } from './chunks.js';
 
-/** Closings that one overview tells. */
+/** Closings in one overview. */
 const MOST_CLOSINGS = 1_000;
-/** Events at the beginning of an entry among which blocks are closed. */
+/** An entry closes blocks in its first events. */
 const FIRST_EVENTS = 16;
 
-/** The index must be prepared. */
+/** Computes the overview. The index must be prepared. */
 export function* computeOverview(
   network: ServedNetwork,
   index: IndexSource,
@@ -73,7 +73,7 @@ function bucketOf(at: number, from: number, before: IndexRow | null, to: IndexRo
   };
 }
 
-/** Backwards, from row to row; those in which no block closed are passed over in leaps. */
+/** Searches backwards, skipping rows without closings. */
 function* closingsOf(
   { read }: ServedNetwork,
   index: IndexSource,
@@ -91,7 +91,7 @@ function* closingsOf(
 
 const closedBy = ({ totals }: IndexRow) => totals.ends.reduce((sum, count) => sum + count, 0);
 
-/** The last row before this one in which a block closed: the first with as many closings in all. */
+/** Finds the last earlier row with a closing: the first with as many closings in total. */
 function beforeWithClosing(index: IndexSource, row: IndexRow): IndexRow | null {
   if (row.first === 0) return null;
   const previous = index.rowOf(row.first - 1);
@@ -129,15 +129,15 @@ function* closingsAmong(read: ServedNetwork['read'], entry: number, from: number
   }
 }
 
-/** An entry as it is in the log, without the file of a meme, and its events. */
+/** A log entry without the file of a meme, with its events. */
 interface EntryShown extends Omit<PrintedLine, 'seq' | 'file'> {
   entry: number;
-  /** Id of the agent that sent the request; empty where none did. */
+  /** Id of the sending agent; empty if there is none. */
   agent_id: string;
   events: Event[];
 }
 
-/** The index must be prepared; undefined where the log has no such entry. */
+/** Reads an entry; undefined if the log has none. The index must be prepared. */
 export function readEntry(
   network: ServedNetwork,
   index: IndexSource,
@@ -168,20 +168,20 @@ type MemeRecord = RecordOf['memes'];
 
 interface MemePage {
   memes: MemeRecord[];
-  /** The event before which the next page begins; null on the last. */
+  /** Cursor of the next page: an event number; null on the last page. */
   before: number | null;
 }
 
-/** What is asked for: `before` an event, of one agent or of all. */
+/** A page of memes before an event, of one or all agents. */
 interface MemeQuery {
   before: number;
   limit: number;
   creator?: string;
-  /** Rows of the index that are gone through at the most. */
+  /** Most index rows to scan. */
   rows: number;
 }
 
-/** The index must be prepared. It may pause where it yields: what it reads never changes. */
+/** Reads a page of memes. Pauses at each `yield`. The index must be prepared. */
 export function* readMemes(
   network: ServedNetwork,
   index: IndexSource,

@@ -1,6 +1,6 @@
 /**
- * The view of a log, at any entry, for a page: built when it is asked for, a little each turn of
- * the event loop, and kept in chunks with the snapshot that each begins with.
+ * The view of a log at any entry. Built on demand, in slices of the event loop, and stored in
+ * chunks that begin with a snapshot.
  */
 
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { DerivedFolder } from '../../../engine/store/derived-folder.js';
-import { StoreError } from '../../../engine/store/store.js';
+import { viewRangeError } from '../messages.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch } from '../reducer.js';
 import { encodeRowBatch, firstRow, sliceRowBatch } from '../row-batch.js';
-import { addRow, Builder, EventCache, Roster } from './builder.js';
+import { addRow, Builder, corrupt, EventCache, Roster } from './builder.js';
 import {
   type Chunk,
   Chunks,
@@ -23,31 +23,31 @@ import {
   type ViewWork,
 } from './chunks.js';
 
-/** A chunk ends with whichever comes first: rows, characters of texts. */
+/** A chunk ends at the first of these limits. */
 const CHUNK_ROWS = 32_768;
 const CHUNK_CHARACTERS = 1_000_000;
-/** How long one turn of the event loop works. */
+/** Work per event-loop turn. */
 const TURN_MS = 4;
-/** Rows that are folded into a snapshot at once, and entries whose index is read at once. */
+/** Rows applied to a snapshot per turn, and entries whose index is read together. */
 const ROWS_AT_ONCE = 1_000;
 const INDEX_ROWS = 250;
 
-/** Where a view keeps its files, and how large one may be. */
+/** Files of a view, and their size. */
 export interface ViewLogOptions {
-  /** By default `view` in the network's folder; null for none. */
+  /** Default: `view` in the network's folder. Null for no files. */
   folder?: string | null;
   /** Rows after which a chunk ends. */
   chunkRows?: number;
 }
 
-/** What is being added to: the rows since the last chunk. */
+/** The rows since the last chunk. */
 interface Tail {
-  /** The snapshot that it begins with, as text. */
+  /** The encoded snapshot before the rows. */
   before: string;
   builder: Builder;
-  /** The snapshot after `entry`. It may be some rows behind until the last snapshot is read. */
+  /** The snapshot after `entry`, some rows behind the builder until it is read. */
   head: Snapshot;
-  /** Rows of the builder that are in the head. */
+  /** Rows of the builder applied to `head`. */
   folded: number;
 }
 
@@ -79,54 +79,54 @@ export class ViewLog {
     );
   }
 
-  /** The last entry that is made; -1 before the first. */
+  /** Last indexed entry; -1 before the first. */
   get end(): number {
     return this.#tail?.builder.to ?? -1;
   }
 
-  /** How far it has come with what is asked for; null while nothing is being made. */
+  /** Progress of the current work; null when idle. */
   get progress(): { entry: number; to: number } | null {
     return this.#queue.progress;
   }
 
-  /** Resolves when all is made that is asked for by now; undefined while nothing is being made. */
+  /** Resolves when the current work is done; undefined when idle. */
   making(): Promise<void> | undefined {
     return this.#queue.progress ? this.#queue.idle : undefined;
   }
 
-  /** Why its files cannot be written, if so; all else goes on. */
+  /** Reason why files cannot be written, or null. Reads work nevertheless. */
   get problem(): string | null {
     return this.#folder.problem;
   }
 
-  /** The index from entries to events, whole after `catchUp`. */
+  /** Index from entries to events, complete after `catchUp`. */
   get index(): IndexSource {
     return this.#index;
   }
 
-  /** While held, events are taken as they are published, not parsed. Returns how to let go. */
+  /** Keeps published events, to avoid parsing them again. Returns the release function. */
   watch(): () => void {
     return this.#cache.retain();
   }
 
-  /** Makes the index alone, where an older program left none. */
+  /** Computes the missing part of the index. */
   prepareIndex(work: ViewWork = {}): Promise<void> {
     return this.#queue.take((noting) => this.#index.prepare(noting), work);
   }
 
   /**
-   * Makes what is committed by now, a bit each turn.
+   * Indexes all committed entries, in slices.
    *
-   * @throws {StoreError} when something of the log cannot be read, or is damaged.
+   * @throws {StoreError} if the log is unreadable or damaged.
    */
   catchUp(work: ViewWork = {}): Promise<void> {
     return this.#queue.take((noting) => this.#catchUp(noting), work);
   }
 
   /**
-   * The network after an entry, by default the last one: whoever gets it may change it.
+   * Returns a copy of the network after an entry; default: the last.
    *
-   * @throws {RangeError} when the log has no such entry.
+   * @throws {RangeError} if the log has no such entry.
    */
   async readSnapshot(at?: number, work: ViewWork = {}): Promise<Snapshot> {
     const entry = await this.#reach(at, work);
@@ -134,8 +134,8 @@ export class ViewLog {
   }
 
   /**
-   * The same as JSON; that of the last entry is made once. Nothing is added to the rows meanwhile,
-   * and a run that waits for what is being made waits for the text, too.
+   * Returns a snapshot as JSON. The text of the last entry is cached. No rows are added meanwhile,
+   * and `making` includes this work.
    */
   async pictureText(at?: number): Promise<string> {
     if (at !== undefined) return textOf(await this.#past(await this.#reach(at, {}), {}));
@@ -155,7 +155,7 @@ export class ViewLog {
     return text;
   }
 
-  /** True when the tail ends with the entry. Its head is the snapshot after the entry then. */
+  /** Returns true if `entry` is the last of the tail; its head is then up to date. */
   #isHead(entry: number): boolean {
     const tail = this.#tail;
     if (!tail || entry <= this.#chunks.end) return false;
@@ -165,7 +165,7 @@ export class ViewLog {
 
   async #past(entry: number, work: ViewWork): Promise<Snapshot> {
     const tail = this.#tail;
-    // What somebody else asked for meanwhile has failed.
+    // A concurrent read failed and reset the tail.
     if (!tail) return this.readSnapshot(entry, work);
     if (entry > this.#chunks.end) {
       const before = decodeSnapshot(tail.before, this.#roster);
@@ -179,14 +179,14 @@ export class ViewLog {
   }
 
   /**
-   * Rows of the entries from `from` to `to`, both inclusive, as far as the bounds let them: the
-   * span's own `to` says how far.
+   * Returns the rows of the entries from `from` to `to`, both inclusive, within the bounds. `to` of
+   * the batch is its last entry.
    *
-   * @throws {RangeError} when the log has no such entries.
+   * @throws {RangeError} if the log has no such entries.
    */
   async readRowBatch(from: number, to?: number, bounds: BatchBounds = {}): Promise<RowBatch> {
     const last = Math.min(await this.#reach(to === undefined ? to : Math.max(from, to)), this.end);
-    if (!isEntry(from) || from > last) throw new RangeError(`there is no entry ${from}`);
+    if (!isEntry(from) || from > last) throw unknownEntry(from, this.end);
     const tail = this.#tail;
     if (!tail) return this.readRowBatch(from, to, bounds);
     const source =
@@ -198,7 +198,7 @@ export class ViewLog {
     return { ...part, said: part.said.slice(-said), omitted };
   }
 
-  /** The same as bytes, of about so many at the most; one entry at the least. */
+  /** Returns the encoded batch, of at most about `most.bytes`, but at least one entry. */
   async spanBytes(
     from: number,
     to: number | undefined,
@@ -215,7 +215,6 @@ export class ViewLog {
     return bytes;
   }
 
-  /** Ends what is under way. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue.idle;
@@ -225,7 +224,7 @@ export class ViewLog {
     const { seq } = this.#network.read.position;
     const entry = at ?? seq;
     if (!isEntry(entry) || entry > seq) {
-      throw new RangeError(`there is no entry ${entry}: the log has entries 0 to ${seq}`);
+      throw unknownEntry(entry, seq);
     }
     if (entry > this.end) await this.catchUp(work);
     return entry;
@@ -245,7 +244,7 @@ export class ViewLog {
         work.signal?.throwIfAborted();
       }
     } catch (error) {
-      // Some of an entry may be in it: begun anew from the last chunk.
+      // The tail may contain part of an entry, so it is rebuilt from the last chunk.
       this.#tail = null;
       throw error;
     }
@@ -263,7 +262,7 @@ export class ViewLog {
     return { before: encodeSnapshot(head), builder, head, folded: 0 };
   }
 
-  /** One turn's work; a chunk that is full is put away. */
+  /** Adds entries for one turn. Writes the chunk if it is full. */
   async #add(tail: Tail, to: number): Promise<Tail> {
     const { builder } = tail;
     const end = performance.now() + TURN_MS;
@@ -278,7 +277,7 @@ export class ViewLog {
     return tail;
   }
 
-  /** Rows of the index, taken at once: no reader of the data stays open over turns. */
+  /** Reads index rows at once, so no store reader stays open across turns. */
   #some(from: number, to: number) {
     return [...this.#index.rows(from, Math.min(to, from + INDEX_ROWS))];
   }
@@ -314,7 +313,7 @@ export class ViewLog {
     return { digest, log_digest };
   }
 
-  /** What a cut took away: time and digests of its last entry. */
+  /** Restores the time and digests of the last entry, which slicing removed. */
   #completed(batch: RowBatch): RowBatch {
     if (batch.digest !== '' || batch.to < batch.from) return batch;
     return { ...batch, ...this.#endOf(batch.to) };
@@ -342,10 +341,10 @@ export class ViewLog {
   }
 }
 
-/** Agents, blocks and other rows of which a text is made in one turn. */
+/** Items serialized per turn. */
 const TEXTS_AT_ONCE = 200;
 
-/** A snapshot as JSON, a part each turn of the event loop. */
+/** Serializes a snapshot in slices. */
 async function textOf(snapshot: Snapshot): Promise<string> {
   const members: string[] = [];
   for (const [name, value] of Object.entries(snapshot)) {
@@ -363,7 +362,6 @@ async function textOf(snapshot: Snapshot): Promise<string> {
   return `{${members.join(',')}}`;
 }
 
-/** Takes a snapshot on by a span, some rows each turn of the event loop. */
 async function inTurns(snapshot: Snapshot, batch: RowBatch, upTo: number): Promise<Snapshot> {
   const { entry } = batch.rows;
   for (;;) {
@@ -375,17 +373,19 @@ async function inTurns(snapshot: Snapshot, batch: RowBatch, upTo: number): Promi
   }
 }
 
+const unknownEntry = (entry: number, last: number) =>
+  viewRangeError('UNKNOWN_ENTRY', { entry, last });
+
 const isEntry = (value: number) => Number.isSafeInteger(value) && value >= 0;
 
-/** How much a span may be. */
 interface BatchBounds {
-  /** Rows, but never less than those of one entry. */
+  /** Rows, but at least those of one entry. */
   rows?: number;
-  /** Of what was said, the last so many texts. */
+  /** Messages; the last ones are kept. */
   said?: number;
 }
 
-/** The last entry up to which a span has so many rows from an entry on; that entry at the least. */
+/** Returns the last entry such that the part from `from` has at most `rows` rows. */
 function within(batch: RowBatch, from: number, to: number, rows: number): number {
   const last = Math.min(to, batch.to);
   const start = firstRow(batch, from);
@@ -394,13 +394,12 @@ function within(batch: RowBatch, from: number, to: number, rows: number): number
   return Math.max(from, beyond - 1);
 }
 
-/** Work on a view, one after another. */
 class SerialQueue {
-  /** Of what is being made; null while nothing is. */
+  /** Progress of the current work; null when idle. */
   progress: { entry: number; to: number } | null = null;
   readonly #limit = pLimit(1);
 
-  /** Does it once all before it is done; what that threw is not its own. */
+  /** Runs work after all earlier work, regardless of its errors. */
   take(act: (work: ViewWork) => Promise<void>, work: ViewWork): Promise<void> {
     const onProgress = (entry: number, to: number) => {
       this.progress = { entry, to };
@@ -415,7 +414,7 @@ class SerialQueue {
     });
   }
 
-  /** Once all is done. */
+  /** Resolves when all work is done. */
   get idle(): Promise<void> {
     return this.#limit(() => {});
   }

@@ -1,4 +1,4 @@
-/** A wall clock that is set by an hour, either way: while a server runs, and between two runs. */
+/** A wall clock set by an hour in either direction, while a server runs and between two runs. */
 import { on, once } from 'node:events';
 import { setTimeout as measured } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ function server({ limits = 'off', periodMs = 500, offsetMs = 0, data }: Options 
   return host({ data: data ?? temporaryFolder(), args, env, nodeArgs });
 }
 
-/** The time of a client whose clock is right, and of one whose clock is as the server's. */
+/** Timestamp of a client whose clock is right, or off like the server's. */
 const at = (offsetMs = 0) => new Date(Date.now() + offsetMs).toISOString();
 
 async function block(from: Host, offsetMs = 0): Promise<string> {
@@ -37,7 +37,7 @@ async function block(from: Host, offsetMs = 0): Promise<string> {
   return String(data.block_hash);
 }
 
-/** Waits as long as the test may last: a deadline that is an hour late fails it. */
+/** Waits for the deadline without a timeout: a deadline that is an hour late fails the test. */
 async function expired(from: Host, hash: string): Promise<void> {
   for (;;) {
     const { data } = await get(from.url, `/api/v1/blocks/${hash}`);
@@ -47,7 +47,7 @@ async function expired(from: Host, hash: string): Promise<void> {
   }
 }
 
-/** The members of the header RateLimit. */
+/** Parses the header RateLimit. */
 async function readLimit(from: Host): Promise<{ left: number; seconds: number }> {
   const { headers } = await get(from.url, '/api/v1/network/state');
   const [, left, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('ratelimit')!)!;
@@ -65,7 +65,7 @@ describe.each([
   ['ahead', HOUR_MS],
   ['back', -HOUR_MS],
 ])('clock: set an hour %s', (_, jumpMs) => {
-  test('while serving: deadlines and `at` go on as if nothing had happened', async () => {
+  test('while serving: deadlines and `at` are unaffected', async () => {
     const one = await server();
     await call(one.url, register(ada));
     const before = await block(one);
@@ -78,7 +78,7 @@ describe.each([
     await stop(one);
   });
 
-  test('while serving: freshness follows the wall clock, and says what it is', async () => {
+  test('while serving: freshness follows the wall clock, and refusals show the time', async () => {
     const one = await server();
     await call(one.url, register(ada));
     await one.ask(`${jumpMs}`);
@@ -95,7 +95,7 @@ describe.each([
     await stop(one);
   });
 
-  test('while serving: limits neither forget what was used nor lock anybody out', async () => {
+  test('while serving: limits neither forget uses nor lock out clients', async () => {
     const one = await server({ limits: 'spec' });
     for (let times = 0; times < 20; times += 1) await readLimit(one);
     const before = await readLimit(one);
@@ -107,7 +107,7 @@ describe.each([
     await stop(one);
   });
 
-  test('while serving: a connection is allowed no more messages than before', async () => {
+  test('while serving: a connection may send no more messages than before', async () => {
     const one = await server();
     await call(one.url, register(ada));
     const socket = new WebSocket(`${one.url.replace('http', 'ws')}/ws/v1`);
@@ -134,7 +134,7 @@ describe.each([
     await stop(one);
   });
 
-  test('between two runs: a block is in voting for its period, and no longer', async () => {
+  test('between two runs: a block is in voting for exactly its period', async () => {
     const data = temporaryFolder();
     const offsetMs = Math.max(0, -jumpMs);
     const one = await server({ data, offsetMs });

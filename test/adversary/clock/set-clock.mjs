@@ -1,4 +1,4 @@
-/** Imported into a server: its wall clock can be set, and stands off by what it is told. */
+/** Imported into a server: offsets its wall clock by message. */
 const Wall = Date;
 let offset = Number(process.env.FOLKMOOT_TEST_CLOCK_MS ?? 0);
 

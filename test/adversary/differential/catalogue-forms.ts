@@ -1,4 +1,4 @@
-/** Forms that are wrong in some way, and that no parser may choke on. */
+/** Malformed forms that no parser may hang on. */
 
 export interface RawForm {
   name: string;
@@ -84,7 +84,7 @@ const types: Record<string, string> = {
   json: 'application/json',
 };
 
-/** The shortest that was never answered: a boundary of two letters, and a line of them. */
+/** The shortest forms that were never answered: a boundary of two letters, and a line of them. */
 const short: RawForm[] = [
   { name: 'of 11 bytes', type: 'multipart/form-data; boundary=X', body: '--Xv\r\n--X--' },
   { name: 'of 4 bytes', type: 'multipart/form-data; boundary=X', body: '--X-' },

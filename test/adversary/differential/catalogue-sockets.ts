@@ -1,4 +1,4 @@
-/** Requests that would open a WebSocket, right and wrong. */
+/** Valid and invalid WebSocket handshakes. */
 
 export interface Upgrade {
   name: string;

@@ -1,4 +1,4 @@
-/** Raw requests for the differential run. What differs, and may, is in differences.ts. */
+/** Raw requests for the differential run. Allowed differences are in differences.ts. */
 import { bodies } from './catalogue-bodies.js';
 import { forms } from './catalogue-forms.js';
 import { framings, heads } from './catalogue-heads.js';

@@ -1,6 +1,6 @@
-/** Which raw requests fall under which row of the protocol's table of transports, by name. */
+/** The rows of the protocol's table of transport differences, with the cases that show them. */
 
-/** Beginning of a row's first cell, and the names of the cases that show it. */
+/** Beginning of a row's first cell, and the names of its cases. */
 export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   [
     '`Transfer-Encoding` beside',
@@ -43,5 +43,5 @@ export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   ['a WebSocket handshake whose', /^upgrade (key !|with two bad protocols)/],
 ];
 
-/** Rows that bytes alone do not show; test/api/transport/deadline.test.ts does. */
+/** Rows that need timing; test/api/transport/deadline.test.ts covers them. */
 export const timed: readonly string[] = ['a body slower than'];

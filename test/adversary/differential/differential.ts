@@ -1,13 +1,13 @@
-/** Raw requests to a server: status and reason of each first answer, or how its connection went. */
+/** Sends raw requests. Reports status and reason of the first response, or the close. */
 import { Line } from '../../support/service/line.js';
 import type { RawCase } from './raw-case.js';
 
-/** Two turns of the server: what was sent before them has been read. */
+/** Waits for two turns of the server, so that all earlier bytes have been read. */
 async function turned(url: string): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await (await fetch(`${url}/healthz`)).text();
 }
 
-/** `400 SCHEMA`, `431 -` where there is no envelope, `closed` or `silent`. */
+/** `400 SCHEMA`; `431 -` without an envelope; `closed` or `silent`. */
 async function outcome(url: string, { bytes, later }: RawCase, patienceMs: number) {
   const line = await Line.open(url);
   line.send(bytes);
@@ -17,7 +17,7 @@ async function outcome(url: string, { bytes, later }: RawCase, patienceMs: numbe
   }
   const head = bytes.subarray(0, 5).toString() === 'HEAD ';
   let came = await line.answer(patienceMs, head);
-  // What comes before an answer is no answer.
+  // Skip an interim response.
   if (typeof came !== 'string' && came.status === 100) came = await line.answer(patienceMs, head);
   line.cut();
   if (typeof came === 'string') return came;
@@ -25,7 +25,7 @@ async function outcome(url: string, { bytes, later }: RawCase, patienceMs: numbe
   return `${came.status} ${told ?? (came.status < 300 ? '' : '-')}`.trim();
 }
 
-/** Many side by side; in order. */
+/** Runs many cases concurrently. Returns outcomes in order. */
 export async function outcomes(
   url: string,
   cases: readonly RawCase[],
@@ -50,7 +50,7 @@ export interface Row {
   cause: string;
 }
 
-/** The rows of the table of transports, as the document has them. */
+/** The rows of the document's table of transports. */
 export function documented(protocol: string): Row[] {
   const section = protocol.split('### Requests that the transport refuses')[1]!.split('\n## ')[0]!;
   const cells = section
@@ -62,9 +62,9 @@ export function documented(protocol: string): Row[] {
   }));
 }
 
-/** Whether a cell says what was seen. */
+/** Returns true if a cell describes the outcome. */
 export function says(cell: string, seen: string): boolean {
-  // One that is still waited for is one that will be closed: the document says when.
+  // A silent connection will be closed; the document says when.
   if (seen === 'silent') return /^closed without an answer after/.test(cell);
   if (seen === 'closed') return /^closed/.test(cell);
   const [status = '', reason] = seen.split(' ');

@@ -1,4 +1,4 @@
-/** A raw request: its name, and the bytes that are sent. */
+/** A raw request: its name and bytes. */
 
 export interface RawCase {
   name: string;
@@ -9,7 +9,7 @@ export interface RawCase {
 
 export const HOST = 'Host: 127.0.0.1';
 
-/** A request with these lines of a head, CR LF between, and a body. */
+/** A request with the given head lines, joined by CR LF, and a body. */
 export function rawCase(
   name: string,
   lines: readonly string[],

@@ -1,4 +1,4 @@
-/** Forms of memes: as libraries write them, and broken at any byte. */
+/** Meme forms: as libraries write them, or broken at any byte. */
 import { type Agent, jcs, sha256 } from '../../support/service/signer.js';
 import type { Rng } from './rng.js';
 import { type Signing, signatureOf, stampOf } from './signing.js';
@@ -21,7 +21,7 @@ const files = [
   'PK\u0003\u0004..............',
 ];
 
-/** A form, and the headers that say so. */
+/** A form with its headers. */
 export function drawnForm(rng: Rng, by: Agent, signing: Signing, near: boolean): Form {
   const boundary = rng.pick(['a-boundary', '----x', 'v', "a'b", `b${rng.hex(40)}`]);
   const file = rng.once(3)
@@ -90,7 +90,7 @@ const breaks: readonly Break[] = [
   (_, __, boundary) => Buffer.from(`--${boundary}--`),
   (_, __, boundary) => Buffer.from(`--${boundary}`),
   () => Buffer.from('\r\n'),
-  // Parts without an end, more of them than are read.
+  // Unterminated parts, and more parts than the parser reads.
   (rng, _, boundary) => unending(boundary, rng.pick([1, 31, 32, 33, 34, 500])),
   (rng, body, boundary) => Buffer.concat([unending(boundary, 1 + rng.int(60)), body]),
   (rng, body) => Buffer.from(body.toString('latin1').replaceAll(...rng.pick(swaps)), 'latin1'),

@@ -1,4 +1,4 @@
-/** WebSocket frames by hand: what clients send, also what none should, and what a server sends. */
+/** WebSocket frames, valid and invalid, and parsing of the server's frames. */
 import { randomBytes } from 'node:crypto';
 
 export const opcodes = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
@@ -10,7 +10,7 @@ export interface FrameShape {
   masked?: boolean;
   /** Reserved bits, 0..7. */
   reserved?: number;
-  /** Bytes that the head promises; by default as many as there are. */
+  /** Length in the head; default: the actual one. */
   promised?: bigint;
 }
 
@@ -40,7 +40,7 @@ function longer(length: bigint): Buffer {
 export const textFrame = (text: string) =>
   frame({ opcode: opcodes.text, payload: Buffer.from(text) });
 
-/** A frame of the server, and what follows it; null while it is not whole. */
+/** Parses a frame of the server, with the bytes after it; null while incomplete. */
 export function readFrame(bytes: Buffer) {
   if (bytes.length < 2) return null;
   const short = bytes[1]! & 0x7f;

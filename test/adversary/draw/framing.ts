@@ -1,14 +1,14 @@
-/** The bytes of a request: as HTTP/1.1 has them, or framed wrongly. */
+/** The bytes of a request, framed correctly or incorrectly. */
 import type { Drawn } from './requests.js';
 import type { Rng } from './rng.js';
 import { flipped } from './values.js';
 
 export interface Framed {
-  /** Sent one after the other, each in a segment of its own. */
+  /** Sent in order, each in a separate segment. */
   pieces: Buffer[];
-  /** Whether it is a request that the gate must see: its answer is one of the document's. */
+  /** True if the gate must see the request, so that the response is a documented one. */
   sound: boolean;
-  /** Whether a server may wait for more. */
+  /** True if the server may wait for more bytes. */
   unfinished: boolean;
 }
 
@@ -18,7 +18,7 @@ function headOf({ method, target, headers }: Drawn, more: readonly string[]): Bu
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-/** As it should be sent. */
+/** Frames a request correctly. */
 export function framed(drawn: Drawn): Framed {
   const { body, method } = drawn;
   const needed = body.length > 0 || ['POST', 'PUT', 'PATCH'].includes(method);
@@ -27,8 +27,8 @@ export function framed(drawn: Drawn): Framed {
 }
 
 /**
- * In several segments; the first holds the request line, which uWebSockets.js must see whole. It
- * closes at a head in pieces with `Content-Length: 0` (protocol.md, section 13): that is one piece.
+ * Splits a request into segments. The first contains the request line, which uWebSockets.js must
+ * receive whole. Heads with `Content-Length: 0` stay whole (protocol.md, section 13).
  */
 export function sliced(rng: Rng, { pieces, ...rest }: Framed): Framed {
   const all = Buffer.concat(pieces);
@@ -41,7 +41,7 @@ export function sliced(rng: Rng, { pieces, ...rest }: Framed): Framed {
   return { ...rest, pieces: at.slice(1).map((to, index) => all.subarray(at[index], to)) };
 }
 
-/** Framed wrongly: what a transport may refuse by itself, or wait for. */
+/** Frames a request incorrectly: the transport may refuse it, or wait. */
 export function misframed(rng: Rng, drawn: Drawn): Framed {
   return rng.pick(misframings)(rng, drawn);
 }

@@ -1,4 +1,4 @@
-/** WebSocket messages drawn from the AsyncAPI document, and a check of all that a server says. */
+/** WebSocket messages drawn from the AsyncAPI document, and validation of the server's messages. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isDuration, parseInstant } from 'folkmoot';
 import type { Agent } from '../../support/service/signer.js';
@@ -17,7 +17,7 @@ export interface AsyncApi {
   components: { messages: Record<string, Message>; schemas: Record<string, Schema> };
 }
 
-/** What the document says that a client sends; and frames that are none of it. */
+/** Draws documented client messages, and other frames. */
 export class Messages {
   readonly #values: Values;
   readonly #received: readonly Message[];
@@ -44,7 +44,7 @@ export class Messages {
     return textFrame(JSON.stringify(message));
   }
 
-  /** One message or frame: of the document, near it, or far from it. */
+  /** Draws a message or frame: documented, similar, or arbitrary. */
   draw(rng: Rng): Buffer {
     if (rng.once(12)) return this.auth(rng, rng.pick(['right', 'wrong', 'other']));
     const value = this.#valid(rng);
@@ -112,7 +112,7 @@ const oddities: readonly ((rng: Rng, payload: Buffer) => Buffer)[] = [
   (rng) => rng.bytes(1 + rng.int(300)),
 ];
 
-/** Names what is wrong with a message of the server; empty where it is as documented. */
+/** Returns what is wrong with a server message; empty if it conforms. */
 export function messageChecker(document: AsyncApi): (text: string) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
   ajv.addFormat('date-time', (text: string) => parseInstant(text) !== null);

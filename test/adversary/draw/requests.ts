@@ -1,4 +1,4 @@
-/** Requests drawn from the OpenAPI document: every operation, sound or wrong in some place. */
+/** Requests drawn from the OpenAPI document: every operation, valid or wrong in some place. */
 import { type Agent, sha256 } from '../../support/service/signer.js';
 import { drawnForm } from './forms.js';
 import type { Rng } from './rng.js';
@@ -23,23 +23,23 @@ export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** A request, before its bytes are written. */
+/** A request before its bytes are written. */
 export interface Drawn {
   operationId: string;
   method: string;
   target: string;
   headers: [string, string][];
   body: Buffer;
-  /** Whether nothing in it was made wrong on purpose, but its signature perhaps. */
+  /** True if only its signature may be wrong. */
   valid: boolean;
 }
 
 const wrongSignings: readonly Signing[] = ['wrong', 'other', 'stale', 'garbled', 'none'];
 
 export interface Cast {
-  /** Whose keys are registered. */
+  /** Registered agents. */
   agents: readonly Agent[];
-  /** Who never registers. */
+  /** Agents that never register. */
   strangers: readonly Agent[];
   known: Known;
 }
@@ -61,7 +61,7 @@ export class Requests {
     return this.#operations.map(({ operation }) => operation.operationId);
   }
 
-  /** With `refusedOnly` no write is signed as it must be, so none may change anything. */
+  /** With `refusedOnly`, no write has a valid signature, so none may change anything. */
   draw(rng: Rng, refusedOnly: boolean): Drawn {
     const { path, method, operation } = rng.pick(this.#operations);
     const near = rng.once(2);
@@ -194,7 +194,7 @@ function strangePath(rng: Rng, value: unknown): string {
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A header that is not what it was. */
+/** Changes a header. */
 function spoilHeader(rng: Rng, headers: [string, string][]): void {
   if (headers.length === 0) return;
   const at = rng.int(headers.length);

@@ -1,8 +1,8 @@
-/** Rng of the adversary's tests: streams by name, so that one exchange can be drawn again. */
+/** Random streams by name, so that a single exchange can be drawn again. */
 import { randomInt } from 'node:crypto';
 import seedrandom from 'seedrandom';
 
-/** A run that failed is repeated with FOLKMOOT_TEST_SEED. */
+/** Set FOLKMOOT_TEST_SEED to repeat a failed run. */
 export const seed = process.env.FOLKMOOT_TEST_SEED ?? `${randomInt(2 ** 31)}`;
 
 export class Rng {
@@ -14,12 +14,12 @@ export class Rng {
     this.#next = seedrandom.alea(name);
   }
 
-  /** A whole number from 0 to `below` - 1. */
+  /** An integer from 0 to `below` - 1. */
   int(below: number): number {
     return Math.floor(this.#next() * below);
   }
 
-  /** True once in `times`. */
+  /** True once in `times` draws on average. */
   once(times: number): boolean {
     return this.int(times) === 0;
   }
@@ -28,7 +28,7 @@ export class Rng {
     return from[this.int(from.length)]!;
   }
 
-  /** Small most of the time, now and then up to `most`. */
+  /** Usually small, sometimes up to `most`. */
   size(most: number): number {
     return this.once(8) ? this.int(most + 1) : this.int(Math.min(most, 12) + 1);
   }
@@ -43,7 +43,7 @@ export class Rng {
       .slice(0, length);
   }
 
-  /** So many code points of many scripts. */
+  /** The given number of code points of many scripts. */
   text(length: number): string {
     return Array.from({ length }, () => this.pick(this.once(4) ? strangeLetters : letters)).join(
       '',
@@ -52,7 +52,7 @@ export class Rng {
 }
 
 const letters = [...'abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_-. :/'];
-/** Marks, right to left, wide, beyond the first plane, controls, what JSON escapes. */
+/** Combining, right-to-left, wide, astral, control and JSON-escaped characters. */
 const strangeLetters = [
   ...'äßЖשعक中𝒳😀',
   '\u0301',

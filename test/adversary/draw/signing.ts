@@ -1,12 +1,12 @@
-/** Signatures of the adversary: real ones in part, else wrong in one of the ways that there are. */
+/** Signatures: valid ones, and each way of being invalid. */
 import canonicalize from 'canonicalize';
 import type { Agent } from '../../support/service/signer.js';
 import type { Rng } from './rng.js';
 
-/** `right`: by a real key over what is sent; else refused for what its signature is. */
+/** `right`: by a real key over what is sent; the others are refused for their signature. */
 export type Signing = 'right' | 'wrong' | 'other' | 'stale' | 'garbled' | 'none';
 
-/** The time of a signature; also one so old that it is refused. */
+/** Timestamp of a signature, possibly too old. */
 export function stampOf(rng: Rng, signing: Signing): string {
   const off = signing === 'stale' ? rng.pick([-1, 1]) * (310_000 + rng.int(9e8)) : 0;
   return new Date(Date.now() + off).toISOString();
@@ -44,7 +44,7 @@ export function signInside(
   }
 }
 
-/** Nothing where a value has no canonical form, as a lone surrogate has none. */
+/** Null if a value has no canonical form, such as a lone surrogate. */
 function jcs(value: unknown): string {
   try {
     return canonicalize(value) ?? '';

@@ -1,4 +1,4 @@
-/** JSON values out of a document's schemas: as it asks for them, or wrong in one place. */
+/** JSON values from a document's schemas: valid, or wrong in one place. */
 import type { Rng } from './rng.js';
 
 export interface Schema {
@@ -23,7 +23,7 @@ export interface Schema {
   maximum?: number;
 }
 
-/** Ids and keys that exist, by the name of their schema: what nothing random would hit. */
+/** Existing ids and keys by schema name, which random values would not hit. */
 export type Known = Record<string, string[]>;
 
 /** Values of one document. */
@@ -110,7 +110,7 @@ function text(rng: Rng, schema: Schema): string {
   return [...drawn, ...candidates].find((one) => allowed.test(one)) ?? 'x';
 }
 
-/** What stands where something else was expected. */
+/** Replacements for a value of another kind. */
 const strangers: readonly ((rng: Rng, was: unknown) => unknown)[] = [
   () => null,
   () => '',
@@ -174,13 +174,13 @@ export function spoilt(rng: Rng, value: unknown): unknown {
   return Object.fromEntries(changed);
 }
 
-/** By definition, so that `__proto__` is a member like any other. */
+/** Defines the member, so that `__proto__` is an ordinary one. */
 function withMember(entries: [string, unknown][], name: string, value: unknown): object {
   const object = Object.fromEntries(entries);
   return Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
 }
 
-/** What a JSON text may suffer on its way. */
+/** Ways to damage a JSON text. */
 const wounds: readonly ((rng: Rng, text: string) => string | Buffer)[] = [
   (rng, text) => text.slice(0, rng.int(text.length)),
   (rng, text) => Buffer.from(text).subarray(rng.int(text.length)),
@@ -207,7 +207,7 @@ const wounds: readonly ((rng: Rng, text: string) => string | Buffer)[] = [
   (rng) => rng.bytes(1 + rng.int(2_000)),
 ];
 
-/** A body that is no longer what it was. */
+/** A damaged body. */
 export const wounded = (rng: Rng, text: string): Buffer =>
   Buffer.from(rng.pick(wounds)(rng, text) as Uint8Array);
 
@@ -216,7 +216,7 @@ function insertedAt(text: string, at: number, more: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
 }
 
-/** With one bit the other way. */
+/** The bytes with one bit flipped. */
 export function flipped(bytes: Buffer, rng: Rng): Buffer {
   if (bytes.length === 0) return bytes;
   const at = rng.int(bytes.length);

@@ -1,4 +1,4 @@
-/** Fuzz from the OpenAPI and AsyncAPI documents, over both transports: the oracle is fuzz.ts. */
+/** Fuzzing from the OpenAPI and AsyncAPI documents, over both transports. The oracle is fuzz.ts. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as measured } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -16,11 +16,11 @@ import { kept } from './regressions.js';
 
 const agents = Array.from({ length: 24 }, (_, number) => agentOf(`adversary ${number}`));
 const strangers = Array.from({ length: 4 }, (_, number) => agentOf(`stranger ${number}`));
-/** Registered before anything is drawn. */
+/** Agents registered before the first draw. */
 const FIRST = 8;
-/** Above every documented deadline; a busy machine is late itself. */
+/** Above every documented deadline, with a margin for a busy machine. */
 const DEADLINE_MS = 60_000;
-/** How much the memory of a process may grow from the first third of a run to its end. */
+/** Allowed memory growth from the first third of a run to its end. */
 const MOST_GROWTH = 1.35;
 
 async function begin(transport: string, data: string): Promise<[Host, Fuzz]> {
@@ -48,7 +48,7 @@ async function begin(transport: string, data: string): Promise<[Host, Fuzz]> {
   return [server, new Fuzz(options)];
 }
 
-/** Private memory: what a store maps does not count. */
+/** Private memory, without mapped store pages. */
 function privateBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
@@ -62,7 +62,7 @@ async function position(url: string) {
   return { seq, digest };
 }
 
-/** Looks at the memory of a process once a second until `work` is done. */
+/** Samples the memory of a process once a second until `work` is done. */
 async function watched(pid: number, work: Promise<void>): Promise<number[]> {
   const samples: number[] = [];
   let done = false;
@@ -78,7 +78,7 @@ async function watched(pid: number, work: Promise<void>): Promise<number[]> {
 }
 
 describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transport) => {
-  test('fuzz: refused requests change nothing; any others are answered as documented', async () => {
+  test('fuzz: refused requests change nothing; other requests are answered as documented', async () => {
     const data = temporaryFolder();
     const [server, fuzz] = await begin(transport, data);
     let ended = 'it goes on';
@@ -104,7 +104,7 @@ describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transpo
     const third = Math.floor(samples.length / 3);
     const growth = median(samples.slice(-third)) / median(samples.slice(third, 2 * third));
     process.stdout.write(`fuzz: over ${transport}, memory grew by ${growth}; ${shown(fuzz)}\n`);
-    // A short run sees V8 warm up, and nothing else.
+    // A short run shows only the warm-up of V8.
     if (samples.length > 120) expect(growth).toBeLessThan(MOST_GROWTH);
     expect(untouched(fuzz)).toEqual([]);
     await stop(server);
@@ -118,7 +118,7 @@ const shown = ({ seen }: Fuzz) =>
     .sort()
     .join(', ');
 
-/** Operations that no exchange reached: in a short run there may be some. */
+/** Operations that no exchange reached, possible in a short run. */
 function untouched({ operations, seen }: Fuzz): string[] {
   const reached = new Set([...seen.keys()].map((key) => key.split(' ')[0]));
   const missing = operations.filter((name) => !reached.has(name));

@@ -1,4 +1,4 @@
-/** Random exchanges with one server, each judged as it ends: the oracle of the fuzz tests. */
+/** Random exchanges with one server, each judged at its end: the oracle of the fuzz tests. */
 import { type Came, Line, type Reply } from '../../support/service/line.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
 import type { Agent } from '../../support/service/signer.js';
@@ -16,9 +16,9 @@ export interface FuzzOptions {
   agents: readonly Agent[];
   strangers: readonly Agent[];
   known: Known;
-  /** After so long, everything is answered or its connection closed. */
+  /** After this time, all requests are answered or their connections closed. */
   deadlineMs: number;
-  /** Whether unfinished requests wait for that; else they are given up after a moment. */
+  /** True to wait for the end of unfinished requests; else they are aborted. */
   patient: boolean;
 }
 
@@ -29,9 +29,9 @@ export class Fuzz {
   readonly #requests: Requests;
   readonly #messages: Messages;
   readonly #checked: (text: string) => string[];
-  /** What was seen, by operation and status: a run that reaches nothing proves nothing. */
+  /** Outcomes by operation and status: a run that reaches nothing proves nothing. */
   readonly seen = new Map<string, number>();
-  /** Every problem, with the name of the exchange: its seed. */
+  /** Problems, with the name of the exchange, which is its seed. */
   readonly problems: string[] = [];
   #number = 0;
   /** Exchanges that wait for the server to close. */
@@ -48,7 +48,7 @@ export class Fuzz {
     return this.#requests.operations;
   }
 
-  /** Exchanges one after the other until the time is over, so many side by side. */
+  /** Runs exchanges until the time is over, `width` at a time. */
   async run(seconds: number, width: number, refusedOnly: boolean): Promise<void> {
     const end = performance.now() + seconds * 1_000;
     const worker = async () => {
@@ -69,7 +69,7 @@ export class Fuzz {
     await Promise.all(this.#waiting);
   }
 
-  /** One exchange, drawn from its name; gives the connection if it can be used again. */
+  /** Runs the exchange of a name. Returns the connection if it can be reused. */
   async exchange(name: string, refusedOnly: boolean, line: Line | null): Promise<Line | null> {
     const rng = new Rng(name);
     if (rng.once(6)) {
@@ -104,7 +104,7 @@ export class Fuzz {
     const came = await line.answer(this.#options.deadlineMs, drawn.method === 'HEAD');
     if (typeof came === 'string') {
       line.cut();
-      // An idle connection may end in the moment of its next request; a refused body, its answer.
+      // The server may close an idle connection during a request, or after a refused body.
       const lost = came === 'closed' && (known !== null || drawn.body.length > 4_000);
       if (!lost && !isOdd(drawn)) this.#problem(rng, drawn, came);
       return null;
@@ -132,17 +132,17 @@ export class Fuzz {
     this.#learn(body);
   }
 
-  /** No fault, and no refusal but the documented ones of a server that has no room. */
+  /** Allows no faults, and only the documented refusals of an overloaded server. */
   #judgeStatus(rng: Rng, drawn: Drawn, { status, body }: Reply, unfinished = false): void {
     if (status < 500 || status === 505) return;
     const [, reason = ''] = /"reason":"(\w+)"/.exec(body.toString()) ?? [];
-    // Whoever never sends the rest of a request is told that its time is up.
+    // An unfinished request ends with a timeout.
     const late = unfinished && (reason === 'DEADLINE' || drawn.method === 'HEAD');
     const documented = noRoom.has(reason) || late;
     if (status !== 503 || !documented) this.#problem(rng, drawn, `${status} ${body}`);
   }
 
-  /** Ids that an answer tells are used later. */
+  /** Collects ids from responses for later draws. */
   #learn(body: Buffer): void {
     const { data } = JSON.parse(body.toString()) as { data: Record<string, unknown> };
     const { known } = this.#options;
@@ -152,7 +152,7 @@ export class Fuzz {
     }
   }
 
-  /** Answered, or closed: at the latest when the deadline is over, or when we are gone. */
+  /** Expects a response or a close, at the latest after the deadline or the client's end. */
   async #unsound(rng: Rng, drawn: Drawn, { pieces, unfinished }: Framed): Promise<void> {
     const line = await Line.open(this.#options.url);
     for (const piece of pieces) line.send(piece);
@@ -167,7 +167,7 @@ export class Fuzz {
     line.cut();
   }
 
-  /** A WebSocket with some frames; what the server says on it is as documented. */
+  /** Sends frames on a WebSocket, and validates the server's messages. */
   async #socket(rng: Rng): Promise<void> {
     const line = await Line.open(this.#options.url);
     const first = rng.once(4) ? null : this.#messages.auth(rng, rng.once(6) ? 'wrong' : 'right');
@@ -193,7 +193,7 @@ export class Fuzz {
   }
 
   #listen(rng: Rng, bytes: Buffer): void {
-    // Without the answer to the upgrade, where it was not waited for.
+    // Removes the response to the upgrade, if it was not awaited.
     const head = bytes.subarray(0, 5).toString() === 'HTTP/' ? bytes.indexOf('\r\n\r\n') + 4 : 0;
     let one = readFrame(bytes.subarray(head));
     for (; one; one = readFrame(one.rest)) {
@@ -222,7 +222,7 @@ const learnt = [
   ['alliance_id', 'AllianceId'],
 ] as const;
 
-/** What a transport may refuse by itself: not every library takes these. */
+/** Requests that a transport may refuse, because not every library accepts them. */
 function isOdd({ method, target, headers }: Drawn): boolean {
   if (!/^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE)$/.test(method)) return true;
   const text = [target, ...headers.flat()].join('');

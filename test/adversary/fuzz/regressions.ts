@@ -1,6 +1,6 @@
-/** Names of exchanges that a server once failed: they stay as cases. */
+/** Exchanges that once failed, kept as regression cases. */
 export const kept: readonly string[] = [
-  // A form that was never answered, and cursors that were no keys.
+  // An unanswered form, and cursors that were not keys.
   '1786536909/refused/253',
   '874580259/any/4884',
   '874580259/any/6303',

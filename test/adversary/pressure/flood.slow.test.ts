@@ -1,4 +1,4 @@
-/** Eight WebSockets of each kind of flood: memory is bounded, others are served, all is let go. */
+/** Eight WebSockets of each kind of flood: bounded memory, other clients served, all released. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,9 +17,9 @@ import { floods } from './floods.js';
 const EIGHT = 8;
 const names = Array.from({ length: 8 }, (_, number) => `flooder ${number}`);
 const kinds = floods([agentOf('x')], '').map(({ name }) => name);
-/** What one connection may hold at most: what waits for it (256 KiB), and what a kernel lends. */
+/** Most bytes of one connection: its queue (256 KiB), and kernel buffers. */
 const MOST_BYTES_EACH = 2 * 1024 * 1024;
-/** What a server itself may take for being busy, whoever keeps it so. */
+/** Most bytes of a busy server, independent of the connections. */
 const BUSY_BYTES = 64 * 1024 * 1024;
 
 const nodeArgs = [
@@ -51,7 +51,7 @@ function privateBytes(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
 }
 
-/** Serves somebody who behaves, and looks at the memory, until the time is over. */
+/** Serves an ordinary client, and samples the memory, until the time is over. */
 async function served(
   { url, pid }: Host,
   seconds: number,
@@ -105,7 +105,7 @@ describe.each(['uws', 'node'])('floods: over %s', (transport) => {
   });
 });
 
-/** Waits until the files of those who left are closed: a server that never does fails the test. */
+/** Waits until the sockets of closed connections are gone. */
 async function settled(server: Host, files: number): Promise<void> {
   while (openFiles(server.pid) > files + 4) await measured(50);
 }

@@ -1,4 +1,4 @@
-/** Floods one server with WebSockets, so many of each kind at a time, until it is told to leave. */
+/** Floods a server with WebSockets of each kind, until told to stop. */
 import { connect, type Socket } from 'node:net';
 import { agentOf } from '../../support/service/signer.js';
 import { upgradeOf } from '../draw/frames.js';
@@ -11,7 +11,7 @@ interface Wanted {
   kinds: readonly string[];
 }
 
-/** Parts sent before it looks at anything else. */
+/** Parts sent between two checks for other events. */
 const TIMES_A_TURN = 64;
 
 const open = new Set<Socket>();
@@ -42,7 +42,7 @@ function flood({ port, names, epoch, kinds }: Wanted, kind: string): void {
   again();
 }
 
-/** As much as the other side takes; now and then it looks whether it is told to leave. */
+/** Sends as fast as the peer accepts, with regular checks for the signal to stop. */
 function pour(socket: Socket, { first, again, reads }: Flood): void {
   if (!reads) socket.pause();
   for (const part of first) socket.write(part);
@@ -52,7 +52,7 @@ function pour(socket: Socket, { first, again, reads }: Flood): void {
       sentBytes += again.length;
       if (!socket.write(again)) return;
     }
-    // A kernel that takes all at once never says that it is full: the loop would never end.
+    // Yields, because a kernel that accepts everything never reports backpressure.
     if (!socket.destroyed) setImmediate(more);
   };
   socket.on('drain', () => setImmediate(more));

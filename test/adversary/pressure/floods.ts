@@ -1,4 +1,4 @@
-/** What a WebSocket can be flooded with: each kind is a first part, and a part that is repeated. */
+/** Kinds of WebSocket floods: a first part, and a repeated part. */
 import { type Agent, auth } from '../../support/service/signer.js';
 import { frame, opcodes, textFrame } from '../draw/frames.js';
 
@@ -6,7 +6,7 @@ export interface Flood {
   name: string;
   first: readonly Buffer[];
   again: Buffer;
-  /** Whether answers are read; one that never reads makes the server hold them. */
+  /** True if responses are read; else the server must buffer them. */
   reads: boolean;
 }
 
@@ -26,7 +26,7 @@ const empties = repeated(
 const messages = repeated(json({ type: 'ping', id: 'x'.repeat(128) }), 50);
 const topics = ['blocks', 'proposals', 'consensus', 'outcomes', 'network', 'social', 'memes'];
 
-/** All kinds, by agents who are registered where they have to be. */
+/** All kinds, by agents that are registered where required. */
 export function floods(agents: readonly Agent[], epoch: string): Flood[] {
   const by = (index: number) => json(auth(agents[index % agents.length]!));
   const since = { epoch, seq: 0 };

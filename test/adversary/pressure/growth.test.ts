@@ -1,4 +1,4 @@
-/** How fast a disk can be filled under `spec`: docs/operating.md says so, and may not go stale. */
+/** Rate at which a client can fill a disk under `spec`, compared with docs/operating.md. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { virtualClock } from 'folkmoot';
@@ -13,13 +13,13 @@ import { call } from '../../support/service/world.js';
 import { write, writers } from './writers.js';
 
 const operating = () => readFileSync('docs/operating.md', 'utf8');
-/** What is written for what is counted: the document's figure. */
+/** Bytes written per counted byte: the document's figure. */
 const TIMES = 3.5;
 const MIB = 1024 * 1024;
-/** Free pages of a folder's first commits, however little they hold. */
+/** Free pages of a folder's first commits, regardless of their content. */
 const FIRST_BYTES = MIB / 4;
 
-/** All files of a folder, as they lie on the disk. */
+/** Disk usage of all files of a folder. */
 function diskBytes(folder: string): number {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
@@ -27,7 +27,7 @@ function diskBytes(folder: string): number {
 }
 
 describe('growth', () => {
-  test('what may be counted a day, an agent and an address, is as documented', () => {
+  test('the daily quotas of an agent and an address are as documented', () => {
     const minutes = 24 * 60;
     const agent = (limitTable.bytes.quota * minutes + limitTable.day_bytes.quota) / MIB;
     const address =
@@ -45,7 +45,7 @@ describe('growth', () => {
 
   test.each(
     Object.entries(writers),
-  )('%s: no more on disk than documented', async (name, writer) => {
+  )('%s: writes no more to disk than documented', async (name, writer) => {
     const path = temporaryFolder();
     const clock = virtualClock(START_MS);
     const there = await serve({ path, clock, limits: 'spec', transport: 'node' });

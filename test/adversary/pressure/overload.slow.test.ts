@@ -1,4 +1,4 @@
-/** Five times what a server takes: reads go on, memory is bounded, and nothing is lost by it. */
+/** Five times the capacity of a server: reads work, memory is bounded, and nothing is lost. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -18,14 +18,14 @@ import { call, get } from '../../support/service/world.js';
 import type { Reads } from './reads-child.js';
 
 const TIMES = 5;
-/** So many requests wait in the server at most; all others wait in the generator. */
+/** Requests queued in the server; all others wait in the generator. */
 const CONNECTIONS = 2_000;
 const MEBIBYTE = 1024 * 1024;
-/** Above what it held before: connections, what waits there, and a heap that grows for it. */
+/** Growth of memory: connections, queued requests, and heap. */
 const MOST_MORE_BYTES = 256 * MEBIBYTE;
-/** What it keeps of the run itself: agents, blocks and a full ring of events. */
+/** Memory retained after the run: agents, blocks and a full ring of events. */
 const MOST_KEPT_BYTES = 64 * MEBIBYTE;
-/** Of the specification; only where a run is long enough, and the machine its own. */
+/** Limit of the specification, checked only in long runs on a dedicated machine. */
 const MOST_READ_MS = 1_000;
 const MOST_RECOVERY_MS = 5_000;
 
@@ -36,8 +36,8 @@ const nodeArgs = [
   fileURLToPath(new URL('./probe.mjs', import.meta.url)),
 ];
 
-/** The generator signs and follows the chain: what it sends may be less than it was asked for. */
-test('overload: votes at five times the rate that it takes', async () => {
+/** The generator signs and follows the chain, so it may send less than requested. */
+test("overload: votes at five times the server's rate", async () => {
   const [server, data] = await begin();
   const { overloadSeconds } = counts;
   const calm = ['--concurrency', '64', '--duration', `${Math.min(10, overloadSeconds)}s`];
@@ -51,8 +51,8 @@ test('overload: votes at five times the rate that it takes', async () => {
   await ends(server, data);
 });
 
-/** Repeats cost their sender nothing: 2,000 of them wait in the server at all times. */
-test('overload: 2,000 senders of signed requests, each asking anew at once', async () => {
+/** Repeats are free, so 2,000 of them are queued at all times. */
+test('overload: 2,000 senders of signed requests, each sending again at once', async () => {
   const [server, data] = await begin();
   const agents = Array.from({ length: 8 }, (_, number) => agentOf(`again ${number}`));
   const requests = agents.map((agent) => register(agent));
@@ -63,10 +63,10 @@ test('overload: 2,000 senders of signed requests, each asking anew at once', asy
     const senders = await childOf('senders-child');
     senders.send({ port, addresses, requests: requests.map(rawOf) });
     await elapsed(counts.overloadSeconds * 1_000);
-    // However busy the machine is: some are answered while all wait.
+    // Even on a busy machine, some are answered while all wait.
     await expect.poll(async () => '200' in (await askedOf(senders))).toBe(true);
     const statuses = (await reportOf(senders)) as Record<string, number>;
-    // Each is verified before it is seen to be a repeat.
+    // Each is verified before it is recognized as a repeat.
     expect(Object.keys(statuses).filter((one) => !['200', '503'].includes(one))).toEqual([]);
     return statuses;
   });
@@ -78,7 +78,7 @@ async function begin(): Promise<[Host, string]> {
   return [await host({ data, nodeArgs }), data];
 }
 
-/** What holds while a server is asked too much, and after it. */
+/** Invariants during and after an overload. */
 async function overloaded(server: Host, by: () => Promise<object>): Promise<void> {
   const [before, kept] = [privateBytes(server), await held(server)];
   const reader = await childOf('reads-child');
@@ -100,14 +100,14 @@ async function overloaded(server: Host, by: () => Promise<object>): Promise<void
   if (full) expect(recoveredMs).toBeLessThan(MOST_RECOVERY_MS);
 }
 
-/** Nothing that was told is missing, or other than it was told. */
+/** Expects that all acknowledged writes and events are in the log, unchanged. */
 async function ends(server: Host, data: string): Promise<void> {
   await stop(server);
   const replayed = await folkmoot(['replay', data, '--signatures']);
   expect(replayed.code, replayed.stdout + replayed.stderr).toBe(0);
 }
 
-/** By a process of its own; a run that finds the server too slow ends with 14. */
+/** Runs the load command, which exits with 14 if the server is too slow. */
 async function loaded({ url }: Host, args: readonly string[]): Promise<LoadResult> {
   const agents = ['--agents', full ? '1000' : '100', '--warmup', '1s', '--timeout', '30s'];
   const load = ['load', '--url', url, '--workload', 'votes', '--json', ...agents, ...args];
@@ -119,7 +119,7 @@ async function loaded({ url }: Host, args: readonly string[]): Promise<LoadResul
   return result;
 }
 
-/** What was sent has been accepted or refused: no answer was a lie, late, or cut off. */
+/** Expects no false, late or truncated response. */
 function expectHonest({ ended, operations }: LoadResult): void {
   expect(ended).toBe('complete');
   for (const { operation, lies, broken, timed_out } of operations) {
@@ -152,7 +152,7 @@ async function reportOf(child: ChildProcess): Promise<object> {
   return report;
 }
 
-/** As it goes over the wire, in base64. */
+/** The request's bytes in base64. */
 function rawOf({ method, path, headers, body }: Request): string {
   const bytes = Buffer.from(body);
   const all = { host: 'localhost', ...headers, 'content-length': bytes.length };
@@ -161,7 +161,7 @@ function rawOf({ method, path, headers, body }: Request): string {
   return Buffer.concat([head, bytes]).toString('base64');
 }
 
-/** The most that it takes from now on, until it is asked for. */
+/** Measures the peak memory until called. */
 function watched(server: Host): () => number {
   let most = 0;
   const look = () => {
@@ -186,7 +186,7 @@ async function held({ ask }: Host): Promise<number> {
   return heapUsed! + external!;
 }
 
-/** How long a read and a write take, one after the other, once the load has gone. */
+/** Time of a read and a write after the load. */
 async function recovered({ url }: Host): Promise<number> {
   const from = performance.now();
   expect((await get(url, paths[0]!)).status).toBe(200);

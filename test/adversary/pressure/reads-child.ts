@@ -1,4 +1,4 @@
-/** Reads some paths of a server again and again, and tells how long the answers took. */
+/** Reads some paths of a server repeatedly, and reports the response times. */
 import { Agent, get } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -9,7 +9,7 @@ interface Wanted {
 
 export interface Reads {
   times: number;
-  /** Answers other than 200, and none at all. */
+  /** Responses other than 200, and missing ones. */
   failed: number;
   p50Ms: number;
   p99Ms: number;

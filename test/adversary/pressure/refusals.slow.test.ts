@@ -1,4 +1,4 @@
-/** What refusals cost: each is counted for its address; six senders of them slow nobody down. */
+/** Cost of refusals: each counts against its address, and six senders do not slow down others. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -27,17 +27,17 @@ async function begin(transport: string, limits: string): Promise<Host> {
   return server;
 }
 
-/** Processor time of the main thread alone, in milliseconds: the event loop's. */
+/** Processor time of the main thread in milliseconds. */
 function mainThreadMs(pid: number): number {
   const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** As many of a light one are enough, if they are sent faster than any limit allows. */
+/** Light requests need not exceed this number, if sent above any limit. */
 const MOST = 2_000;
 
-/** Sends one again and again from an address, until it is told to wait; how often that takes. */
+/** Sends a request from an address until 429. Returns the number of requests. */
 async function untilTold(server: Host, { name, bytes }: Costly, address: string): Promise<number> {
   let line = await Line.open(server.url, address);
   let lost = 0;
@@ -47,14 +47,14 @@ async function untilTold(server: Host, { name, bytes }: Costly, address: string)
     line.send(bytes);
     const came = await line.answer(ANSWER_MS);
     expect(came, name).not.toBe('silent');
-    // What is refused by its head is not read: then the reset may overtake the answer.
+    // A request refused by its head is not read, so a reset may overtake the response.
     lost = came === 'closed' ? lost + 1 : 0;
     if (lost > 2 || (typeof came !== 'string' && came.status === 429)) return times;
     if (typeof came === 'string') continue;
-    // A look at a request says that it would be refused, with 200.
+    // debug/verify answers 200.
     expect(came.status, name).not.toBe(201);
     if (times === MOST) {
-      // The lightest count by the second alone: a busy machine sends fewer than are allowed.
+      // The lightest requests count per second only, and a busy machine sends fewer than allowed.
       const allowedMs = (MOST / limitTable.requests.quota - 1) * 1_000;
       expect(performance.now() - began, name).toBeGreaterThan(allowedMs);
       return times;
@@ -63,11 +63,11 @@ async function untilTold(server: Host, { name, bytes }: Costly, address: string)
   }
 }
 
-/** Those whose weight is large: what is light may be sent a thousand times a minute. */
+/** Requests with a large weight; light ones are allowed a thousand times a minute. */
 const heavy = ({ bytes }: Costly) => bytes.length > 64 * 1024;
 
 describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
-  test('each kind is counted for its address by its weight, until it has to wait', async () => {
+  test('each kind counts against its address by its weight, until 429', async () => {
     const server = await begin(transport, 'spec');
     const found: string[] = [];
     for (const [index, one] of costliest(ada).entries()) {
@@ -82,7 +82,7 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
     await stop(server);
   });
 
-  test.skipIf(!full)('six senders of the costliest leave others as they were', async () => {
+  test.skipIf(!full)('six senders of the costliest requests do not slow down others', async () => {
     const server = await begin(transport, 'spec');
     const rounds = [];
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -100,7 +100,7 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
     );
     const sent = rounds.flatMap(({ statuses }) => Object.values(statuses));
     expect(sent.reduce((sum, times) => sum + times, 0)).toBeGreaterThan(100);
-    // The middle one: the machine may have been busy with something else in one of them.
+    // The median, because the machine may have been busy in one of the rounds.
     const more = rounds.map((round) => round.more).sort((a, b) => a - b);
     expect(more[Math.floor(ROUNDS / 2)]).toBeLessThan(MOST_MORE_MS);
     await stop(server);
@@ -109,11 +109,11 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
 
 const ROUNDS = 3;
 const SECONDS = 10;
-/** How much later /healthz may answer than in the same run without them. */
+/** Additional latency of /healthz compared with the same run without senders. */
 const MOST_MORE_MS = 100;
 const SENDERS = 6;
 
-/** Six senders in a process of their own, each from an address that nobody had before. */
+/** Six senders in a separate process, each from an unused address. */
 async function flood(server: Host, requests: readonly Costly[], round: number) {
   const folder = join(temporaryFolder(), 'child');
   const program = await bundledChild('test/adversary/pressure/senders-child.ts', folder);
@@ -122,19 +122,19 @@ async function flood(server: Host, requests: readonly Costly[], round: number) {
   child.send({
     port: Number(new URL(server.url).port),
     addresses: Array.from({ length: SENDERS }, (_, index) => `127.0.${2 + round}.${index + 1}`),
-    // Each kind in turn: when one is told to wait, the next may still cost something.
+    // Each kind in turn: when one is limited, the next may still cost something.
     requests: requests.map(({ bytes }) => bytes.toString('base64')),
   });
   return child;
 }
 
-/** Time that the main thread was on a processor, in milliseconds. */
+/** Processor time of the main thread, in milliseconds. */
 const onProcessorMs = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
 /**
- * The 99th percentile of what its answers wait for the server's event loop, in milliseconds, asked
- * one after the other: time of the main thread, so that other processes do not count.
+ * The 99th percentile of a sequential request's wait for the event loop, in milliseconds of the main
+ * thread's processor time, so that other processes do not count.
  */
 async function health({ url, pid }: Host, seconds: number): Promise<number> {
   const line = await Line.open(url);

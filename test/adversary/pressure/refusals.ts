@@ -1,9 +1,9 @@
-/** Requests that are refused, each made to cost as much as its kind can: what a flood sends. */
+/** Refused requests, each as costly as its kind can be. */
 import { type Agent, meme, propose, register, sha256, vote } from '../../support/service/signer.js';
 
 export interface Costly {
   name: string;
-  /** Ready to be sent, over and over. */
+  /** Encoded once, sent repeatedly. */
   bytes: Buffer;
 }
 
@@ -37,7 +37,7 @@ const zeros = (bytes: number) => `[${'0,'.repeat(bytes / 2 - 2)}0]`;
 const members = (count: number) =>
   `{${Array.from({ length: count }, (_, index) => `"m${index}":"\\u00e9"`).join(',')}}`;
 
-/** Each names the key of somebody known, and has a signature that is none of his. */
+/** Requests that name a registered key, with invalid signatures. */
 export function costliest(known: Agent): Costly[] {
   const at = new Date().toISOString();
   const json = { 'Content-Type': 'application/json' };
@@ -89,7 +89,7 @@ export function costliest(known: Agent): Costly[] {
 const wronged = (sent: { body: string | Uint8Array }, signature: string) =>
   JSON.stringify({ ...JSON.parse(String(sent.body)), signature });
 
-/** As large as a valid one may be: transactions whose hashes are right. */
+/** A proposal of the largest valid size, with correct transaction hashes. */
 function bigProposal(by: Agent, timestamp: string, signature: string): string {
   const transactions = Array.from({ length: 160 }, (_, index) => {
     const data = `${index} `.padEnd(4_000, '\u0007x"');

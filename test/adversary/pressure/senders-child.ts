@@ -1,15 +1,15 @@
-/** Sends bytes to a server from loopback addresses of its own, as fast as they are answered. */
+/** Sends bytes to a server from several loopback addresses, as fast as they are answered. */
 import { connect } from 'node:net';
 
 interface Wanted {
   port: number;
-  /** One sender for each. */
+  /** One sender per address. */
   addresses: readonly string[];
   /** Base64. */
   requests: readonly string[];
 }
 
-/** Statuses, and how often. */
+/** Number of responses by status. */
 const counted = new Map<string, number>();
 
 function send({ port, requests }: Wanted, localAddress: string): void {
@@ -27,7 +27,7 @@ function send({ port, requests }: Wanted, localAddress: string): void {
       else ask();
     });
     socket.on('error', () => {});
-    // Not at once: a refusal to connect shall not keep this process busy.
+    // Delayed, so that refused connections do not keep this process busy.
     socket.on('close', () => setTimeout(open, 1));
   };
   open();

@@ -1,4 +1,4 @@
-/** Agents that write as much as the limits let them: each minute of virtual time, until refused. */
+/** Agents that write as much as the limits allow, in each minute of virtual time. */
 import type { VirtualClock } from 'folkmoot';
 import {
   type Agent,
@@ -16,20 +16,20 @@ export interface Room {
   clock: VirtualClock;
 }
 
-/** What was taken, as its budget counts it. */
+/** Accepted bytes, as the budget counts them. */
 export interface Written {
   requests: number;
   bytes: number;
 }
 
-/** What a request is counted beside its body and file: as docs/protocol.md says. */
+/** Bytes counted in addition to body and file: see docs/protocol.md. */
 const BESIDE_BYTES = 512;
 
 export type Writer = (room: Room, by: Agent, minute: number) => AsyncGenerator<Request | 'wait'>;
 
 const at = ({ clock }: Room) => new Date(clock.now()).toISOString();
 
-/** A status update whose body is blanks but for its members. */
+/** A status update padded with whitespace. */
 const padded = (bytes: number): Writer =>
   async function* (room, by) {
     const path = `/api/v1/agents/${by.agentId}/status`;
@@ -43,7 +43,7 @@ async function head({ url }: Room): Promise<string> {
   return String((await get(url, '/api/v1/network/state')).data.head_hash);
 }
 
-/** Many small and different values of a state that grows; finalized by its own vote. */
+/** Many small values of growing state, finalized by the proposer's vote. */
 const proposals = (bytes: number): Writer =>
   async function* (room, by, minute) {
     for (let number = 0; ; number += 1) {
@@ -66,7 +66,7 @@ async function* voted(room: Room, by: Agent): AsyncGenerator<Request> {
   if (open) yield vote(by, { block_hash: open.block_hash }, at(room));
 }
 
-/** Messages whose every character is told again in an event; on a block that stays open. */
+/** Messages of a discussion, all repeated in events, on a block that stays open. */
 const discussions: Writer = async function* (room, by) {
   yield propose(by, { parent_hash: await head(room) }, at(room));
   const { blocks } = (await get(room.url, '/api/v1/blocks?status=voting&limit=1')).data;
@@ -87,7 +87,7 @@ const memes = (bytes: number): Writer =>
     }
   };
 
-/** By name; each writes something of its own, as large and as often as it may. */
+/** Writers by name, each writing as much as allowed. */
 export const writers: Readonly<Record<string, Writer>> = {
   'statuses of 8 KiB': padded(8_192),
   'statuses of 1.6 KiB': padded(1_600),
@@ -99,7 +99,7 @@ export const writers: Readonly<Record<string, Writer>> = {
   'small proposals': proposals(10),
 };
 
-/** Writes for so many minutes; what was taken. */
+/** Writes for the given minutes. Returns the accepted bytes. */
 export async function write(
   room: Room,
   writer: Writer,
@@ -121,7 +121,7 @@ export async function write(
   return written;
 }
 
-/** As the budget counts it; the form around a meme is not kept. */
+/** Bytes as the budget counts them, without the form around a meme. */
 function countedBytes({ path, body }: Request): number {
   const text = Buffer.from(body as Uint8Array);
   if (!path.endsWith('/memes')) return text.length + BESIDE_BYTES;

@@ -1,4 +1,4 @@
-/** Control of a live network: who may, what can be asked, what is refused. */
+/** Control of a live network: authorization, commands and refusals. */
 import { createVerifier, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -51,7 +51,7 @@ describe.each(oneTransport)('control over %s', (transport) => {
     return { network, control, there, token, ask, clock, until };
   }
 
-  test('a server that nobody controls shows its clock, and refuses with what is left', async () => {
+  test('shows the clock of a world without control, and refuses commands', async () => {
     const there = await world({ transport });
     expect(await there.read(path)).toEqual({
       kind: 'live',
@@ -63,7 +63,7 @@ describe.each(oneTransport)('control over %s', (transport) => {
     expectError(answer, 401, 'INVALID_REQUEST', 'BAD_TOKEN');
   });
 
-  test('pause: writes get 503 PAUSED, reads go on, and resume ends it', async () => {
+  test('pause: answers writes with 503 PAUSED until resume, and serves reads', async () => {
     const { there, ask, network } = await controlled();
     expect(expectSuccess(await ask({ do: 'pause' }), 200)).toMatchObject({
       kind: 'live',
@@ -79,7 +79,7 @@ describe.each(oneTransport)('control over %s', (transport) => {
     expect(network.time.held).toBe(false);
   });
 
-  test('step: until something is committed; until: a block, an outcome, a time', async () => {
+  test('step: runs until a commit; until: runs to a block, an outcome or a time', async () => {
     const { there, ask, until, clock } = await controlled();
     const [ada, bob, eve] = await there.joinAll('Ada', 'Bob', 'Eve');
     await ask({ do: 'pause' });
@@ -106,7 +106,10 @@ describe.each(oneTransport)('control over %s', (transport) => {
     ['an empty one', { Authorization: 'Bearer ' }, 401],
     ['another one', { Authorization: `Bearer ${'A'.repeat(32)}` }, 401],
     ['another scheme', { Authorization: 'Basic QTpC' }, 401],
-  ])('%s: refused, and nothing changes', async (_, headers: Record<string, string>, status) => {
+  ])('%s: refuses the command and changes nothing', async (_, headers: Record<
+    string,
+    string
+  >, status) => {
     const { ask, clock } = await controlled();
     const answer = await ask({ do: 'pause' }, { Authorization: '', ...headers });
     expectError(answer, status, 'INVALID_REQUEST', 'BAD_TOKEN');
@@ -114,7 +117,7 @@ describe.each(oneTransport)('control over %s', (transport) => {
     expect(await clock()).toMatchObject({ paused: false });
   });
 
-  test('from a page of another server, or under another name: refused, token or not', async () => {
+  test('refuses a command from a foreign origin or under another host name, with a token', async () => {
     const { ask, clock, there, token } = await controlled();
     for (const Origin of ['https://evil.example', 'null', 'http://localhost:1']) {
       const answer = await ask({ do: 'pause' }, { Origin });
@@ -149,7 +152,7 @@ describe.each(oneTransport)('control over %s', (transport) => {
     ['{"do":"until","until":{"what":"block","ms":1}}', 400, 'SCHEMA'],
     ['{"do":"speed","speed":2}', 409, 'NO_CONTROL'],
     [`{"do":"pause","x":"${'x'.repeat(20_000)}"}`, 413, 'TOO_LARGE'],
-  ])('what is asked wrongly is refused: %s', async (body, status, reason) => {
+  ])('refuses an invalid command: %s', async (body, status, reason) => {
     const { ask, clock } = await controlled();
     expectError(await ask(body), status, 'INVALID_REQUEST', reason);
     expect(await clock()).toMatchObject({ paused: false });

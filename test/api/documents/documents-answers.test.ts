@@ -1,4 +1,4 @@
-/** Real answers of a server are as the OpenAPI document says. */
+/** Responses of a server conform to the OpenAPI document. */
 import {
   carriage,
   composeAllianceLeave,
@@ -28,7 +28,7 @@ interface Answer {
   json: { data?: Record<string, unknown>; error?: { details: { reason: string } } };
 }
 
-/** A server whose every answer is checked as it comes. */
+/** A server whose responses are validated against the document. */
 async function checkedServer() {
   const { network, clock } = await testNetwork({ genesis: { min_validators: 1 } });
   const options = { network, version: '0', limits: 'off' as const, now: () => clock.now() };
@@ -72,10 +72,10 @@ const at = (ms: number) => new Date(START_MS + ms).toISOString();
 const capabilities = ['validator', 'producer'] as const;
 const registration = { personality: 'lawful', name: 'Ada', capabilities };
 
-/** Statuses and reasons on the way, so that the test says what it has seen. */
+/** Status and reason of a response, for the test's messages. */
 const outcome = ({ status, json }: Answer) => [status, json.error?.details.reason ?? ''].join(' ');
 
-test('answers: every signed request, its repeat, and some refusals', async () => {
+test('responses: conform for every signed request, its repeat, and some refusals', async () => {
   const { ask, send } = await checkedServer();
   const register = composeRegister(ada, at(0), registration);
   expect(outcome(await ask(register))).toBe('201 ');
@@ -111,7 +111,7 @@ test('answers: every signed request, its repeat, and some refusals', async () =>
   expect(outcome(await send('DELETE', '/api/v1/blocks'))).toBe('405 METHOD');
 });
 
-test('answers: the life of an alliance', async () => {
+test('responses: conform during the life of an alliance', async () => {
   const { ask } = await checkedServer();
   await ask(composeRegister(ada, at(0), registration));
   await ask(composeRegister(bob, at(0), { ...registration, name: 'Bob' }));
@@ -124,7 +124,7 @@ test('answers: the life of an alliance', async () => {
   expect(outcome(await ask(composeAllianceLeave(bob, at(1), id)))).toBe('403 NOT_MEMBER');
 });
 
-test('answers: every read, with and without something to show', async () => {
+test('responses: conform for every read, with and without data', async () => {
   const { ask, get, send } = await checkedServer();
   await ask(composeRegister(ada, at(0), registration));
   const id = agentId(ada.publicKey);
@@ -181,7 +181,7 @@ test('answers: every read, with and without something to show', async () => {
   expect((await send('HEAD', '/api/v1/meta')).status).toBe(200);
 });
 
-test('checkResponse: names what is not as documented', () => {
+test('checkResponse: reports what differs from the document', () => {
   const contentType = 'application/json; charset=utf-8';
   const request = { method: 'GET', target: '/healthz', status: 200, contentType };
   const good = { success: true, data: { status: 'ok' } };

@@ -1,8 +1,10 @@
 /// <reference lib="dom" />
-/** The reference page in a browser: it shows the operations and asks nobody else for anything. */
+/** The reference pages in a browser: show the operations, and load only from the server. */
 import { startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
+import { commandRoutes } from '../../../dist/api/contract/commands.js';
 import { routes } from '../../../dist/api/contract/routes.js';
+import { serverRoutes } from '../../../dist/api/contract/server.js';
 import { asyncapiDocument } from '../../../dist/api/documents/documents.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { testNetwork } from '../../support/fixture.js';
@@ -11,7 +13,7 @@ import { accessFaults, modes, open } from '../../ui/browser.js';
 const missing = hasBrowser ? '' : ` (skipped: no ${executablePath})`;
 
 test.skipIf(missing).each(['light', 'dark'] as const)(
-  `docs: the page shows the interface in %s${missing}`,
+  `docs: shows the interface in %s${missing}`,
   async (colorScheme) => {
     const { network } = await testNetwork();
     const server = await startServer({ network, version: '0', limits: 'off' });
@@ -31,13 +33,9 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
       if (message.type() === 'error') wrong.push(`console: ${message.text()}`);
     });
     await page.goto(`${server.url}/docs`);
-    // Shadow roots are open: text selectors look into them.
-    await page.locator('rapi-doc').getByText('Vote on a block proposal').first().waitFor();
-    await page
-      .locator('rapi-doc')
-      .getByText('What the server would have verified')
-      .first()
-      .waitFor();
+    // Shadow roots are open, so text selectors search them.
+    await page.locator('rapi-doc').getByText(commandRoutes.vote.summary).first().waitFor();
+    await page.locator('rapi-doc').getByText(serverRoutes.debug_verify.summary).first().waitFor();
     await page.waitForLoadState('networkidle');
 
     expect(wrong).toEqual([]);
@@ -52,7 +50,7 @@ test.skipIf(missing).each(['light', 'dark'] as const)(
 );
 
 test.skipIf(missing)(
-  `docs: on a telephone, the contents lead to every operation${missing}`,
+  `docs: reaches every operation from the contents on a phone${missing}`,
   async () => {
     const { network } = await testNetwork();
     const server = await startServer({ network, version: '0', limits: 'off' });
@@ -75,31 +73,34 @@ test.skipIf(missing)(
         places,
       );
     expect(shown).toEqual([]);
-    await list.getByText('Vote on a block proposal').click();
+    await list.getByText(commandRoutes.vote.summary).click();
     await expect.poll(() => list.isVisible()).toBe(false);
     await expect
-      .poll(() => tab.getByRole('heading', { name: 'Vote on a block proposal' }).isVisible())
+      .poll(() => tab.getByRole('heading', { name: commandRoutes.vote.summary }).isVisible())
       .toBe(true);
   },
 );
 
-test.skipIf(missing)(`docs: the WebSocket's page has all of its document${missing}`, async () => {
-  const { network } = await testNetwork();
-  const server = await startServer({ network, version: '0', limits: 'off' });
-  onTestFinished(() => server.close());
-  const browser = await launch();
-  onTestFinished(() => browser.close());
-  const { components } = asyncapiDocument() as { components: { messages: object } };
-  for (const mode of Object.values(modes)) {
-    const { tab, complaints } = await open(browser, `${server.url}/docs/socket`, mode);
-    for (const name of Object.keys(components.messages)) {
-      expect(await tab.locator(`h3#${name}`).count(), name).toBe(1);
+test.skipIf(missing)(
+  `docs: shows the whole AsyncAPI document on the WebSocket page${missing}`,
+  async () => {
+    const { network } = await testNetwork();
+    const server = await startServer({ network, version: '0', limits: 'off' });
+    onTestFinished(() => server.close());
+    const browser = await launch();
+    onTestFinished(() => browser.close());
+    const { components } = asyncapiDocument() as { components: { messages: object } };
+    for (const mode of Object.values(modes)) {
+      const { tab, complaints } = await open(browser, `${server.url}/docs/socket`, mode);
+      for (const name of Object.keys(components.messages)) {
+        expect(await tab.locator(`h3#${name}`).count(), name).toBe(1);
+      }
+      expect(await tab.locator('table td').filter({ hasText: '[object' }).count()).toBe(0);
+      const wide = await tab.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect([wide, complaints, await accessFaults(tab)]).toEqual([0, [], []]);
+      await tab.close();
     }
-    expect(await tab.locator('table td').filter({ hasText: '[object' }).count()).toBe(0);
-    const wide = await tab.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect([wide, complaints, await accessFaults(tab)]).toEqual([0, [], []]);
-    await tab.close();
-  }
-});
+  },
+);

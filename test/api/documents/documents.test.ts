@@ -1,4 +1,4 @@
-/** The documents: valid by their own rules, complete, and the same as the files in docs/. */
+/** The documents: valid, complete, and equal to the files in docs/. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Parser } from '@asyncapi/parser';
@@ -34,8 +34,8 @@ const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
   })),
 );
 
-test('openapi: passes all recommended rules', async () => {
-  // The page has its files below it, so its address ends as a folder's does.
+test('openapi: passes all recommended lint rules', async () => {
+  // The web page's URL ends with a slash, because its assets are below it.
   const rules = { 'no-path-trailing-slash': 'off' } as const;
   const config = await createConfig({ extends: ['recommended'], rules });
   const problems = await lintFromString({ source: JSON.stringify(openapi), config });
@@ -45,9 +45,9 @@ test('openapi: passes all recommended rules', async () => {
   expect(lines).toEqual([]);
 });
 
-test('asyncapi: the parser takes it', async () => {
+test('asyncapi: parses without problems', async () => {
   const { document, diagnostics } = await new Parser().parse(JSON.stringify(asyncapi));
-  // The hint that a newer AsyncAPI exists is no fault of the document.
+  // Ignore the hint that a newer AsyncAPI version exists.
   const wrong = diagnostics.filter(({ code }) => code !== 'asyncapi-latest-version');
   expect(wrong).toEqual([]);
   expect(document?.allOperations().length).toBe(8);
@@ -56,7 +56,7 @@ test('asyncapi: the parser takes it', async () => {
 test.each([
   ['docs/openapi.json', openapi],
   ['docs/asyncapi.json', asyncapi],
-])('%s: is what the code says', (path, document) => {
+])('%s: equals the generated document', (path, document) => {
   const file = JSON.stringify(JSON.parse(readFileSync(root + path, 'utf8')));
   const advice = `${path} is out of date: npm run build && node tools/documents.mjs`;
   expect(file === JSON.stringify(document), advice).toBe(true);
@@ -70,7 +70,7 @@ test('openapi: has every route once', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('openapi: what the interface has is not marked as added, all else is', () => {
+test('openapi: marks all additions to the original interface, and nothing else', () => {
   const given = operations.filter(({ operation }) => !operation['x-extension']);
   expect(given.map(({ at }) => at).sort()).toEqual([
     'GET /api/v1/debug/ws/{connection_id}',
@@ -88,14 +88,14 @@ test('openapi: what the interface has is not marked as added, all else is', () =
   expect(added.map(([name]) => name)).toEqual(['head_hash', 'network_id', 'server_time']);
 });
 
-test('openapi: every reason of refusal belongs to an operation', () => {
+test('openapi: lists every reason of refusal with an operation', () => {
   const used = JSON.stringify(openapi.components.responses);
   const unused = Object.keys(reasons).filter((reason) => !used.includes(`"${reason}"`));
-  // Another method is no operation; versions and topics are the WebSocket's.
+  // METHOD belongs to no operation; the others are for WebSockets.
   expect(unused.sort()).toEqual(['METHOD', 'NO_WATCH', 'SOCKET_VERSION', 'UNKNOWN_TOPIC']);
 });
 
-test('openapi: every rate limit is shown with its figure', () => {
+test('openapi: shows every rate limit', () => {
   const limits = operations.flatMap(({ operation }) => operation['x-rate-limit'] ?? []);
   const shown = Object.fromEntries(limits.map(({ name, per_minute }) => [name, per_minute]));
   const { failed_signature: _, ...ofOperations } = perMinute;

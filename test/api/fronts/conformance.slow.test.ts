@@ -1,4 +1,4 @@
-/** What is tested of uws holds where other processes have the connections: the same tests. */
+/** Runs the tests of the uws transport with front processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const vitest = fileURLToPath(new URL('../../../node_modules/vitest/vitest.mjs', import.meta.url));
 
-/** Runs fast tests of uws; the end of what they print. */
+/** Runs fast tests over uws. Returns the end of their output. */
 async function run(threads: number, ...paths: string[]): Promise<{ code: number; end: string }> {
   const child = spawn(
     process.execPath,
@@ -23,7 +23,7 @@ async function run(threads: number, ...paths: string[]): Promise<{ code: number;
   return { code, end: printed.slice(-6_000) };
 }
 
-test('two processes have the connections: requests, sockets, limits, transports', async () => {
+test('fronts: pass the tests of requests, sockets, limits and transports with two processes', async () => {
   const folders = ['http', 'socket', 'limits', 'transport'].map((name) => `test/api/${name}`);
   const { code, end } = await run(2, ...folders, 'test/adversary/differential');
   expect(code, end).toBe(0);

@@ -1,4 +1,4 @@
-/** Signatures that fronts verify ahead: every answer is that of one process, good or hostile. */
+/** Signatures verified in fronts: responses equal those of a single process. */
 import { request as httpRequest } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -36,7 +36,7 @@ const changed = (request: Request, headers: Record<string, string>, body = reque
   body,
 });
 
-/** An answer but for what is drawn for each. */
+/** A response without its random parts. */
 async function answer(url: string, request: Request): Promise<unknown[]> {
   const { status, headers, text } = await call(url, request);
   const id = headers.get('x-request-id')!;
@@ -44,7 +44,7 @@ async function answer(url: string, request: Request): Promise<unknown[]> {
   return [status, kept, text.replaceAll(id, 'ID')];
 }
 
-/** On a connection of its own, which any of several fronts may get. */
+/** Sends on a new connection, which any front may accept. */
 function alone(url: string, { method, path, headers, body }: Request): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(`${url}${path}`, { method, headers, agent: false }, (response) => {
@@ -54,7 +54,7 @@ function alone(url: string, { method, path, headers, body }: Request): Promise<n
   });
 }
 
-/** What /metrics counts of signatures. */
+/** Returns the signature counters of /metrics. */
 async function counted(url: string): Promise<Record<string, number>> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const of = (name: string) => Number(new RegExp(`^folkmoot_${name} (\\d+)$`, 'm').exec(text)?.[1]);
@@ -105,7 +105,7 @@ const cases: Record<string, Case> = {
   'to leave no alliance': (by, ms) => ally.leave(by, 'alliance_0', at(ms)),
 };
 
-/** Each case of a key that fronts verify ahead, twice: the second time they may not any more. */
+/** Sends each case twice. After the first failure, fronts no longer verify the key. */
 async function told(
   threads: number,
 ): Promise<{ answers: unknown; counts: Record<string, number> }> {
@@ -132,7 +132,7 @@ async function told(
   return { answers: [...answers, position.seq, position.digest, position.log_digest], counts };
 }
 
-test('what is wrong with a request is told as without fronts, byte for byte', async () => {
+test('fronts: refuse wrong requests byte for byte like a single process', async () => {
   const { answers, counts: alone } = await told(0);
   const { verify_batches_total: all, ...without } = alone;
   for (const threads of [1, 2]) {
@@ -140,12 +140,12 @@ test('what is wrong with a request is told as without fronts, byte for byte', as
     expect(there.answers).toEqual(answers);
     const { verify_batches_total: batches, ...counts } = there.counts;
     expect(counts).toEqual(without);
-    // What fronts verified is no work of the engine's process.
+    // The engine's process did not verify what the fronts verified.
     expect(all! - batches!).toBeGreaterThan(Object.keys(cases).length / 2);
   }
 });
 
-test('a quota of failures ends what is verified, and one of operations is exact', async () => {
+test('fronts: stop verifying after the quota of failures; count operations exactly', async () => {
   const quotas = async (threads: number) => {
     const clock = virtualClock(START_MS);
     const figures = { failed_signature: 3, status: 6 };
@@ -169,7 +169,7 @@ test('a quota of failures ends what is verified, and one of operations is exact'
   expect(await quotas(1)).toEqual(without);
 });
 
-test('an agent whom another front registered a moment ago is not refused', async () => {
+test('fronts: accept an agent that registered through another front a moment ago', async () => {
   const there = await serve({ transport: 'uws', limits: 'off', server: { threads: 2 } });
   for (let number = 0; number < 8; number += 1) {
     const agent = agentOf(`agent ${number}`);
@@ -182,7 +182,7 @@ test('an agent whom another front registered a moment ago is not refused', async
   await there.close();
 });
 
-test('only of a key whose last request was accepted, and only while it holds', () => {
+test('preverified: accepts only keys whose last request was accepted, while signatures are valid', () => {
   const ada = agentOf('ada');
   const ahead = new PreverifiedSignatures('testnet');
   const route = { name: 'status', command: 'status', method: 'PUT' } as never;
@@ -207,13 +207,13 @@ test('only of a key whose last request was accepted, and only while it holds', (
   answered(200);
   expect(holds(tried(forged(ada)))).toBe(false);
   expect(holds(good)).toBe(false);
-  // Where nothing is verified there is nothing to verify ahead.
+  // Without signature verification there is nothing to verify ahead.
   const off = new PreverifiedSignatures(null);
   off.answered(route, good.head, 200);
   expect(off.holds(route, good.head, good.body)).toBe(false);
 });
 
-test('fronts killed under load: what was acknowledged is there, and signatures hold', async () => {
+test('fronts: keep acknowledged writes and valid signatures when killed under load', async () => {
   const path = temporaryFolder();
   const there = await serve({ path, transport: 'uws', limits: 'off', server: { threads: 2 } });
   const agents = Array.from({ length: 40 }, (_, number) => agentOf(`agent ${number}`));

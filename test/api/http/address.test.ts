@@ -1,4 +1,4 @@
-/** Whose address counts behind proxies. */
+/** The client address behind proxies. */
 import { expect, test } from 'vitest';
 import { clientAddress } from '../../../dist/api/limits/connections.js';
 

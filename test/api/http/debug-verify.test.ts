@@ -1,4 +1,4 @@
-/** POST /api/v1/debug/verify: what it takes, what it says of good and bad requests, its limit. */
+/** POST /api/v1/debug/verify: input, results and limit. */
 import { expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import { agentOf, type Request, register, status } from '../../support/service/signer.js';
@@ -22,12 +22,12 @@ test.each([
   ['[]', 'SCHEMA'],
   ['{}', 'SCHEMA'],
   [JSON.stringify({ method: 'POST', target: '/x', headers: { a: 1 }, body: '' }), 'SCHEMA'],
-])('verify: %s is 400 %s', async (body, reason) => {
+])('verify: answers %s with 400 %s', async (body, reason) => {
   const there = await world();
   expectError(await there.send(asking(body)), 400, 'INVALID_REQUEST', reason);
 });
 
-test('verify: a request that is not signed is 404', async () => {
+test('verify: answers a request that needs no signature with 404', async () => {
   const there = await world();
   for (const target of ['/api/v1/network/state', '/nowhere', PATH]) {
     const question = asking({ method: 'GET', target, headers: {}, body: '' });
@@ -35,7 +35,7 @@ test('verify: a request that is not signed is 404', async () => {
   }
 });
 
-test('verify: says why a request would be refused', async () => {
+test('verify: explains why a request would be refused', async () => {
   const there = await world();
   const ada = await there.join('Ada');
   const good = status(ada, { status: 'inactive' });
@@ -50,7 +50,7 @@ test('verify: says why a request would be refused', async () => {
   expect((await there.read(`/api/v1/agents/${ada.agentId}`)).status).toBe('active');
 });
 
-test('verify: uses no agent quota, but that of reads of the address', async () => {
+test('verify: charges the reads of the address, not the agent', async () => {
   const there = await world({ limits: 'spec' });
   const question = about(register(agentOf('Ada')));
   for (let asked = 0; asked < 600; asked += 50) {

@@ -1,4 +1,4 @@
-/** The gate: every kind of signature tampered with, of another kind, replayed; nothing changes. */
+/** Every kind of signature, tampered with, of another kind, or replayed, changes nothing. */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {
@@ -18,22 +18,22 @@ import {
 } from '../../support/service/signer.js';
 import { type Answer, expectError, GENESIS_HASH, type World } from '../../support/service/world.js';
 
-/** What a kind of request needs to stand on. */
+/** Agents and objects that the requests refer to. */
 interface Scene {
   there: World;
   ada: Agent;
   bob: Agent;
-  /** In voting, by Bob. */
+  /** A block of Bob's in voting. */
   block: string;
-  /** Invites Ada. */
+  /** Id of an invitation for Ada. */
   invitation: string;
-  /** Ada is a member. */
+  /** Id of an alliance with Ada as a member. */
   alliance: string;
 }
 
 interface Kind {
   name: string;
-  /** A good request by somebody. */
+  /** A valid request. */
   good(scene: Scene, by: Agent, at: string): Request;
   prefix: string;
   others: string[];
@@ -82,16 +82,16 @@ const tampering = (by: Agent): Agent => ({
   sign: (text) => by.sign(text).replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
 });
 
-/** Signs the same bytes as if they were of another kind. */
+/** Signs the same bytes with the prefix of another kind. */
 const mistaking = (by: Agent, prefix: string, other: string): Agent => ({
   ...by,
   sign: (text) => by.sign(text.replace(prefix, `agentnet-v1-${other}\n`)),
 });
 
-/** Signs nothing: what comes with the request is this. */
+/** Returns a given signature instead of signing. */
 const sending = (by: Agent, signature: string): Agent => ({ ...by, sign: () => signature });
 
-/** Of register the signer is the new key itself. */
+/** The new agent signs its registration. */
 const signerOf = (name: string, { ada }: Scene) => (name === 'register' ? agentOf('New') : ada);
 
 const DETAILS = {
@@ -110,7 +110,7 @@ async function expectUnchanged(scene: Scene, request: Request): Promise<Answer> 
 }
 
 describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
-  test('tampered: 401 MISMATCH that explains itself, and nothing changes', async () => {
+  test('tampered: answers 401 MISMATCH with an explanation, and changes nothing', async () => {
     const scene = await begin();
     const by = signerOf(name, scene);
     const request = good(scene, tampering(by), stamp());
@@ -141,14 +141,14 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expect(shown.signing_input).toMatch(new RegExp(`^${prefix}`));
   });
 
-  test.each(others)('signed as %s over the same bytes: 401 MISMATCH', async (other) => {
+  test.each(others)('signed as %s over the same bytes: answers 401 MISMATCH', async (other) => {
     const scene = await begin();
     const by = mistaking(signerOf(name, scene), prefix, other);
     const answer = await expectUnchanged(scene, good(scene, by, stamp()));
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
   });
 
-  test('signed by another key: 401 MISMATCH', async () => {
+  test('signed with another key: answers 401 MISMATCH', async () => {
     const scene = await begin();
     const by = { ...signerOf(name, scene), sign: scene.bob.sign };
     const answer = await expectUnchanged(scene, good(scene, by, stamp()));
@@ -170,7 +170,9 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expect(answer.error.details).toMatchObject({ kind: name });
   });
 
-  test.each([-301_000, 301_000])('signed %i ms from now: 401 TIMESTAMP_SKEW', async (off) => {
+  test.each([
+    -301_000, 301_000,
+  ])('signed %i ms from now: answers 401 TIMESTAMP_SKEW', async (off) => {
     const scene = await begin();
     const at = new Date(Date.now() + off).toISOString();
     const request = good(scene, signerOf(name, scene), at);
@@ -182,13 +184,13 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
       kind: name,
       request_target: request.path,
     };
-    // A form is refused before it is read: what its signature covers is not known then.
+    // A form is refused unread, so its signing input is unknown.
     const of = name === 'meme' ? { expected_input_sha256: null } : {};
     expect(answer.error.details).toEqual({ ...expected, ...of });
     expect(Math.sign(Number(answer.error.details.skew_ms))).toBe(Math.sign(off));
   });
 
-  test('replayed: 200 with duplicate, nothing changes', async () => {
+  test('replayed: answers 200 with duplicate, and changes nothing', async () => {
     const scene = await begin();
     const request = good(scene, signerOf(name, scene), stamp());
     const first = await scene.there.send(request);
@@ -198,7 +200,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expect(answer.data).toEqual({ ...first.data, duplicate: true });
   });
 
-  test('debug/verify: the text that was signed; nothing changes, though all is good', async () => {
+  test('debug/verify: shows the signing input of a valid request, and changes nothing', async () => {
     const scene = await begin();
     const texts: string[] = [];
     const by = signerOf(name, scene);
@@ -225,7 +227,7 @@ describe('transaction', () => {
     return propose(ada, { parent_hash: GENESIS_HASH, transactions: [inner] });
   };
 
-  test.each(ALL.filter((other) => other !== 'tx'))('signed as %s: 401', async (other) => {
+  test.each(ALL.filter((other) => other !== 'tx'))('signed as %s: answers 401', async (other) => {
     const scene = await begin();
     const by = mistaking(scene.bob, 'agentnet-v1-tx\n', other);
     const answer = await expectUnchanged(scene, await proposalOf(scene, by));
@@ -233,7 +235,7 @@ describe('transaction', () => {
     expect(answer.error.details.pointer).toBe('/transactions/0/signature');
   });
 
-  test('tampered, or for another network: 401', async () => {
+  test('tampered, or for another network: answers 401', async () => {
     const scene = await begin();
     const elsewhere = transaction(scene.bob, 'elsewhere', 'pay', true);
     const fields = { parent_hash: GENESIS_HASH, transactions: [elsewhere] };
@@ -244,7 +246,7 @@ describe('transaction', () => {
     }
   });
 
-  test('replayed in a later block, once final: 409 DUPLICATE_TX', async () => {
+  test('replayed in a later block once final: answers 409 DUPLICATE_TX', async () => {
     const scene = await begin();
     const { there, ada, bob } = scene;
     const eve = agentOf('Eve');
@@ -258,7 +260,7 @@ describe('transaction', () => {
   });
 });
 
-test('debug/ws: signed as another kind, it does not exist', async () => {
+test('debug/ws: hides a connection from a request signed as another kind', async () => {
   const scene = await begin();
   const live = await scene.there.listen(scene.ada);
   const id = String(live.received[0]!.data.connection_id);

@@ -1,10 +1,10 @@
-/** Refusals that say what to do: the closest route, and the member that is missing. */
+/** Hints in refusals: the closest route, and the misspelt member. */
 import { expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import { agentOf, register } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
 
-test('404: names the closest route, and none where no route is close', async () => {
+test('404: suggests the closest route, if one is similar', async () => {
   const there = await world();
   const hash = 'ab'.repeat(32);
   const cases = [
@@ -26,7 +26,7 @@ test('404: names the closest route, and none where no route is close', async () 
   }
 });
 
-test('400: a missing member names the one that is probably meant by another name', async () => {
+test('400: names the member that is probably a misspelling of the missing one', async () => {
   const there = await world();
   const about = { name: undefined, personality: 'lawful' };
   const missing = await there.send(register(agentOf('Ada'), about));

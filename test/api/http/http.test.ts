@@ -1,4 +1,4 @@
-/** HTTP over both transports: routes, methods, bodies and headers that are wrong or unusual. */
+/** HTTP over both transports: routes, methods, bodies and headers. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { raw, statusOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
@@ -8,7 +8,7 @@ import { expectError, GENESIS_HASH, type World } from '../../support/service/wor
 const json = { 'Content-Type': 'application/json' };
 const REGISTER = '/api/v1/agents/register';
 
-/** After whatever was sent, the server answers others. */
+/** After the test, the server must still answer. */
 function stays(there: World): void {
   onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
 }
@@ -20,7 +20,7 @@ describe.each(transports)('http over %s', (transport) => {
     return there;
   };
 
-  test('404: nothing there, with the envelope', async () => {
+  test('404: answers an unknown path with the envelope', async () => {
     const there = await begin();
     for (const path of ['/api', '/api/v1', '/api/v1/network/state/', '/api//v1/network/state']) {
       expectError(await there.get(path), 404, 'INVALID_REQUEST', 'UNKNOWN_ROUTE');
@@ -42,7 +42,7 @@ describe.each(transports)('http over %s', (transport) => {
     if (method !== 'HEAD') expectError(answer, 405, 'INVALID_REQUEST', 'METHOD');
   });
 
-  test('HEAD: the headers of GET without its body', async () => {
+  test('HEAD: returns the headers of GET without a body', async () => {
     const there = await begin();
     const get = await there.get('/api/v1/network/agents');
     const path = '/api/v1/network/agents';
@@ -53,7 +53,7 @@ describe.each(transports)('http over %s', (transport) => {
     }
   });
 
-  test('OPTIONS: 204 with Allow, and nothing for browsers without --cors', async () => {
+  test('OPTIONS: answers 204 with Allow, without CORS headers by default', async () => {
     const there = await begin();
     const answer = await there.send({ method: 'OPTIONS', path: REGISTER, headers: {}, body: '' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'POST, OPTIONS']);
@@ -62,7 +62,7 @@ describe.each(transports)('http over %s', (transport) => {
     expect((await there.get('/healthz')).headers.get('access-control-allow-origin')).toBe(null);
   });
 
-  test('CORS: those named may, also see errors and the headers of limits', async () => {
+  test('CORS: lets allowed origins read errors and limit headers', async () => {
     const there = await begin({ cors: ['https://b.example', 'https://a.example'] });
     const origin = { Origin: 'https://a.example' };
     const preflight = await there.send({
@@ -95,7 +95,7 @@ describe.each(transports)('http over %s', (transport) => {
     }
   });
 
-  test('CORS: others may not, and one of them may not post', async () => {
+  test('CORS: refuses other origins', async () => {
     const there = await begin({ cors: ['https://a.example'] });
     const allowed = 'access-control-allow-origin';
     for (const Origin of ['https://a.example.evil', 'http://a.example', 'null', 'https://b']) {
@@ -112,7 +112,7 @@ describe.each(transports)('http over %s', (transport) => {
     expect((await there.send(request)).status).toBe(201);
   });
 
-  test('413: declared, without waiting for the body', async () => {
+  test('413: answers by the declared length, without waiting for the body', async () => {
     const there = await begin();
     const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
     const head = `${line}Content-Type: application/json\r\n`;
@@ -157,14 +157,19 @@ describe.each(transports)('http over %s', (transport) => {
     expect(String(answer.error.details.pointer)).toContain(pointer);
   });
 
-  test.each(['null', '[]', '"text"', '7'])('400: the body %s is no object', async (body) => {
+  test.each([
+    'null',
+    '[]',
+    '"text"',
+    '7',
+  ])('400: refuses the body %s, which is not an object', async (body) => {
     const there = await begin();
     const { headers } = register(agentOf('Ada'));
     const answer = await there.send({ method: 'POST', path: REGISTER, headers, body });
     expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 
-  test('a thousand transactions in one proposal', async () => {
+  test('accepts a thousand transactions in one proposal', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const networkId = await there.networkId();
@@ -175,7 +180,7 @@ describe.each(transports)('http over %s', (transport) => {
     expect(answer.status, answer.text).toBe(201);
   });
 
-  test('path parameters: bad escapes and strange ids are refused, not faults', async () => {
+  test('path parameters: refuses invalid escapes and ids', async () => {
     const there = await begin();
     for (const id of ['%', '%ff', '%00', 'a%2Fb', '..%2f..', `${'x'.repeat(2000)}`, '__proto__']) {
       for (const path of ['agents', 'blocks', 'state', 'transactions', 'social/reputation']) {

@@ -1,4 +1,4 @@
-/** Meme uploads: what a file is, how it is served, bad forms. */
+/** Meme uploads: file types, serving, malformed forms. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { abandon } from '../../support/service/raw.js';
 import { oneTransport, world } from '../../support/service/server.js';
@@ -7,7 +7,7 @@ import { expectError } from '../../support/service/world.js';
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
-/** The smallest files of each kind: recognised by their first bytes. */
+/** Minimal files of each type, recognized by their first bytes. */
 const PNG = bytes(
   `89504e470d0a1a0a 0000000d49484452 00000001000000010806000000 1f15c489
   0000000d49444154 78da63fccfc0500f0004850180 84a98c21 0000000049454e44ae426082`.replaceAll(
@@ -34,7 +34,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     ['GIF', GIF, 'gif', 'image/gif'],
     ['text', 'Grüße\t\r\n<b>', 'text', 'text/plain; charset=utf-8'],
     ['1 MiB of text', 'x'.repeat(LIMIT), 'text', 'text/plain; charset=utf-8'],
-  ])('%s: accepted, and served as it is', async (_, file, type, mediaType) => {
+  ])('%s: accepts the file and serves it unchanged', async (_, file, type, mediaType) => {
     const { there, ada } = await begin();
     const data = await there.do(meme(ada, { file }));
     expect(data.content).toMatchObject({ type });
@@ -66,14 +66,14 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     ['nothing', ''],
     ['no UTF-8', bytes('c3 28')],
     ['ZIP', bytes('504b0304140000000000')],
-  ])('%s: 415, and nothing changes', async (_, file) => {
+  ])('%s: answers 415 and changes nothing', async (_, file) => {
     const { there, ada } = await begin();
     const before = await there.digest();
     expectError(await there.send(meme(ada, { file })), 415, 'INVALID_REQUEST', 'MEDIA_TYPE');
     expect(await there.digest()).toBe(before);
   });
 
-  test('a file over 1 MiB: 413', async () => {
+  test('a file over 1 MiB: answers 413', async () => {
     const { there, ada } = await begin();
     for (const size of [LIMIT + 1, LIMIT + 100_000]) {
       const answer = await there.send(meme(ada, { file: 'x'.repeat(size) }));
@@ -81,13 +81,13 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     }
   });
 
-  /** A good form, changed as text. */
+  /** Applies a change to the text of a valid form. */
   const changed = (request: Request, change: (text: string) => string): Request => ({
     ...request,
     body: Buffer.from(change(Buffer.from(request.body as Uint8Array).toString('latin1')), 'latin1'),
   });
 
-  test('truncated anywhere: 400, and the process stays up', async () => {
+  test('a truncated form: answers 400, and the process continues', async () => {
     const { there, ada } = await begin();
     const whole = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
     const { length } = whole.body;
@@ -115,7 +115,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
       (text) => text.replace('Content-Disposition', '\u0000\u0001'),
       401,
     ],
-  ])('a form with %s: refused', async (_, change, status) => {
+  ])('a form with %s: refuses the request', async (_, change, status) => {
     const { there, ada } = await begin();
     const before = await there.digest();
     const request = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
@@ -125,7 +125,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     expect(await there.digest()).toBe(before);
   });
 
-  test('a form without a boundary, or with far too many fields: 400', async () => {
+  test('a form without a boundary, or with too many fields: answers 400', async () => {
     const { there, ada } = await begin();
     const good = meme(ada, { file: 'Hello' });
     const headers = { ...good.headers, 'Content-Type': 'multipart/form-data' };
@@ -135,7 +135,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     expectError(await there.send(many), 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 
-  test('an upload that is given up', async () => {
+  test('an aborted upload: leaves nothing behind', async () => {
     const { there, ada } = await begin();
     const { headers, path, body } = meme(ada, { file: 'x'.repeat(100_000) });
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

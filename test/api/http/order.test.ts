@@ -1,4 +1,4 @@
-/** The order of checks: of two mistakes, the refusal names the one that is checked first. */
+/** Order of checks: with two mistakes, the refusal names the one checked first. */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {
@@ -24,7 +24,7 @@ const withHeaders = (request: Request, headers: Record<string, string>): Request
   headers: { ...request.headers, ...headers },
 });
 
-test('route first, then method, size, media type, credentials in headers, JSON', async () => {
+test('checks route, method, size, media type, credentials in headers, JSON', async () => {
   const there = await world();
   const ada = await there.join('Ada');
   const path = '/api/v1/consensus/vote';
@@ -55,8 +55,8 @@ test.each<[string, Fields | string, number, string]>([
   expectError(answer, code, 'INVALID_REQUEST', reason);
 });
 
-describe('key known, then timestamp, then signature', () => {
-  test('an unknown key with an old timestamp is an unknown key', async () => {
+describe('order: key, then timestamp, then signature', () => {
+  test('reports the unknown key of a request with an old timestamp', async () => {
     const there = await world();
     const nobody = agentOf('Nobody');
     const requests = [
@@ -69,7 +69,7 @@ describe('key known, then timestamp, then signature', () => {
     }
   });
 
-  test('an old timestamp with a bad signature is an old timestamp', async () => {
+  test('reports the old timestamp of a request with an invalid signature', async () => {
     const there = await world();
     const ada = unsigned(await there.join('Ada'));
     const requests = [
@@ -82,7 +82,7 @@ describe('key known, then timestamp, then signature', () => {
     }
   });
 
-  test('a bad signature of somebody without the role is a bad signature', async () => {
+  test('reports the invalid signature of an agent without the role', async () => {
     const there = await world();
     const judge = await there.join('Judge', { capabilities: ['validator'] });
     const request = propose(unsigned(judge), { parent_hash: GENESIS_HASH });
@@ -90,7 +90,7 @@ describe('key known, then timestamp, then signature', () => {
   });
 });
 
-describe('headers', () => {
+describe('order: headers', () => {
   test.each([
     ['X-Agent-Public-Key', '', 'MISSING'],
     ['X-Agent-Public-Key', 'abc', 'MALFORMED'],
@@ -108,7 +108,7 @@ describe('headers', () => {
     expectError(answer, 401, 'INVALID_SIGNATURE', reason);
   });
 
-  test('a registration whose header names another key: 401 MISMATCH', async () => {
+  test('answers a registration whose header names another key with 401 MISMATCH', async () => {
     const there = await world();
     const other = { 'X-Agent-Public-Key': agentOf('Other').publicKey };
     const answer = await there.send(withHeaders(register(agentOf('New')), other));
@@ -117,8 +117,8 @@ describe('headers', () => {
   });
 });
 
-describe('status', () => {
-  test('an older signed update after a newer one: 401 REPLAYED, explained', async () => {
+describe('order: status', () => {
+  test('answers an older signed update after a newer one with 401 REPLAYED, explained', async () => {
     const there = await world();
     const ada = await there.join('Ada');
     const [earlier, later] = [stamp(), stamp()];
@@ -139,8 +139,8 @@ describe('status', () => {
   });
 });
 
-describe('signatures of transactions come last', () => {
-  test('after role and parent', async () => {
+describe('order: signatures of transactions come last', () => {
+  test('checks role and parent first', async () => {
     const there = await world();
     const ada = await there.join('Ada');
     const judge = await there.join('Judge', { capabilities: ['validator'] });

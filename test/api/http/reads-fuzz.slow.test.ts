@@ -1,4 +1,4 @@
-/** Every parameter of every GET, out of the OpenAPI document, with values that are none. */
+/** Every parameter of every GET in the OpenAPI document, with invalid values. */
 import { describe, expect, test } from 'vitest';
 import { raw, statusOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
@@ -13,7 +13,7 @@ interface Parameter {
 type Paths = Record<string, Record<string, { parameters?: Parameter[] } | undefined>>;
 
 const LONG = 'a'.repeat(513);
-/** As they stand in a request-target. */
+/** Values as written in a request-target. */
 const hostile = [
   '%00',
   '%0a',
@@ -47,7 +47,7 @@ const hostile = [
   "'%20or%201=1--",
 ];
 
-/** A good value for every other parameter, so that the hostile one is what is judged. */
+/** Valid values for the other parameters. */
 async function filledIn(there: World): Promise<Record<string, string>> {
   const [ada, bob] = await there.joinAll('Ada', 'Bob');
   const block_hash = await there.propose(ada!);
@@ -58,13 +58,13 @@ async function filledIn(there: World): Promise<Record<string, string>> {
   return { agent_id: ada!.agentId, block_hash, meme_id: String(meme_id), ...rest };
 }
 
-/** What is the number of an entry or event: it may be one that there is not. */
+/** Parameters that are entry or event numbers, which may be unknown. */
 const positions = new Set(['after', 'at', 'from', 'to', 'entry']);
 
-/** Values that are of the kind after all: numbers where they are positions, and printable keys. */
+/** Values that are valid after all: numbers for positions, and printable keys. */
 const harmless = (path: string, name: string, value: string): boolean => {
   if (name === 'key') return /^[\x21-\x7e]{1,128}$/.test(decode(value));
-  // Every path below /ui/ is the page's, which says itself what it does not have.
+  // The web page handles all paths below /ui/.
   if (path.startsWith('/ui/')) return true;
   const counted =
     positions.has(name) || (name === 'cursor' && /^\/api\/v1\/(blocks|agents|memes)/.test(path));
@@ -80,7 +80,7 @@ const decode = (text: string): string => {
 };
 
 describe.each(transports)('reads over %s', (transport) => {
-  test('a parameter that is no value of its kind is 400 with its name, never a fault', async () => {
+  test('answers an invalid parameter with 400 and its name', async () => {
     const there = await world({ transport });
     const given = await filledIn(there);
     const { paths } = JSON.parse((await there.get('/openapi.json')).text) as { paths: Paths };
@@ -92,12 +92,12 @@ describe.each(transports)('reads over %s', (transport) => {
           const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) =>
             parameter === name ? value : given[parameter]!,
           );
-          // A span has to begin somewhere.
+          // A row batch needs a beginning.
           const begun = path.endsWith('/columns') && name === 'to' ? 'from=0&' : '';
           const target = where === 'query' ? `${filled}?${begun}${name}=${value}` : filled;
           const text = await raw(there.url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
           tried += 1;
-          // Whoever asks for a connection learns nothing of what an id looks like.
+          // A connection id has no format that a refusal could reveal.
           const expected = harmless(path, name, value)
             ? [200, 404]
             : name === 'connection_id'
@@ -114,7 +114,7 @@ describe.each(transports)('reads over %s', (transport) => {
   });
 });
 
-test('blocks by status: a page looks through 1,000 blocks, then there is a next one', async () => {
+test('blocks by status: scan 1,000 blocks per page, then continue', async () => {
   const there = await world({ genesis: { min_validators: 1 } });
   const ada = await there.join('Ada');
   const first = await there.propose(ada);
@@ -129,12 +129,12 @@ test('blocks by status: a page looks through 1,000 blocks, then there is a next 
   expect(next).toMatchObject({ blocks: [{ block_hash: first }], next_cursor: null });
 });
 
-test('pages are bounded in bytes, whatever their rows hold', async () => {
+test('pages: are bounded in bytes', async () => {
   const there = await world();
   const names = Array.from({ length: 200 }, (_, index) => `Agent ${index}`);
   const agents = await there.joinAll(...names);
   const block_hash = await there.propose(agents[0]!);
-  // Two thirds would close it. Blanks are not signed, but logged.
+  // Two thirds would close the block. Whitespace is logged but not signed.
   for (const agent of agents.slice(0, 132)) {
     const request = vote(agent, { block_hash, reason: '\u20ac'.repeat(1_024) });
     await there.do({ ...request, body: String(request.body).padEnd(6_140, ' ') });

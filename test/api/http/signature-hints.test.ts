@@ -1,4 +1,4 @@
-/** Refusals that explain themselves: signatures, credentials, transactions, and what is allowed. */
+/** Refusals with explanations: signatures, credentials, transactions, allowed values. */
 import { describe, expect, test } from 'vitest';
 import { oneTransport, type TransportName, world } from '../../support/service/server.js';
 import {
@@ -24,8 +24,8 @@ async function begin(transport: TransportName, limits: 'spec' | 'bench' = 'bench
   return { there, ada: await there.join('Ada') };
 }
 
-describe.each(oneTransport)('explained over %s', (transport) => {
-  test('what is none of them points at debug/verify; only five are looked into', async () => {
+describe.each(oneTransport)('hints over %s', (transport) => {
+  test('point to debug/verify if no mistake matches; diagnose only five failures', async () => {
     const { there, ada } = await begin(transport, 'spec');
     const odd = discuss(
       signing(ada, () => 'something else'),
@@ -39,7 +39,7 @@ describe.each(oneTransport)('explained over %s', (transport) => {
     expect(sixth.error.details).not.toHaveProperty('mistake');
   });
 
-  test('malformed credentials: the message says what they look like', async () => {
+  test('describe the format of malformed credentials', async () => {
     const { there, ada } = await begin(transport);
     const request = put(ada);
     const messageFor = async (name: string, value: string) => {
@@ -60,7 +60,7 @@ describe.each(oneTransport)('explained over %s', (transport) => {
     expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00')).toContain('add Z');
   });
 
-  test('a transaction signed for another network says what its signer must sign', async () => {
+  test('name the signing input of a transaction signed for another network', async () => {
     const { there, ada } = await begin(transport);
     const networkId = await there.networkId();
     const good = transaction(ada, networkId, 'one');
@@ -78,7 +78,7 @@ describe.each(oneTransport)('explained over %s', (transport) => {
     });
   });
 
-  test('schema messages list what is allowed', async () => {
+  test('list the allowed values in schema messages', async () => {
     const { there, ada } = await begin(transport);
     const { error } = await there.send(put(ada, '{"status":"away"}'));
     expect(error.message).toContain('"active", "inactive", "maintenance"');

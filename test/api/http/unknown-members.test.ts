@@ -1,4 +1,4 @@
-/** Members that the protocol does not know: at most 512 bytes of canonical JSON, anywhere. */
+/** Unknown members: at most 512 bytes of canonical JSON in total. */
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import { expect, test } from 'vitest';
@@ -8,11 +8,11 @@ import { propose, signed, status, transaction } from '../../support/service/sign
 import { expectError, GENESIS_HASH } from '../../support/service/world.js';
 
 const BAD = { status: 'active' };
-/** What a member is as canonical JSON, with its colon and a comma. */
+/** Size of a member as canonical JSON, with colon and comma. */
 const bytesOf = (name: string, value: unknown) =>
   Buffer.byteLength(canonical(name)) + Buffer.byteLength(canonical(value)) + 2;
 
-test('unknown members: 512 bytes to the byte, of whatever values', () => {
+test('unknown members: allow exactly 512 bytes of any values', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue()), (members) => {
       const unknown = Object.entries(members).filter(
@@ -21,7 +21,7 @@ test('unknown members: 512 bytes to the byte, of whatever values', () => {
       const all = unknown.reduce((sum, [name, value]) => sum + bytesOf(name, value), 0);
       const body = { ...BAD, ...Object.fromEntries(unknown) };
       expect(unknownMembers('status', body).refusal === null).toBe(all <= 512);
-      // As many as fit, and one byte more.
+      // As much as fits, and one byte more.
       const rest = 512 - all - bytesOf('filling', '');
       if (rest < 0) return;
       const full = { ...body, filling: 'x'.repeat(rest) };
@@ -35,7 +35,7 @@ test('unknown members: 512 bytes to the byte, of whatever values', () => {
 
 test.each(
   oneTransport,
-)('unknown members over %s: refused with the member that is too much', async (transport) => {
+)('unknown members over %s: refuses the member that exceeds the limit', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');
   const before = await there.digest();

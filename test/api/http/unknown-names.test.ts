@@ -1,4 +1,4 @@
-/** Names that the protocol does not know are legal, and the sender learns of them. */
+/** Unknown names are legal, and a header lists them. */
 import fc from 'fast-check';
 import { AgentClient, generateKeys } from 'folkmoot/client';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const namesOf = ({ headers }: { headers: Headers }) => headers.get(HEADER);
 describe.each(oneTransport)('unknown names over %s', (transport) => {
   const begin = () => world({ transport });
 
-  test('a write: done as before, with the pointers of unknown members in a header', async () => {
+  test('a write: succeeds, with pointers to unknown members in a header', async () => {
     const there = await begin();
     const ada = agentOf('Ada');
     const first = await there.send(register(ada, { name: 'Ada', personality: 'nice', nick: 'A' }));
@@ -36,7 +36,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([known.status, namesOf(known)]).toEqual([200, null]);
   });
 
-  test('a refusal: names the mistyped member beside the one that is missing', async () => {
+  test('a refusal: names the misspelt member and the missing one', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const answer = await there.send(
@@ -53,7 +53,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expectError(late, 401, 'INVALID_SIGNATURE', 'MISSING');
   });
 
-  test('a query: names the parameters that the route does not read, in refusals too', async () => {
+  test('a query: lists unknown parameters, in refusals too', async () => {
     const there = await begin();
     const read = await there.get('/api/v1/blocks?limt=3&limit=3&status=voting');
     expect([read.status, namesOf(read)]).toEqual([200, '?limt']);
@@ -67,7 +67,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([write.status, namesOf(write)]).toEqual([200, '/more, ?dry_run']);
   });
 
-  test('a form: names unknown fields', async () => {
+  test('a form: lists unknown fields', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const good = meme(ada, { file: 'gm' });
@@ -86,7 +86,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([posted.status, namesOf(posted)]).toEqual([201, '/captoin']);
   });
 
-  test('any names: the header is bounded, and nothing in a name ends it', async () => {
+  test('any names: give a bounded header that no name can end', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 24 });
@@ -123,7 +123,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  test('WebSocket: acknowledgements and refusals name unknown members', async () => {
+  test('WebSocket: lists unknown members in acknowledgements and refusals', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const live = await there.listen(ada);
@@ -136,7 +136,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect((await live.until('pong')).data).not.toHaveProperty('unknown');
   });
 
-  test('client: is told of unknown names', async () => {
+  test('client: reports unknown names', async () => {
     const there = await begin();
     const told: (readonly string[])[] = [];
     const onUnknown = (names: readonly string[]) => told.push(names);
@@ -148,7 +148,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
   });
 });
 
-test('debug/verify: names what is unknown, each with the closest known name', async () => {
+test('debug/verify: lists unknown names with the closest known ones', async () => {
   const there = await world();
   const ada = await there.join('Ada');
   const about = ({ method, path: target, headers, body }: Request): Request => ({

@@ -1,4 +1,4 @@
-/** How many blocks a network opens, and how they are shared, in a time that stands still. */
+/** The rate of new blocks and its distribution among producers, in virtual time. */
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
@@ -14,7 +14,7 @@ import {
 } from '../../support/service/signer.js';
 import { expectError, type World } from '../../support/service/world.js';
 
-/** A share of ten blocks a minute, and what comes of asking. */
+/** A share of ten blocks a minute. */
 function shareOfTen() {
   const clock = virtualClock(0);
   const share = new BlockShare(10, clock.now);
@@ -28,7 +28,7 @@ function shareOfTen() {
   };
 }
 
-test('blocks: five in any half minute, and no more than ten in any minute', () => {
+test('blocks: allows five in any half minute, and ten in any minute', () => {
   const { take, wait, now } = shareOfTen();
   const opened: number[] = [];
   for (let step = 0; step < 1_000; step += 1) {
@@ -41,7 +41,7 @@ test('blocks: five in any half minute, and no more than ten in any minute', () =
   expect(Math.max(...opened.map((at) => within(60_000, at)))).toBe(10);
 });
 
-test('blocks: one alone has all of them, and learns when a slot is free again', () => {
+test('blocks: gives a single producer all slots, and the time of the next one', () => {
   const { take, wait } = shareOfTen();
   for (let block = 0; block < 5; block += 1) {
     expect(take('ada')).toBe(0);
@@ -54,7 +54,7 @@ test('blocks: one alone has all of them, and learns when a slot is free again', 
   expect(take('ada')).toBe(0);
 });
 
-test('blocks: what was not opened after all is given back', () => {
+test('blocks: takes back a slot whose block was not opened', () => {
   const { share, take } = shareOfTen();
   for (let tries = 0; tries < 20; tries += 1) {
     expect(take('ada')).toBe(0);
@@ -62,7 +62,7 @@ test('blocks: what was not opened after all is given back', () => {
   }
 });
 
-/** What each was given in a span; all ask at each step, in their order. */
+/** Simulates producers that all ask at each step, in order. Returns the blocks of each. */
 function shared(
   scene: ReturnType<typeof shareOfTen>,
   producers: readonly string[],
@@ -84,14 +84,14 @@ function shared(
   return { given, longest };
 }
 
-test('blocks: shared evenly, whoever asks first and most often', () => {
+test('blocks: shares evenly, regardless of who asks first or most', () => {
   const scene = shareOfTen();
   const { given } = shared(scene, ['spam', 'ada', 'bob'], { spanMs: 600_000, stepMs: 100 });
   const counts = [...given.values()];
   expect([Math.min(...counts) >= 32, Math.max(...counts) <= 35]).toEqual([true, true]);
 });
 
-test('blocks: what some do not want, the others have', () => {
+test('blocks: gives unused slots to others', () => {
   const scene = shareOfTen();
   let modest = 0;
   let greedy = 0;
@@ -103,7 +103,7 @@ test('blocks: what some do not want, the others have', () => {
   expect([modest, greedy]).toEqual([10, 90]);
 });
 
-test('blocks: the honest wait half a minute at the most, however many keys spam', () => {
+test('blocks: bounds the wait of honest producers to half a minute under spam', () => {
   const spam = Array.from({ length: 14 }, (_, index) => `spam${index}`);
   for (const first of [true, false]) {
     const scene = shareOfTen();
@@ -114,19 +114,19 @@ test('blocks: the honest wait half a minute at the most, however many keys spam'
       expect(longest.get(one)).toBeLessThanOrEqual(30_100);
       expect(given.get(one)).toBeGreaterThanOrEqual(39);
     }
-    // Nobody waits for ever, whatever its reputation.
+    // No producer starves, regardless of its reputation.
     for (const one of spam) expect(given.get(one)).toBeGreaterThanOrEqual(2);
   }
 });
 
-test('blocks: one that was opened elsewhere counts from when it was opened', () => {
+test('blocks: counts a block of another node from its opening', () => {
   const { share, take, wait } = shareOfTen();
   wait(60_000);
   for (let block = 0; block < 5; block += 1) share.openedElsewhere('bob', 20_000);
   expect(take('ada')).toBe(10_000);
 });
 
-test('blocks: of two that are alike in all else, the first by name has the slot', () => {
+test('blocks: breaks ties by name', () => {
   const { take, wait } = shareOfTen();
   take('p0');
   wait(10_000);
@@ -137,7 +137,7 @@ test('blocks: of two that are alike in all else, the first by name has the slot'
   expect(take('ada')).toBe(0);
 });
 
-test('blocks: a producer of low reputation waits for its patience and the pace at the most', () => {
+test('blocks: bounds the wait of a producer with low reputation', () => {
   const scene = shareOfTen();
   const known = Array.from({ length: 12 }, (_, index) => `known${index}`);
   for (const one of known) scene.scores.set(one, 99);
@@ -145,7 +145,7 @@ test('blocks: a producer of low reputation waits for its patience and the pace a
   expect(longest.get('ada')).toBeLessThanOrEqual(151_000);
 });
 
-test('blocks: who was expected back and does not come keeps its slot for a while only', () => {
+test('blocks: reserves a slot for an expected producer only for a while', () => {
   const { take, wait } = shareOfTen();
   for (let block = 0; block < 5; block += 1) take(`p${block}`);
   for (let ghost = 0; ghost < 20; ghost += 1) expect(take(`ghost${ghost}`)).toBeGreaterThan(0);
@@ -178,7 +178,7 @@ const headOf = async (there: World & Running) => there.network.read.networkState
 const proposed = async ({ there, at }: Scene, by: Agent) =>
   there.send(propose(by, { parent_hash: await headOf(there) }, at()));
 
-test('propose: beyond what the network opens, 429 BLOCKS_USED and Retry-After', async () => {
+test("propose: answers 429 BLOCKS_USED with Retry-After beyond the network's rate", async () => {
   const scene = await begin();
   const { there, at, pass } = scene;
   const ada = await join(scene, 'Ada', ['validator', 'producer']);
@@ -194,13 +194,13 @@ test('propose: beyond what the network opens, 429 BLOCKS_USED and Retry-After', 
   expectError(refused, 429, 'RATE_LIMITED', 'BLOCKS_USED');
   expect(refused.headers.get('retry-after')).toBe('25');
   expect(refused.error.details).toMatchObject({ limit: 'blocks', quota: 10, retry_after_s: 25 });
-  // The agent is not charged: two of its five are used, and it has three more.
+  // The agent is not charged: two of its five are used, three remain.
   pass(25_000);
   const again = await proposed(scene, bob);
   expect([again.status, again.headers.get('ratelimit')]).toEqual([201, '"propose";r=2;t=31']);
 });
 
-test('vote and discuss: who comes too late is charged nothing', async () => {
+test('vote and discuss: cost nothing after the block closed', async () => {
   const scene = await begin();
   const { there, at, pass } = scene;
   const ada = await join(scene, 'Ada', ['validator', 'producer']);
@@ -225,7 +225,7 @@ test('vote and discuss: who comes too late is charged nothing', async () => {
   expect([counted.status, counted.headers.get('ratelimit')]).toEqual([201, '"vote";r=9;t=60']);
 });
 
-test('vote: who is too late counts as a read of the address', async () => {
+test('vote: counts as a read of the address after the block closed', async () => {
   const scene = await begin();
   const { there, at } = scene;
   const ada = await join(scene, 'Ada', ['validator', 'producer']);

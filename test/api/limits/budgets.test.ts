@@ -1,4 +1,4 @@
-/** Byte budgets: what is logged is counted to the byte, by agent and address, by minute and day. */
+/** Byte budgets, exact to the byte, by agent and address, per minute and day. */
 import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
@@ -14,7 +14,7 @@ import {
 } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
 
-/** What a request counts beside its body and file. */
+/** Bytes counted in addition to body and file. */
 const BESIDE = 512;
 
 async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['server']>['figures']) {
@@ -29,7 +29,7 @@ async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['ser
     pass(60_000);
     return agent;
   };
-  /** A status update with a body of so many bytes. */
+  /** A status update with a body of the given size. */
   const padded = (by: Agent, bytes: number) => {
     const text = '{"status":"active"}'.padEnd(bytes, ' ');
     pass(1);
@@ -39,11 +39,11 @@ async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['ser
 }
 
 describe.each(oneTransport)('budgets over %s', (transport) => {
-  test('bytes: 256 KiB a minute an agent by spec, and what is refused costs nothing', async () => {
+  test('bytes: allow 256 KiB a minute per agent; refusals cost nothing', async () => {
     const { there, join, padded, pass } = await begin(transport, { status: 100 });
     const [ada, bob] = [await join('Ada'), await join('Bob')];
     for (let times = 0; times < 30; times += 1) await there.do(padded(ada, 8 * 1024), 200);
-    // 256 KiB less 30 times 8 KiB and 512 bytes: 1,024 are left.
+    // 256 KiB minus 30 times 8 KiB and 512 bytes leaves 1,024.
     const over = await there.send(padded(ada, 1_024 - BESIDE + 1));
     expectError(over, 429, 'RATE_LIMITED', 'QUOTA_USED');
     expect(over.error.details).toMatchObject({ limit: 'bytes', quota: 256 * 1024 });
@@ -59,7 +59,7 @@ describe.each(oneTransport)('budgets over %s', (transport) => {
     await there.do(padded(ada, 8 * 1024), 200);
   });
 
-  test('bytes: a repeat needs none, and gets its answer though none are left', async () => {
+  test('bytes: a repeat needs none', async () => {
     const { there, join, padded } = await begin(transport, { bytes: 2_000 });
     const ada = await join('Ada');
     const first = padded(ada, 1_000);
@@ -68,7 +68,7 @@ describe.each(oneTransport)('budgets over %s', (transport) => {
     expect((await there.do(first, 200)).duplicate).toBe(true);
   });
 
-  test('meta: shows the limits in force, own figures and all', async () => {
+  test('meta: shows the effective limits, including overrides', async () => {
     const { there } = await begin(transport, { bytes: 2_000, vote: 7 });
     const { limits } = (await there.read('/api/v1/meta')) as { limits: Record<string, unknown> };
     expect(limits).toMatchObject({
@@ -89,7 +89,7 @@ describe.each(oneTransport)('budgets over %s', (transport) => {
     expect((await none.read('/api/v1/meta')).limits).toMatchObject({ per_minute: {}, windows: {} });
   });
 
-  test('address_bytes: many agents of one address share a budget', async () => {
+  test('address_bytes: agents of one address share a budget', async () => {
     const { there, join, padded } = await begin(transport, { address_bytes: 10_000 });
     const agents = [await join('Ada'), await join('Bob'), await join('Cid')];
     for (const agent of agents.slice(0, 2)) await there.do(padded(agent, 4_000), 200);
@@ -97,7 +97,7 @@ describe.each(oneTransport)('budgets over %s', (transport) => {
     expect(over.error.details).toMatchObject({ limit: 'address_bytes', quota: 10_000 });
   });
 
-  test('day_bytes: memes and proposals, by the day', async () => {
+  test('day_bytes: count memes and proposals per day', async () => {
     const figures = { day_bytes: 5_000, address_day_bytes: 8_000 };
     const { there, join, at, pass } = await begin(transport, figures);
     const [ada, bob] = [await join('Ada'), await join('Bob')];

@@ -1,4 +1,4 @@
-/** Three keys of 43 against a `bft` network under the default limits, in the test's own time. */
+/** Three attackers of 43 keys against a `bft` network with default limits, in virtual time. */
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
@@ -10,7 +10,7 @@ const HONEST = 40;
 const STEP_MS = 1_000;
 const PERIOD_MS = 30_000;
 
-/** 43 registered agents on a real server, and a clock that the test moves. */
+/** 43 registered agents on a real server with a virtual clock. */
 async function begin() {
   const clock = virtualClock(START_MS);
   const there = await world({ limits: 'spec', clock });
@@ -28,7 +28,7 @@ async function begin() {
 }
 type Scene = Awaited<ReturnType<typeof begin>>;
 
-/** Blocks in voting, with their producers' keys. */
+/** Blocks in voting with their producers' keys. */
 function open({ network }: World & Running): { hash: string; by: string }[] {
   const voting = [...network.read.records('open', { from: ['block'], to: ['block~'] })];
   return voting.map(({ key }) => {
@@ -37,13 +37,13 @@ function open({ network }: World & Running): { hash: string; by: string }[] {
   });
 }
 
-/** The producer's proposal on the head; its status. */
+/** Sends a proposal on the head. Returns the status. */
 async function tryToPropose({ there, at }: Scene, by: Agent, extra: object = {}): Promise<number> {
   const { head_hash: parent_hash } = there.network.read.networkState();
   return (await there.send(propose(by, { parent_hash, ...extra }, at()))).status;
 }
 
-/** All vote on what is new to them: the honest against the attackers' blocks and for others. */
+/** Lets all vote on new blocks: honest agents reject the attackers' blocks and approve others. */
 async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]): Promise<void> {
   const { there, at, attackers } = scene;
   const keys = new Set(attackers.map(({ publicKey }) => publicKey));
@@ -52,7 +52,7 @@ async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]
     for (const voter of voters) {
       const isOurs = keys.has(by);
       const decision = isOurs === keys.has(voter.publicKey) ? 'approve' : 'reject';
-      // The attackers mind only their own blocks.
+      // Attackers vote only on their blocks.
       if (keys.has(voter.publicKey) && !isOurs) continue;
       if (seen.has(`${hash} ${voter.publicKey}`)) continue;
       seen.add(`${hash} ${voter.publicKey}`);
@@ -65,7 +65,7 @@ async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]
 const sleepers = ({ there }: Scene, agents: readonly Agent[]) =>
   agents.filter(({ agentId }) => there.network.read.agent(agentId)?.dormant).length;
 
-test('capture: three of 43 spam for ninety seconds, and finalize nothing', async () => {
+test('capture: three of 43 spam for ninety seconds and finalize nothing', async () => {
   const scene = await begin();
   const { there, clock, honest, attackers } = scene;
   const seen = new Set<string>();
@@ -82,11 +82,11 @@ test('capture: three of 43 spam for ninety seconds, and finalize nothing', async
   }
 });
 
-test('capture: nor does it when they begin while most are away', async () => {
+test('capture: they finalize nothing while most agents are away', async () => {
   const scene = await begin();
   const { there, clock, honest, attackers } = scene;
   const seen = new Set<string>();
-  // Ten periods without any honest vote: less than what lets more than a third go.
+  // Ten periods without honest votes, too short for more than a third to become dormant.
   for (let passed = 0; passed < 10 * PERIOD_MS; passed += 5_000) {
     for (const attacker of attackers) await tryToPropose(scene, attacker, { spam: passed });
     await voteAll(scene, seen, attackers);
@@ -96,7 +96,7 @@ test('capture: nor does it when they begin while most are away', async () => {
   expect(sleepers(scene, honest)).toBe(14);
 });
 
-test('capture: an honest producer among the spam has its block within two periods', async () => {
+test('capture: an honest producer has its block within two periods', async () => {
   const scene = await begin();
   const { there, clock, honest, attackers } = scene;
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-/** Floods of what cannot be right: how much work they get, and that nobody else is locked out. */
+/** Floods of invalid requests: bounded work, and no effect on other clients. */
 import { connect } from 'node:net';
 import { createVerifier, type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -45,7 +45,7 @@ async function join({ there, clock, at }: Scene, ...names: string[]): Promise<Ag
 const many = <T>(count: number, one: (index: number) => T) =>
   Array.from({ length: count }, (_, i) => one(i));
 
-/** What comes first when many send the same and nothing more; then all of them go away. */
+/** Sends the same bytes on many connections. Returns the first response. */
 function firstAnswer(url: string, bytes: Uint8Array, count: number): Promise<string> {
   return new Promise((resolve) => {
     const sockets = many(count, () => connect(Number(new URL(url).port), '127.0.0.1'));
@@ -61,7 +61,7 @@ function firstAnswer(url: string, bytes: Uint8Array, count: number): Promise<str
 }
 
 describe.each(oneTransport)('floods over %s', (transport) => {
-  test('600 forged votes at once get no more verifications than their limit', async () => {
+  test('600 forged votes at once: get no more verifications than the limit', async () => {
     const verifier = createVerifier('pool');
     onTestFinished(() => verifier.close());
     const scene = await begin(transport, { verifier });
@@ -70,8 +70,8 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const before = there.network.stats.rejected;
     const forged = vote(forgedBy(ada!), { block_hash: HASH }, at());
     const codes: number[] = [];
-    // Not all of them connect at a time: a busy machine's queue of connections is shorter.
-    // And one that was idle for long is cut by the server, which a next request may meet.
+    // Not all connect at once, because a busy machine's accept queue is shorter.
+    // The server closes idle connections, which a next request may meet.
     const send = async (): Promise<number> => {
       try {
         return (await there.send(forged)).status;
@@ -86,11 +86,11 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await Promise.all(many(120, one));
     expect(codes.filter((code) => code === 401).length).toBe(60);
     expect(codes.filter((code) => code === 429).length).toBe(540);
-    // The common mistakes of the first five are looked for, each in at most 20 verifications.
+    // Mistakes of the first five are diagnosed, each with at most 20 verifications.
     expect(there.network.stats.rejected - before).toBeLessThanOrEqual(60 + 5 * 20);
   });
 
-  test('as many good requests of one agent at once are only dealt with in turn', async () => {
+  test('valid requests of one agent at once: are handled in turn', async () => {
     const scene = await begin(transport);
     const [ada] = await join(scene, 'Ada');
     const request = status(ada!, { status: 'active' }, ada!.agentId, scene.at());
@@ -100,7 +100,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     expect(new Set(codes)).toEqual(new Set([200]));
   });
 
-  test('what a web page can send locks out nobody', async () => {
+  test('requests that a web page can send: lock out no client', async () => {
     const scene = await begin(transport);
     const [ada] = await join(scene, 'Ada');
     const { there, at } = scene;
@@ -122,7 +122,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await there.do(status(ada!, { status: 'active' }, ada!.agentId, at()), 200);
   });
 
-  test('many keys claimed at one address count together, and lock out none', async () => {
+  test('many keys claimed at one address: count together and lock out none', async () => {
     const scene = await begin(transport, { server: { figures: { failed_signature_total: 120 } } });
     const names = many(6, (index) => `Agent ${index}`);
     const agents = await join(scene, ...names, 'Ada', 'Bob');
@@ -138,12 +138,12 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const { rejected } = there.network.stats;
     expect(rejected - before).toBeLessThanOrEqual(120 + 6 + 6 * 5 * 20);
     scene.clock.set(scene.clock.now() + 1);
-    // Ada's signature held here a while ago; Bob's first try is free.
+    // Ada had a valid signature here; Bob's first attempt is free.
     await there.do(active(ada), 200);
     await there.do(active(bob), 200);
   });
 
-  test('costly nonsense is refused before it is read, once it was enough', async () => {
+  test('costly invalid requests: are refused unread once the quota is used', async () => {
     const scene = await begin(transport);
     const [ada, bob] = await join(scene, 'Ada', 'Bob');
     const { there, at } = scene;
@@ -151,7 +151,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const headers = { 'Content-Type': 'application/json', 'X-Agent-Public-Key': ada!.publicKey };
     const body = `[${'0,'.repeat(1024 * 1024 - 2)}0]`;
     const send = () => there.send({ method: 'POST', path, headers, body });
-    // 600 units, of which 2 MiB are 64.
+    // 600 units; 2 MiB are 64.
     for (let times = 0; times < 9; times += 1) {
       expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
       scene.clock.set(scene.clock.now() + 1_000);
@@ -161,7 +161,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const unread = await raw(there.url, `${head}X-Agent-Public-Key: ${ada!.publicKey}\r\n\r\n`);
     expect(statusOf(unread)).toBe(429);
     expect(unread).toContain('"limit":"refused"');
-    // Others of the address, and she herself with what is small, go on.
+    // Other clients of the address, and small requests of Ada's, continue.
     expectError(
       await there.send(propose(bob!, { parent_hash: HASH }, at())),
       409,
@@ -174,7 +174,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     );
   });
 
-  test('a large body of an unknown key, or of none, is not read', async () => {
+  test('a large body of an unknown key, or of none: is not read', async () => {
     const { there } = await begin(transport);
     const head =
       'POST /api/v1/blocks/propose HTTP/1.1\r\nHost: localhost\r\n' +
@@ -187,7 +187,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     expect([statusOf(missing), missing.includes('"body_sha256":null')]).toEqual([401, true]);
   });
 
-  test('bodies under way are bounded for an address', async () => {
+  test('bodies in flight: are bounded per address', async () => {
     const scene = await begin(transport, { limits: 'bench' });
     const [ada] = await join(scene, 'Ada');
     const { there } = scene;
@@ -200,7 +200,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await there.do(propose(ada!, { parent_hash: head_hash }, scene.at()));
   });
 
-  test('requests and connections of an address are bounded, health is not', async () => {
+  test('requests and connections of an address: are bounded, except for health checks', async () => {
     const { there } = await begin(transport, {
       server: { figures: { requests: 20, connections: 40 } },
     });

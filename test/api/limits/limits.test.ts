@@ -1,4 +1,4 @@
-/** Rate limits of the profile spec: exact sliding windows, in a time that stands still. */
+/** Rate limits of the profile `spec`: exact sliding windows, in virtual time. */
 import { type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { addressKey } from '../../../api/limits/connections.js';
@@ -24,7 +24,7 @@ import { type Answer, expectError, GENESIS_HASH, type World } from '../../suppor
 interface Scene {
   there: World & Running;
   clock: VirtualClock;
-  /** The time as a timestamp. */
+  /** Current time as a timestamp. */
   at(): string;
   pass(milliseconds: number): void;
 }
@@ -43,7 +43,7 @@ async function join({ there, at, pass }: Scene, name: string): Promise<Agent> {
   return agent;
 }
 
-/** What is left, by the header. */
+/** Remaining quota by the header. */
 const left = ({ headers }: Answer) => Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1]);
 const HASH = 'a'.repeat(64);
 const ALLY = `ally_${'0'.repeat(32)}`;
@@ -60,7 +60,7 @@ const operations: [string, number, (by: Agent, at: string) => Request][] = [
 ];
 
 describe.each(operations)('%s: %i a minute', (name, most, of) => {
-  test('an exact window, slid to the millisecond', async () => {
+  test('has an exact window, to the millisecond', async () => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');
@@ -77,14 +77,14 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
     expect(early.headers.get('ratelimit')).toBe(`"${name}";r=0;t=1`);
     expect(early.headers.get('retry-after')).toBe('1');
     pass(1);
-    // One use has slid out of the window, not all.
+    // One use has left the window, not all.
     expect(left(await there.send(of(ada, at())))).toBe(0);
     pass(1);
     const second = await there.send(of(ada, at()));
     expectError(second, 429, 'RATE_LIMITED', 'QUOTA_USED');
   });
 
-  test('counted for each agent, not for the address', async () => {
+  test('counts per agent, not per address', async () => {
     const scene = await begin();
     const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
     for (let used = 1; used <= most; used += 1) {
@@ -95,7 +95,7 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
     expect(left(await scene.there.send(of(bob, scene.at())))).toBe(most - 1);
   });
 
-  test('failed signatures and repeats use nothing of it', async () => {
+  test('does not count failed signatures and repeats', async () => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');
@@ -114,8 +114,8 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
   });
 });
 
-test('alliance_propose: repeats under way hold nothing of it', async () => {
-  // On disk, where a commit takes a while: all of a round wait for the same ones.
+test('alliance_propose: is not used up by repeats in flight', async () => {
+  // On disk, where a commit takes a while, so all of a round wait for the same ones.
   const scene = await begin('spec', diskFolder());
   const { there, at, pass } = scene;
   const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
@@ -130,7 +130,7 @@ test('alliance_propose: repeats under way hold nothing of it', async () => {
   }
 });
 
-test('status: an older one that others send again uses nothing of it', async () => {
+test('status: is not used up by replays of an older update', async () => {
   const scene = await begin();
   const { there, at, pass } = scene;
   const ada = await join(scene, 'Ada');
@@ -146,8 +146,8 @@ test('status: an older one that others send again uses nothing of it', async () 
   expect(left(await there.send(next()))).toBe(27);
 });
 
-describe('register: 1 a minute an address', () => {
-  test('charged when it is accepted, not for a mistake or a repeat', async () => {
+describe('register: 1 a minute per address', () => {
+  test('charges an accepted registration, not a mistake or a repeat', async () => {
     const { there, at, pass } = await begin();
     const send = (name: string, fields = {}) => there.send(register(agentOf(name), fields, at()));
     expect((await send('Ada', { name: '' })).status).toBe(400);
@@ -155,7 +155,7 @@ describe('register: 1 a minute an address', () => {
       401,
     );
     expect((await send('Ada')).status).toBe(201);
-    // The address is looked at before what it sends: a repeat has to wait too.
+    // The quota is checked before the body, so a repeat must wait as well.
     for (const name of ['Ada', 'Bob']) expect((await send(name)).status).toBe(429);
     pass(59_999);
     const early = await send('Bob');
@@ -166,7 +166,7 @@ describe('register: 1 a minute an address', () => {
     expect((await send('Bob')).status).toBe(201);
   });
 
-  test('one of ten that come at once', async () => {
+  test('accepts one of ten concurrent registrations', async () => {
     // On disk, where a commit takes a while.
     const { there, at } = await begin('spec', diskFolder());
     const ten = Array.from({ length: 10 }, (_, index) => register(agentOf(`${index}`), {}, at()));
@@ -175,8 +175,8 @@ describe('register: 1 a minute an address', () => {
   });
 });
 
-describe('of an address', () => {
-  test('reads: 600 a minute, whatever they are', async () => {
+describe('limits of an address', () => {
+  test('reads: 600 a minute in total', async () => {
     const { there, pass } = await begin();
     const paths = ['network/state', 'network/agents', 'blocks', 'meta', 'events', 'agents/agent_0'];
     for (let used = 0; used < 600; used += 50) {
@@ -195,7 +195,7 @@ describe('of an address', () => {
     expect((await there.get('/api/v1/network/state')).status).toBe(200);
   });
 
-  test('failed signatures: 60 a minute, then nothing signed is looked at', async () => {
+  test('failed signatures: 60 a minute, then nothing signed is verified', async () => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');
@@ -226,12 +226,12 @@ describe('of an address', () => {
     ['2001:db8::9', 'address:2001:db8:0:0::/64'],
     ['2001:DB8:1:2::A', 'address:2001:db8:1:2::/64'],
     ['::1', 'address:0:0:0:0::/64'],
-  ])('%s counts as %s', (address, expected) => {
+  ])('counts %s as %s', (address, expected) => {
     expect(addressKey(address)).toBe(expected);
   });
 });
 
-test('subjects beyond the bound share one quota, until idle ones are forgotten', () => {
+test('subjects: share one quota beyond the bound, until idle ones are removed', () => {
   const clock = virtualClock(START_MS);
   const limits = new Limits('spec', resolveLimits('spec'), clock.now);
   const all = limits.figures!.read;
@@ -250,7 +250,7 @@ describe('profiles', () => {
     ['spec', '"vote";q=10;w=60'],
     ['bench', '"vote";q=100000;w=60'],
     ['off', null],
-  ] as const)('%s is shown in /api/v1/meta', async (profile, policy) => {
+  ] as const)('%s: is shown in /api/v1/meta', async (profile, policy) => {
     const scene = await begin(profile);
     const ada = await join(scene, 'Ada');
     const { limits } = await scene.there.read('/api/v1/meta');

@@ -1,4 +1,4 @@
-/** What is spent at other servers, against what one server alone would have counted. */
+/** Usage on other nodes, compared with the counts of a single server. */
 import fc from 'fast-check';
 import type { Outcome } from 'folkmoot';
 import { expect, test } from 'vitest';
@@ -24,7 +24,7 @@ const refused: Outcome = { result: 'refused', refusal: refuse('UNKNOWN_BLOCK', '
 const vote = (number: number) =>
   ({ kind: 'vote', publicKey: key, signature: signatureOf(number), bytes: 200 }) as const;
 
-/** A server's own counters, in the time that all have. */
+/** Counters of one server. */
 function door(now: () => number) {
   const figures = resolveLimits('spec', { vote: QUOTA });
   const limits = new Limits('spec', figures, now);
@@ -39,7 +39,7 @@ function door(now: () => number) {
 
 type Door = ReturnType<typeof door>;
 
-/** Something that was let in and stands in no order yet. */
+/** A request admitted by one server, not yet in the order. */
 interface UnderWay {
   at: Door;
   number: number;
@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 25_000 }) }),
 );
 
-test('quotas of three servers: each knows all that stands, and what it let in itself', () => {
+test('remote usage: each of three servers counts the order and its own admissions', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       let time = 1_000_000;
@@ -91,7 +91,7 @@ test('quotas of three servers: each knows all that stands, and what it let in it
   );
 });
 
-test('spent elsewhere: counts what was done and refused, and no repeat', () => {
+test('remote usage: counts accepted and refused requests, and no repeats', () => {
   const { count, left, limits } = door(() => 0);
   const of = (number: number, outcome: Outcome) =>
     count({ ...vote(number), spender: address, outcome, ageMs: 0 });
@@ -101,16 +101,16 @@ test('spent elsewhere: counts what was done and refused, and no repeat', () => {
   expect(left()).toBe(QUOTA - 1);
   of(2, refused);
   expect(left()).toBe(QUOTA - 2);
-  // Somebody has captured it, and sends it on by another server.
+  // A captured request, replayed on another server.
   of(2, refused);
   expect(left()).toBe(QUOTA - 2);
-  // Bytes are those of what is in the log only, of the agent and of its address.
+  // Bytes count only for logged entries, against agent and address.
   const { bytes, address_bytes } = limits.figures!;
   expect(limits.account(subject).quota('bytes')!.remaining).toBe(bytes - 712);
   expect(limits.account(address).quota('address_bytes')!.remaining).toBe(address_bytes - 712);
 });
 
-test('spent elsewhere: the same under way here is counted once, whichever was first', () => {
+test('remote usage: counts a request in flight here once, in either order', () => {
   const { count, left, cost } = door(() => 0);
   const own = cost(7);
   own.charge();
@@ -120,7 +120,7 @@ test('spent elsewhere: the same under way here is counted once, whichever was fi
   expect(cost(7).again).toBe(true);
 });
 
-test('spent elsewhere: as old as it is', () => {
+test('remote usage: counts a use with its age', () => {
   let time = 0;
   const { count, left } = door(() => time);
   const of = (number: number, ageMs: number) =>
@@ -135,7 +135,7 @@ test('spent elsewhere: as old as it is', () => {
   expect(left()).toBe(QUOTA);
 });
 
-test('spent elsewhere: a block that was opened there is one of those of a minute', () => {
+test('remote usage: counts blocks of other servers in the rate of blocks', () => {
   const { count, blocks } = door(() => 0);
   for (let number = 0; number < 5; number += 1) {
     const block = { ...vote(number), kind: 'propose' as const, publicKey: `p${number}` };

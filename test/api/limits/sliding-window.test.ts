@@ -1,4 +1,4 @@
-/** The sliding window against a model that keeps every use, at every edge that chance finds. */
+/** The sliding window against a model that keeps every use, at random edges. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SlidingWindow } from '../../../api/limits/sliding-window.js';
@@ -14,7 +14,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('giveBack' as const), which: fc.nat(20) }),
 );
 
-/** What is counted now, by the definition: every use within the window before now. */
+/** Model by definition: all uses within the window. */
 class Model {
   uses: { at: number; amount: number }[] = [];
   constructor(readonly windowMs: number) {}
@@ -22,7 +22,7 @@ class Model {
   total = (now: number) => this.live(now).reduce((sum, { amount }) => sum + amount, 0);
 }
 
-test.each([1, 7])('sliding window: as its definition says, by slots of %i ms', (slotMs) => {
+test.each([1, 7])('sliding window: equals its definition with slots of %i ms', (slotMs) => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 200 }),
@@ -37,7 +37,7 @@ test.each([1, 7])('sliding window: as its definition says, by slots of %i ms', (
           model.uses = model.live(now);
           if (one.do === 'wait') now += one.ms;
           if (one.do === 'use') {
-            // By the end of its slot; time that goes back counts as the latest.
+            // A use counts at the end of its slot; time that goes back counts as the latest.
             last = Math.max(model.uses.at(-1)?.at ?? 0, Math.ceil(now / slotMs) * slotMs);
             expect(window.use(now, one.amount)).toBe(last);
             model.uses.push({ at: last, amount: one.amount });
@@ -57,7 +57,7 @@ test.each([1, 7])('sliding window: as its definition says, by slots of %i ms', (
   );
 });
 
-test('sliding window: knows exactly when enough is free', () => {
+test('sliding window: predicts exactly when enough is free', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 5 })), {
@@ -76,7 +76,7 @@ test('sliding window: knows exactly when enough is free', () => {
         window.forget(now);
         for (let amount = 1; amount <= quota; amount += 1) {
           const at = window.freeAt(amount, quota, now);
-          // The same history again, seen from just before and from then.
+          // The same history, seen just before that time and at it.
           const replay = (until: number) => {
             const copy = new SlidingWindow(windowMs);
             let then = 0;

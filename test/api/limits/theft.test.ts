@@ -1,4 +1,4 @@
-/** A captured request that was refused, sent again: it costs the thief, not the victim. */
+/** A replay of a captured, refused request costs the attacker, not the victim. */
 import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
@@ -17,7 +17,7 @@ import { type Answer, expectError } from '../../support/service/world.js';
 const HASH = 'a'.repeat(64);
 const left = ({ headers }: Answer) => headers.get('ratelimit');
 
-/** What is refused though its signature holds, and the name and size of its quota. */
+/** Requests that are refused despite a valid signature, with the name and size of their quota. */
 const captured: [string, number, string, (by: Agent, at: string) => Request][] = [
   ['propose', 5, 'STALE_PARENT', (by, at) => propose(by, { parent_hash: HASH }, at)],
   ['vote', 10, 'UNKNOWN_BLOCK', (by, at) => vote(by, { block_hash: HASH }, at)],
@@ -36,7 +36,7 @@ describe.each(oneTransport)('over %s', (transport) => {
 
   test.each(
     captured,
-  )('%s: replayed 100 times, the quota of %i is untouched', async (name, most, reason, of) => {
+  )('%s: 100 replays leave the quota of %i untouched', async (name, most, reason, of) => {
     const { there, ada, at, pass } = await begin();
     const request = of(ada, at());
     expect(left(await there.send(request))).toMatch(new RegExp(`^"${name}";r=${most - 1};`));
@@ -50,7 +50,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(fresh)).toMatch(new RegExp(`^"${name}";r=${most - 2};`));
   });
 
-  test('all at once, and the first of them beside the victim', async () => {
+  test("concurrent replays, and the first of them together with the victim's request", async () => {
     const { there, ada, at, pass } = await begin();
     const request = propose(ada, { parent_hash: HASH }, at());
     await Promise.all(Array.from({ length: 50 }, () => there.send(request)));
@@ -59,7 +59,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(fresh)).toMatch(/^"propose";r=3;/);
   });
 
-  test('for as long as it is fresh, which may be twice the skew', async () => {
+  test('replays for as long as the signature is fresh, up to twice the skew', async () => {
     const { there, ada, at, pass } = await begin();
     const ahead = new Date(Date.parse(at()) + 299_000).toISOString();
     const request = vote(ada, { block_hash: HASH }, ahead);
@@ -71,7 +71,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(await there.send(vote(ada, { block_hash: HASH }, at())))).toMatch(/^"vote";r=9;/);
   });
 
-  test('its answer is what the network says now', async () => {
+  test('a replay is answered by the current state', async () => {
     const { there, ada, at, pass } = await begin();
     const { head_hash } = await there.read('/api/v1/network/state');
     const first = propose(ada, { parent_hash: head_hash }, at());
@@ -81,11 +81,11 @@ describe.each(oneTransport)('over %s', (transport) => {
     expectError(await there.send(second), 409, 'INVALID_REQUEST', 'OPEN_BLOCK');
     await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));
     pass(60_000);
-    // Refused then, taken now: charged when it was first sent.
+    // Refused before, accepted now: charged at the first request.
     expect((await there.send(second)).status).toBe(201);
   });
 
-  test('beyond the reads of the address it is not looked at', async () => {
+  test('replays beyond the reads of the address are not processed', async () => {
     const { there, ada, at } = await begin();
     const request = propose(ada, { parent_hash: HASH }, at());
     for (let round = 0; round < 7; round += 1) {

@@ -1,4 +1,4 @@
-/** The board of a load run: who reads it is known, and nobody else costs anything. */
+/** The board of a load run: detects readers, and costs nothing without them. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Board } from '../../../dist/api/load-server.js';
 import { toLoadState } from '../../../dist/bench/load/page-data.js';
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('board: who stays away for five seconds reads no more, until they come back', () => {
+test('board: counts a reader as gone after five seconds, until it returns', () => {
   const told: boolean[] = [];
   const board = new Board(shown, (watched) => told.push(watched));
   for (let second = 0; second < 60; second += 1) {
@@ -33,7 +33,7 @@ test('board: who stays away for five seconds reads no more, until they come back
   expect(told).toEqual([true, false, true]);
 });
 
-test('board: who waits goes on reading, however rare news are', async () => {
+test('board: keeps a waiting reader, however rare updates are', async () => {
   const told: boolean[] = [];
   const board = new Board(shown, (watched) => told.push(watched));
   let version = versionIn((await board.read(null, here)) as string);
@@ -46,14 +46,14 @@ test('board: who waits goes on reading, however rare news are', async () => {
   expect([version, told]).toEqual([11, [true]]);
 });
 
-test('board: without news the same is told again after twenty seconds', async () => {
+test('board: repeats the same version after twenty seconds without an update', async () => {
   const board = new Board(shown);
   const next = board.read(1, here) as Promise<string>;
   vi.advanceTimersByTime(20_000);
   expect(versionIn(await next)).toBe(1);
 });
 
-test('board: the last of it is waited for no longer than who reads may take', async () => {
+test('board: waits for readers of the last version only for a bounded time', async () => {
   vi.useRealTimers();
   const nobody = new Board(shown);
   nobody.post(shown, true);
@@ -62,7 +62,7 @@ test('board: the last of it is waited for no longer than who reads may take', as
   expect(versionIn((await board.read(null, here)) as string)).toBe(1);
   board.post(shown, true);
   const seen = board.seen();
-  // It comes back for what came meanwhile, which is the last.
+  // The reader returns for the version posted meanwhile, which is the last.
   expect(versionIn((await board.read(1, here)) as string)).toBe(2);
   await seen;
   const gone = new Board(shown);

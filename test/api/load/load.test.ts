@@ -1,4 +1,4 @@
-/** The server of a load run's page: what is shown, waited for and asked. */
+/** The server of a load run's page: state, long polling and control. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import {
@@ -48,7 +48,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     const server = await startLoadServer({ board, control, host: '127.0.0.1', port: 0, transport });
     onTestFinished(() => server.close());
     const { url, page } = server;
-    /** Each answer is as the documents say. */
+    /** Sends a request, and validates the response against the documents. */
     const send = async (target: string, init: RequestInit = {}): Promise<Answered> => {
       const { status, headers, ...rest } = await answered(await fetch(url + target, init));
       const contentType = headers.get('content-type');
@@ -75,7 +75,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     body: await response.text(),
   });
 
-  test('shown: what was posted, with a version that goes up', async () => {
+  test('state: returns what was posted, with an increasing version', async () => {
     const { board, read } = await shown();
     expect(await read()).toEqual({ version: 1, load: JSON.parse(JSON.stringify(going(0))) });
     board.post(going(1));
@@ -84,7 +84,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     expect([version, load.phase, load.verdict?.verdict]).toEqual([3, 'over', 'VALID']);
   });
 
-  test('after: what is not known yet is waited for; whoever else is answered', async () => {
+  test('after: waits for a new version; other readers are answered at once', async () => {
     const { board, read } = await shown();
     const { version } = await read();
     let over = 0;
@@ -93,16 +93,16 @@ describe.each(oneTransport)('load over %s', (transport) => {
       over += 1;
       return answer.version;
     });
-    // Whoever asks meanwhile does not wait behind those who do.
+    // Reads without `after` do not wait behind others.
     for (let turn = 0; turn < 5; turn += 1) expect((await read()).version).toBe(version);
     expect(over).toBe(0);
     board.post(going(1));
     expect(await Promise.all(next)).toEqual([2, 2, 2]);
-    // Of an earlier run at the same address.
+    // Versions of an earlier run at the same address.
     for (const other of [0, 1, 99]) expect((await read(`?after=${other}`)).version).toBe(2);
   });
 
-  test('after: what is no version is refused', async () => {
+  test('after: refuses an invalid version', async () => {
     const { send } = await shown();
     for (const wrong of ['x', '-1', '1.5', '', '9'.repeat(40)]) {
       const answer = await send(`${path}?after=${wrong}`);
@@ -110,9 +110,9 @@ describe.each(oneTransport)('load over %s', (transport) => {
     }
   });
 
-  test('after: so many may wait, and no more; who has gone waits no longer', async () => {
+  test('after: bounds the waiting readers, without those that disconnected', async () => {
     const { url, board } = await shown();
-    /** A status, or that it waits. */
+    /** Returns a status, or that the request waits. */
     const waits = async () => {
       const signal = AbortSignal.timeout(400);
       const answer = await fetch(`${url}${path}?after=1`, { signal }).catch(() => null);
@@ -130,7 +130,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     expect((await fetch(`${url}${path}?after=1`)).status).toBe(200);
   });
 
-  test('watched: told when the first one reads, and not before', async () => {
+  test('watched: is reported at the first read', async () => {
     const { state, board, read, send } = await shown();
     board.post(going(1));
     await send('/ui/load');
@@ -140,7 +140,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     expect(state.watched).toEqual([true]);
   });
 
-  test('control: begins and ends, for who has the token', async () => {
+  test('control: starts and ends the run with the token', async () => {
     const { state, ask, send } = await shown();
     const control = async () => JSON.parse((await send('/api/v1/control')).body).data;
     expect(await control()).toMatchObject({
@@ -169,7 +169,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     expect(reasonOf(await ask('{"do":"stop"}'))).toBe('NO_CONTROL');
   });
 
-  test('page: at each of its paths, and it knows what it shows', async () => {
+  test('page: is served at each of its paths, at the right view', async () => {
     const { send, page, url } = await shown();
     expect(page).toMatch(new RegExp(`^${url}/ui/load#token=\\S{32}$`));
     const first = await send('/ui/load?at=3');
@@ -188,7 +188,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     }
   });
 
-  test('anything else is refused, as where a network is served', async () => {
+  test("refuses all else like a network's server", async () => {
     const { send, url } = await shown();
     for (const target of ['/api/v1/network/state', '/ui/assets/..%2Ffiles.json', '/metrics']) {
       const answer = await fetch(url + target).then(answered);
@@ -210,7 +210,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     expect(await refused).toContain('404');
   });
 
-  test('close: who waits is answered, and nothing holds it', async () => {
+  test('close: answers waiting readers and does not hang', async () => {
     const { board, server, read } = await shown();
     const waiting = [1, 2].map(() => read('?after=1'));
     await read();
@@ -223,7 +223,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
   });
 });
 
-test('load: a server of a network shows none, and says what does', async () => {
+test("load: is refused by a network's server, with a hint", async () => {
   const { url } = await live();
   const response = await fetch(url + path);
   const { error } = (await response.json()) as { error: { message: string } };

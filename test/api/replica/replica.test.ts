@@ -1,4 +1,4 @@
-/** A server of a folder that is only read: reads as ever, and every door that writes is closed. */
+/** A server of a read-only folder: serves reads and refuses all writes. */
 import { createVerifier, type GenesisOptions, KeptNetwork, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';
@@ -26,9 +26,7 @@ async function served(transport: 'uws' | 'node') {
   return { result, network, there: new World({ url: server.url, wsUrl }), path: `${out}/network` };
 }
 
-test.each(
-  oneTransport,
-)('kept over %s: reads are those of the network itself', async (transport) => {
+test.each(oneTransport)('replica over %s: reads equal those of the network', async (transport) => {
   const { result, there, network } = await served(transport);
   const state = await there.read('/api/v1/network/state');
   expect(state).toMatchObject({ block_height: result.measures.finalized, active_validators: 12 });
@@ -40,9 +38,7 @@ test.each(
   expect((await there.get('/readyz')).status).toBe(200);
 });
 
-test.each(
-  oneTransport,
-)('kept over %s: writes are refused, whoever signs them', async (transport) => {
+test.each(oneTransport)('replica over %s: refuses writes of any signer', async (transport) => {
   const { there, network } = await served(transport);
   const ada = agentOf('Ada');
   const before = network.read.position;
@@ -59,7 +55,7 @@ test.each(
   expect(network.read.position).toEqual(before);
 });
 
-test.each(oneTransport)('kept over %s: a socket takes no keys', async (transport) => {
+test.each(oneTransport)('replica over %s: refuses auth on a socket', async (transport) => {
   const { there } = await served(transport);
   const live = await Live.open(there.wsUrl);
   live.send(auth(agentOf('Ada')));
@@ -69,7 +65,7 @@ test.each(oneTransport)('kept over %s: a socket takes no keys', async (transport
   ]);
 });
 
-test('kept: a signed request may be looked into, as on a live server', async () => {
+test('replica: verifies a described request like a live server', async () => {
   const { there } = await served('node');
   const { method, path: target, headers, body } = register(agentOf('Ada'), { name: 'Ada' });
   const question = JSON.stringify({ method, target, headers, body });
@@ -82,7 +78,7 @@ test('kept: a signed request may be looked into, as on a live server', async () 
   expect(await there.do(asked, 200)).toMatchObject({ valid: true, kind: 'register' });
 });
 
-test('kept: beside a writer of this process it shows what that commits', async () => {
+test('replica: shows commits of a writer in the same process', async () => {
   const path = temporaryFolder();
   const verifier = createVerifier('inline');
   const genesis: GenesisOptions = { network_id: 'beside' };

@@ -1,11 +1,11 @@
-/** Many who subscribe to the same: who falls behind or wants something else misses nothing. */
+/** Many subscribers of the same topics: lagging ones and ones that change topics miss nothing. */
 import { describe, expect, test } from 'vitest';
 import type { Live } from '../../support/service/live.js';
 import { connect } from '../../support/service/live.js';
 import { transports, world } from '../../support/service/server.js';
 import { debugSocket, discuss, status } from '../../support/service/signer.js';
 
-/** 6 KB each: more than the buffers of a loopback connection take. */
+/** Events of 6 KB: more than the buffers of a loopback connection take. */
 const FLOOD = 1_200;
 const LONG = '€'.repeat(2_000);
 const AT_A_TIME = 40;
@@ -16,7 +16,7 @@ const range = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 describe.each(transports)('audience over %s', (transport) => {
-  test('who does not read for a while is sent all of it afterwards', async () => {
+  test('sends a paused subscriber all events afterwards', async () => {
     const there = await world({ transport });
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const block_hash = await there.propose(ada!);
@@ -38,13 +38,13 @@ describe.each(transports)('audience over %s', (transport) => {
     const first = Number(event_seq) + 1;
     expect(seqsOf(quick)).toEqual(range(first, first + FLOOD));
     expect(eventsOf(slow)).toEqual(eventsOf(quick));
-    // It keeps up again.
+    // The subscriber has caught up.
     await there.join('Eve');
     for (const live of [quick, slow]) await live.until('agent_status');
     expect(eventsOf(slow)).toEqual(eventsOf(quick));
   });
 
-  test('topics may change between two events; each counts what it was sent', async () => {
+  test('applies topic changes between two events, and counts what each was sent', async () => {
     const there = await world({ transport });
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const stays = await there.listen(bob!, ['network']);

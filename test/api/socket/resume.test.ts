@@ -1,4 +1,4 @@
-/** Resuming events: no hole, no overlap, also after a restart. */
+/** Resuming events: no gap and no overlap, also after a restart. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import type { Message } from '../../support/service/live.js';
@@ -14,7 +14,7 @@ const range = (from: number, to: number) =>
 describe.each(oneTransport)('resume over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, ...around });
 
-  test('since: what was missed, then what comes, each once', async () => {
+  test('since: replays missed events, then continues, each once', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     for (let count = 2; count <= 20; count += 1) await there.join(`agent ${count}`);
@@ -30,7 +30,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual(range(6, 21));
   });
 
-  test('since: while events keep coming, no hole and no overlap', async () => {
+  test('since: has no gap and no overlap while events are published', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     for (let count = 2; count <= 300; count += 1) {
@@ -60,7 +60,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     }
   });
 
-  test('since: only the events of its topics', async () => {
+  test('since: replays only events of the topics', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     await there.do(meme(ada, { file: 'Hi' }));
@@ -72,7 +72,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(await live.settled()).toMatchObject([{ type: 'meme_posted', seq: 2 }]);
   });
 
-  test('since: in the first subscribe only', async () => {
+  test('since: is allowed only in the first subscribe', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const live = await there.listen(ada, ['blocks']);
@@ -82,7 +82,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(await live.subscribe(['social'])).toMatchObject({ topics: ['blocks', 'social'] });
   });
 
-  test('since: a refused subscribe was none, the next one may resume', async () => {
+  test('since: is still allowed after a refused subscribe', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const live = await there.listen(ada);
@@ -95,7 +95,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
   test.each([
     ['another epoch', { epoch: 'another', seq: 2 }],
     ['a future seq', { seq: 99 }],
-  ])('since: %s is a gap, and all that is held comes', async (_, since) => {
+  ])('since: %s is a gap and replays all available events', async (_, since) => {
     const there = await begin();
     const [ada] = await there.joinAll('Ada', 'Bob', 'Eve');
     const live = await connect(there.wsUrl);
@@ -105,7 +105,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual([1, 2, 3]);
   });
 
-  test('since: the head is no gap and replays nothing', async () => {
+  test('since: the head is not a gap and replays nothing', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const live = await connect(there.wsUrl);
@@ -116,7 +116,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual([2]);
   });
 
-  test('since: across a restart on the same folder', async () => {
+  test('since: resumes across a restart on the same folder', async () => {
     const path = temporaryFolder();
     const first = await serve({ transport, path });
     onTestFinished(() => first.close());
@@ -139,7 +139,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs([...seen, ...(await again.settled())])).toEqual(range(2, 6));
   });
 
-  test('topics: an event of two topics comes once; seq ascends strictly', async () => {
+  test('topics: an event of two topics arrives once; seq increases strictly', async () => {
     const there = await begin();
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'proposals', 'outcomes'];
@@ -158,7 +158,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     );
   });
 
-  test('topics: proposals and outcomes come to those who ask, votes do not', async () => {
+  test('topics: proposals and outcomes exclude votes', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const [agent, watcher] = [

@@ -1,4 +1,4 @@
-/** A watcher that does not read: nothing is queued for it, and it is told what it has missed. */
+/** A watcher that does not read: nothing is queued, and it is told what was skipped. */
 import { setImmediate } from 'node:timers/promises';
 import { composeRegister, createVerifier, generateKeyPair, signatory } from 'folkmoot';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';
 import { Network } from '../../../dist/engine/index.js';
 
 const EVERY_MS = 100;
-/** More frames than are kept. */
+/** More frames than the cache holds. */
 const ROUNDS = 70;
 
 beforeEach(
@@ -16,7 +16,7 @@ beforeEach(
 );
 afterEach(() => void vi.useRealTimers());
 
-/** A connection that holds as many bytes back as its test says. */
+/** A socket with a configurable number of buffered bytes. */
 class Held {
   readonly addressKey = 'here';
   readonly together = null;
@@ -38,7 +38,7 @@ class Held {
   }
 }
 
-test('watch: who never reads has nothing queued, is told what it missed, and goes on', async () => {
+test('watch: queues nothing for a watcher that never reads, reports the gap, and continues', async () => {
   const verifier = createVerifier('inline');
   const genesis = { network_id: 'slow' };
   const network = await Network.open({ memory: true, genesis, verifier });
@@ -66,7 +66,7 @@ test('watch: who never reads has nothing queued, is told what it missed, and goe
   expect(watchers.takes('here')).toBe(false);
   stuck.backlog = Number.POSITIVE_INFINITY;
 
-  /** One more entry, and the frame that has it. */
+  /** Commits one more entry, and waits for its frame. */
   async function round(): Promise<void> {
     const made = watchers.frames;
     const me = { personality: 'lawful', name: 'Ada', capabilities: ['validator'] as const };

@@ -1,4 +1,4 @@
-/** What a WebSocket may bring: before its auth hardly anything, after it a bounded pace. */
+/** Limits of WebSocket messages before and after auth. */
 import { createVerifier, type Verifier } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { connect, Live } from '../../support/service/live.js';
@@ -8,10 +8,10 @@ import { agentOf, auth } from '../../support/service/signer.js';
 const STRANGER_BYTES = 4 * 1024;
 const STRANGERS = 64;
 
-describe.each(oneTransport)('limits of sockets over %s', (transport) => {
+describe.each(oneTransport)('socket limits over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, ...around });
 
-  test('an auth is taken once; its repeat is 4401 REPLAYED, and harms nobody', async () => {
+  test('auth: is accepted once; a replay closes with 4401 REPLAYED', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const message = auth(ada);
@@ -31,7 +31,7 @@ describe.each(oneTransport)('limits of sockets over %s', (transport) => {
     await there.listen(ada);
   });
 
-  test('of two that send the same auth at once, one is taken', async () => {
+  test('auth: accepts one of two concurrent copies', async () => {
     const there = await begin();
     const message = auth(await there.join('Ada'));
     const two = await Promise.all([connect(there.wsUrl), connect(there.wsUrl)]);
@@ -40,7 +40,7 @@ describe.each(oneTransport)('limits of sockets over %s', (transport) => {
     expect(types.sort()).toEqual(['auth_ok', 'error']);
   });
 
-  test('an auth that is refused is not spent', async () => {
+  test('auth: a refused message may be sent again', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const good = auth(ada);
@@ -52,7 +52,7 @@ describe.each(oneTransport)('limits of sockets over %s', (transport) => {
     expect((await live.next()).type).toBe('auth_ok');
   });
 
-  test('before auth_ok a message has 4 KiB at most', async () => {
+  test('auth: limits messages before auth_ok to 4 KiB', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const just = await connect(there.wsUrl);
@@ -64,7 +64,7 @@ describe.each(oneTransport)('limits of sockets over %s', (transport) => {
     expect(large.received.at(-1)).toMatchObject({ error: { details: { reason: 'TOO_LARGE' } } });
   });
 
-  test('few messages wait for an auth', async () => {
+  test('auth: bounds the messages queued behind it', async () => {
     const inline = createVerifier('inline');
     let wait: Promise<void> | null = null;
     const verifier: Verifier = {
@@ -97,18 +97,18 @@ describe.each(oneTransport)('limits of sockets over %s', (transport) => {
     expect(await few.settled()).toHaveLength(32);
   });
 
-  test.each(['ping', 'pong'] as const)('a flood of %ss is closed with 4429', async (kind) => {
+  test.each(['ping', 'pong'] as const)('closes a flood of %ss with 4429', async (kind) => {
     const there = await begin();
     const live = await connect(there.wsUrl);
     for (let count = 0; count < 100; count += 1) live.socket[kind]();
-    // Whatever was sent before has been taken by then.
+    // The server has read all earlier messages by then.
     await there.get('/healthz');
     expect(live.socket.readyState).toBe(live.socket.OPEN);
     live.socket[kind]();
     expect((await live.closed).code).toBe(4429);
   });
 
-  test('an address may have 64 connections that wait for their auth', async () => {
+  test('limits an address to 64 unauthenticated connections', async () => {
     const there = await begin({ limits: 'spec' });
     const ada = await there.join('Ada');
     const open = await Promise.all(Array.from({ length: STRANGERS }, () => connect(there.wsUrl)));

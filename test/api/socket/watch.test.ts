@@ -1,4 +1,4 @@
-/** Watching over both transports, without a key: frames, what is left out, and who may. */
+/** Watching without a key over both transports: frames, gaps and limits. */
 import { createVerifier } from 'folkmoot';
 import { afterAll, describe, expect, test } from 'vitest';
 import { rowKinds } from '../../../dist/api/view/model.js';
@@ -20,7 +20,7 @@ describe.each(transports)('watch over %s', (transport) => {
   type There = Awaited<ReturnType<typeof begin>>;
   const seqOf = async (there: There) => Number((await there.read('/api/v1/meta')).seq);
 
-  /** Three join, and decide on a block. */
+  /** Registers three agents, which decide on a block. */
   async function decide(there: There) {
     const [ada, bob, eve] = await there.joinAll('Ada', 'Bob', 'Eve');
     const hash = await there.propose(ada!);
@@ -30,7 +30,7 @@ describe.each(transports)('watch over %s', (transport) => {
     return hash;
   }
 
-  test('frames follow each other without a gap, and end at the digest of the network', async () => {
+  test('frames: follow without a gap, and end at the digest of the network', async () => {
     const there = await begin();
     const watching = await Watching.begin(there.wsUrl);
     const { epoch } = await there.read('/api/v1/meta');
@@ -55,7 +55,7 @@ describe.each(transports)('watch over %s', (transport) => {
     );
   });
 
-  test('all get the same bytes; who wants fewer gets them together', async () => {
+  test('frames: are equal for all; a watcher with a longer interval gets several at once', async () => {
     const there = await begin();
     const two = [await Watching.begin(there.wsUrl), await Watching.begin(there.wsUrl)];
     const seldom = await Watching.begin(there.wsUrl, { every_ms: 1_000 });
@@ -69,7 +69,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(bytesOf(seldom)).toEqual(bytesOf(two[0]!));
   });
 
-  test('since: what is kept follows; of what is not, it is told that it was left out', async () => {
+  test('since: continues with cached frames, or reports what was skipped', async () => {
     const there = await begin();
     await there.joinAll('Ada', 'Bob');
     const first = await Watching.begin(there.wsUrl, { since: 0 });
@@ -79,20 +79,20 @@ describe.each(transports)('watch over %s', (transport) => {
     await first.reaches(3);
     await there.join('Mia');
     await first.reaches(4);
-    // The first still watches, so these frames are kept.
+    // The first watcher still watches, so these frames are cached.
     const again = await Watching.begin(there.wsUrl, { since: 3 });
     expect((await again.reaches(4))[0]).toMatchObject({ from: 4, to: 4 });
     const whole = await Watching.begin(there.wsUrl, { since: 2 });
     expect((await whole.reaches(4)).map(({ from }) => from)).toEqual([3, 4]);
     expect(whole.texts.map(({ type }) => type)).toEqual(['watching']);
-    // An entry that there is not: of another history.
+    // An entry that does not exist, such as of another history.
     const other = await Watching.begin(there.wsUrl, { since: 4_000_000 });
     expect(await other.text('watching')).toMatchObject({ entry: 4 });
     await there.join('Tom');
     expect((await other.reaches(5))[0]).toMatchObject({ from: 5, to: 5 });
   });
 
-  test('auth after watch, watch after auth, or another: an error, and it goes on', async () => {
+  test('refuses auth after watch, watch after auth, and a second one, and continues', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const watching = await Watching.begin(there.wsUrl);
@@ -130,7 +130,7 @@ describe.each(transports)('watch over %s', (transport) => {
     ['half an entry', '{"type":"watch","since":0.5}'],
     ['no time between frames', '{"type":"watch","every_ms":0}'],
     ['an hour between frames', '{"type":"watch","every_ms":3600000}'],
-  ])('%s, three times: 4400', async (_, message) => {
+  ])('%s, three times: closes with 4400', async (_, message) => {
     const there = await begin();
     const watching = new Watching(there.wsUrl);
     await watching.opened();
@@ -140,7 +140,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(watching.texts[0]).toMatchObject(errorOf('INVALID_REQUEST', 'SCHEMA'));
   });
 
-  test('a watcher has as few messages and bytes as anybody', async () => {
+  test('limits messages and bytes like any connection', async () => {
     const there = await begin();
     const hurried = await Watching.begin(there.wsUrl);
     for (let id = 0; id < 103; id += 1) hurried.send({ type: 'ping', id });
@@ -150,7 +150,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(await large.closed).toBe(1009);
   });
 
-  test('an address has 32 that watch; one that leaves makes room', async () => {
+  test('limits an address to 32 watchers; a closed one frees its place', async () => {
     const there = await begin({ limits: 'spec' });
     const all: Watching[] = [];
     for (let count = 0; count < 32; count += 1) {
@@ -166,7 +166,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(await next.text('watching')).toMatchObject({ entry: 0 });
   });
 
-  test('a page of another server is refused, one of --cors and its own are not', async () => {
+  test('refuses pages of other origins, except those of --cors', async () => {
     const there = await begin({ server: { cors: ['https://a.example'] } });
     for (const Origin of ['https://evil.example', 'null', 'http://127.0.0.1:1']) {
       const foreign = new Watching(there.wsUrl, { Origin });
@@ -180,7 +180,7 @@ describe.each(transports)('watch over %s', (transport) => {
     }
   });
 
-  test('where nobody may watch: refused, and who has a key is served', async () => {
+  test('refuses watching if disabled, but serves agents', async () => {
     const there = await begin({ server: { watch: false } });
     const watching = await Watching.begin(there.wsUrl);
     expect(await watching.closed).toBe(4405);
@@ -188,7 +188,7 @@ describe.each(transports)('watch over %s', (transport) => {
     await there.listen(await there.join('Ada'), ['network']);
   });
 
-  test('many that come and go leave nothing behind', async () => {
+  test('leaves nothing behind after many connections', async () => {
     const there = await begin();
     for (let round = 0; round < 20; round += 1) {
       const some = await Promise.all(
@@ -211,7 +211,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(await metric('ws_frames_total')).toBeGreaterThan(0);
   });
 
-  test('a server that stops ends them', async () => {
+  test('closes when the server stops', async () => {
     const there = await begin();
     const watching = await Watching.begin(there.wsUrl);
     await watching.text('watching');

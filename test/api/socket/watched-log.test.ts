@@ -1,4 +1,4 @@
-/** Whoever looks on changes nothing: the same requests make the same log, watched or not. */
+/** Watching does not change the log. */
 import { createVerifier, virtualClock } from 'folkmoot';
 import { afterAll, expect, test } from 'vitest';
 import { oneTransport, world } from '../../support/service/server.js';
@@ -26,7 +26,7 @@ const PERIOD_MS = 10_000;
 const WATCHERS = 30;
 const BLOCKS = 6;
 
-/** What agents ask, and when: signed once, and sent in each life as the same bytes. */
+/** Timed requests, signed once and sent in each run as the same bytes. */
 function story(): { at: number; request: Request }[] {
   const town = ['Ada', 'Bob', 'Cy'].map(agentOf) as [Agent, Agent, Agent];
   const [ada, bob, cy] = town;
@@ -47,7 +47,7 @@ function story(): { at: number; request: Request }[] {
     ask(proposal);
     ask(discuss(cy, { block_hash, message: `on ${block}` }, stamp()));
     ask(meme(bob, { file: `meme ${block}`, caption: 'look' }, stamp()));
-    // None is final: the head stays. Every second one ends by its deadline.
+    // None is finalized, so the head does not change. Every second block ends by its deadline.
     ask(vote(cy, { block_hash, decision: 'approve' }, stamp()));
     if (block % 2) ask(vote(bob, { block_hash, decision: 'reject' }, stamp()));
     at += PERIOD_MS;
@@ -58,7 +58,7 @@ function story(): { at: number; request: Request }[] {
 
 test.each(
   oneTransport,
-)('watched: the log is that of a life that nobody sees, %s', async (transport) => {
+)('watched: the log equals that of an unwatched run, %s', async (transport) => {
   const asked = story();
   const lived = async (watchers: number) => {
     const clock = virtualClock(START);
@@ -67,7 +67,7 @@ test.each(
     const all: Watching[] = [];
     const statuses: number[] = [];
     for (const [place, { at, request }] of asked.entries()) {
-      // They come while it goes on.
+      // Watchers connect during the run.
       if (all.length < watchers && place % 2 === 0) {
         for (let more = 0; more < 3; more += 1) all.push(await Watching.begin(there.wsUrl));
         await there.read(`/api/v1/view?at=${Math.max(0, place - 3)}`);

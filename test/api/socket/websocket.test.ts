@@ -1,4 +1,4 @@
-/** WebSocket connections over both transports: authentication, messages, limits, how they close. */
+/** WebSocket connections over both transports: authentication, messages, limits and closing. */
 import { createVerifier } from 'folkmoot';
 import { afterAll, describe, expect, test } from 'vitest';
 import { connect, type Live } from '../../support/service/live.js';
@@ -36,7 +36,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     return { there, ada, live: await there.listen(ada) };
   };
 
-  test('auth: nothing else comes first; 4401', async () => {
+  test('auth: must come first; else 4401', async () => {
     const there = await begin();
     for (const first of [
       { type: 'subscribe', topics: ['blocks'] },
@@ -55,7 +55,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     ['signed as an HTTP request', (by: Agent) => auth(prefixed(by, 'agentnet-v1-http\n'))],
     ['signed as a vote', (by: Agent) => auth(prefixed(by, 'agentnet-v1-vote\n'))],
     ['for another time', (by: Agent) => ({ ...auth(by), timestamp: stamp() })],
-  ])('auth: a signature that is %s; 4401, and nothing changes', async (_, message) => {
+  ])('auth: a signature that is %s closes with 4401 and changes nothing', async (_, message) => {
     const there = await begin();
     const ada = await there.join('Ada');
     const before = await there.digest();
@@ -66,7 +66,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await there.digest()).toBe(before);
   });
 
-  test('auth: too old or too new; 4401 TIMESTAMP_SKEW', async () => {
+  test('auth: a timestamp too old or too new closes with 4401 TIMESTAMP_SKEW', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     for (const off of [-301_000, 301_000]) {
@@ -77,7 +77,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     }
   });
 
-  test('auth: a key that nobody registered; 4403', async () => {
+  test('auth: an unregistered key closes with 4403', async () => {
     const there = await begin();
     const live = await connect(there.wsUrl);
     live.send(auth(agentOf('Nobody')));
@@ -85,7 +85,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await live.closed).code).toBe(4403);
   });
 
-  test('auth: any status may, upper-case hex too', async () => {
+  test('auth: accepts any agent status, and upper-case hex', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     await there.do(status(ada, { status: 'inactive' }), 200);
@@ -109,7 +109,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await live.next()).type).toBe('agent_status');
   });
 
-  test('connections: the oldest of an agent gives way to a fifth, with 4409', async () => {
+  test('connections: a fifth closes the oldest of an agent with 4409', async () => {
     const there = await begin();
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const four: Live[] = [];
@@ -124,7 +124,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await others[0]!.closed).code).toBe(4409);
   });
 
-  test('connections: four of ten that come at once', async () => {
+  test('connections: four of ten concurrent ones stay open', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const ten = await Promise.all(Array.from({ length: 10 }, () => connect(there.wsUrl)));
@@ -137,7 +137,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(ended).toHaveLength(6);
   });
 
-  test('malformed: an error twice, the third time 4400', async () => {
+  test('malformed: gives an error twice, and closes with 4400 the third time', async () => {
     for (const text of ['{', '[]', '"auth"', '{"type":"dance"}', '{"type":"ping"}', '\u0000']) {
       const { live } = await one();
       for (let time = 1; time <= 3; time += 1) {
@@ -161,14 +161,14 @@ describe.each(transports)('websocket over %s', (transport) => {
     '{"type":"toString"}',
     '{"type":"__proto__"}',
     '{"type":"ping","id":1e999}',
-  ])('malformed: %s is an error, and the connection lives', async (text) => {
+  ])('malformed: %s is an error, and the connection stays open', async (text) => {
     const { live } = await one();
     live.send(text);
     expect(await live.next()).toMatchObject({ type: 'error', error: { code: 'INVALID_REQUEST' } });
     expect(await live.settled()).toEqual([]);
   });
 
-  test('malformed: binary frames count, empty ones too', async () => {
+  test('malformed: counts binary frames, including empty ones', async () => {
     const { live } = await one();
     for (const bytes of [
       Buffer.from('{"type":"ping","id":1}'),
@@ -184,20 +184,20 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await live.closed).code).toBe(4400);
   });
 
-  test.each([70_000, 1_000_000])('too large: %i bytes end the connection', async (bytes) => {
+  test.each([70_000, 1_000_000])('too large: %i bytes close the connection', async (bytes) => {
     const { live } = await one();
     live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(bytes));
     expect((await live.closed).code).toBe(transport === 'node' ? 1009 : 1006);
   });
 
-  test.each([16 * 1024 + 1, 64 * 1024])('too large: %i bytes; 1009', async (bytes) => {
+  test.each([16 * 1024 + 1, 64 * 1024])('too large: %i bytes close with 1009', async (bytes) => {
     const { live } = await one();
     live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(bytes));
     expect((await live.closed).code).toBe(1009);
     expect(live.received.at(-1)).toEqual(errorOf('INVALID_REQUEST', 'TOO_LARGE'));
   });
 
-  test('too large: 16 KiB are still read, of many small frames too', async () => {
+  test('too large: accepts 16 KiB, also in many small frames', async () => {
     const { live } = await one();
     live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(16 * 1024));
     expect(await live.next()).toMatchObject({ type: 'pong', data: { id: 'x' } });
@@ -206,7 +206,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await live.next()).toMatchObject({ type: 'pong', data: { id: 9 } });
   });
 
-  test('too many: message 101 is warned of, the third warning is 4429', async () => {
+  test('too many: warns at message 101, and closes with 4429 at the third warning', async () => {
     const { live } = await one();
     for (let id = 1; id <= 102; id += 1) live.send({ type: 'ping', id });
     const answers: string[] = [];
@@ -216,7 +216,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await live.closed).code).toBe(4429);
   });
 
-  test('topics: one unknown among good ones changes nothing', async () => {
+  test('topics: an unknown topic among known ones changes nothing', async () => {
     const { there, live } = await one();
     live.send({ type: 'subscribe', topics: ['network', 'weather'] });
     expect(await live.next()).toEqual(errorOf('INVALID_REQUEST', 'UNKNOWN_TOPIC'));
@@ -228,7 +228,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await live.subscribe(['network'])).toMatchObject({ topics: ['blocks', 'network'] });
   });
 
-  test('debug: its owner only, also after the close, with the code', async () => {
+  test('debug: shows a connection to its owner only, also after the close', async () => {
     const there = await begin();
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const live = await connect(there.wsUrl);
@@ -244,7 +244,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     }
   });
 
-  test('stop: 1001 to everybody, authenticated or not', async () => {
+  test('stop: closes all connections with 1001', async () => {
     const { there, live, ada } = await one();
     const quiet = await connect(there.wsUrl);
     const subscribed = await there.listen(ada, ['network']);

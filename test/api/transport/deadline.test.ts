@@ -1,4 +1,4 @@
-/** Every request has a deadline, whatever holds it up, and so has a stop. */
+/** Every request and every stop has a deadline. */
 import { connect } from 'node:net';
 import type { Verifier } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { serve, transports } from '../../support/service/server.js';
 import { agentOf, type Request, register } from '../../support/service/signer.js';
 import { call, expectError } from '../../support/service/world.js';
 
-/** Says nothing to any question. */
+/** An application that never answers. */
 const silent = {
   backend: 'silent',
   workers: 0,
@@ -17,7 +17,7 @@ const silent = {
 const registration = (name: string): Request => register(agentOf(name));
 const head = 'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n';
 
-/** What comes back for a request whose body comes byte by byte, without end. */
+/** Sends a body byte by byte without end. Returns the response. */
 function trickle(url: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -38,7 +38,7 @@ function trickle(url: string): Promise<string> {
 describe.each(transports)('deadlines over %s', (transport) => {
   const begin = (exchange: object) => serve({ transport, verifier: silent, server: { exchange } });
 
-  test('a request that nothing answers: 503 DEADLINE, and its connection is closed', async () => {
+  test('an unanswered request: answers 503 DEADLINE and closes the connection', async () => {
     const server = await begin({ requestMs: 400, stopMs: 200 });
     const answers = await Promise.all(
       ['Ada', 'Bob'].map((name) => call(server.url, registration(name))),
@@ -54,7 +54,7 @@ describe.each(transports)('deadlines over %s', (transport) => {
     await server.close();
   });
 
-  test('a body that never ends: the same', async () => {
+  test('a body without end: answers 503 DEADLINE and closes the connection', async () => {
     const server = await begin({ requestMs: 400, stopMs: 200 });
     const text = await trickle(server.url);
     expect(text).toMatch(/^HTTP\/1\.1 503 /);
@@ -62,7 +62,7 @@ describe.each(transports)('deadlines over %s', (transport) => {
     await server.close();
   });
 
-  test('a stop waits for what is under way, but not longer than its grace', async () => {
+  test('a stop: waits for requests in flight up to the grace period', async () => {
     const server = await begin({ requestMs: 3_600_000, stopMs: 300 });
     const unanswered = call(server.url, registration('Ada')).catch((error: Error) => error);
     const body = trickle(server.url);

@@ -1,4 +1,4 @@
-/** One request inside another: whatever two readers could end at different places is refused. */
+/** Request smuggling: heads on whose end two readers could disagree are refused. */
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { transports, world } from '../../support/service/server.js';
@@ -9,7 +9,7 @@ interface Received {
   reasons: string[];
 }
 
-/** Sends bytes, in one piece each, and waits until the server closes. */
+/** Sends bytes in separate segments, and waits until the server closes. */
 function receive(url: string, ...pieces: string[]): Promise<Received> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -44,7 +44,7 @@ const start = 'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n';
 const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
 const length = (text: string) => `Content-Length: ${text}\r\n\r\n`;
 
-/** Heads that are wrong, what may follow them, and the reason if the request goes that far. */
+/** Invalid heads, with what follows them, and the reason if the application sees the request. */
 const unframed: [string, string, string][] = [
   ['chunks', chunked, '0\r\n\r\n'],
   ['chunk extensions', chunked, '3;a=b\r\nabc\r\n0;x\r\n\r\n'],
@@ -60,7 +60,7 @@ const twice: [string, string, string][] = [
   ['two Host', `Host: other\r\n${length('0')}`, ''],
   ['the same Host twice', `Host: localhost\r\n${length('0')}`, ''],
 ];
-/** The library of one transport answers some of these by itself: without an envelope. */
+/** A transport's library answers some of these without an envelope. */
 const lax: [string, string, string][] = [
   ['two lengths', `Content-Length: 3\r\n${length('0')}`, 'abc'],
   ['the same length twice', `Content-Length: 3\r\n${length('3')}`, 'abc'],
@@ -75,7 +75,7 @@ const lax: [string, string, string][] = [
   ['an unknown coding', 'Transfer-Encoding: xchunked\r\n\r\n', ''],
   ['an empty coding', 'Transfer-Encoding:\r\n\r\n', ''],
 ];
-/** uWebSockets.js waits for the end of these heads, in vain, and closes. */
+/** uWebSockets.js waits for the end of these heads, then closes. */
 const endless: [string, string, string][] = [
   ['bare LF', `X: y\nTransfer-Encoding: chunked\r\n${length('0')}`, ''],
   ['a bare LF at the end', 'Content-Length: 0\r\n\n', ''],
@@ -96,7 +96,7 @@ describe.each(transports)('framing over %s', (transport) => {
     const there = await world({ transport });
     const smuggled = asText(register(agentOf('Mallory')));
     const { digest } = await there.read('/api/v1/meta');
-    /** Nothing behind the bytes was read as a request. */
+    /** Expects that no later bytes were read as a request. */
     const unharmed = async (received: Received) => {
       expect(received.statuses.length, JSON.stringify(received)).toBeLessThanOrEqual(1);
       expect((await there.read('/api/v1/meta')).digest).toBe(digest);
@@ -107,7 +107,7 @@ describe.each(transports)('framing over %s', (transport) => {
   test.each([
     ...unframed,
     ...twice,
-  ])('%s: refused with a reason, closed', async (name, head, rest) => {
+  ])('%s: refused with a reason, and closed', async (name, head, rest) => {
     const { there, smuggled, unharmed } = await begin();
     const reason = twice.some(([other]) => other === name) ? 'SCHEMA' : 'LENGTH_REQUIRED';
     const alone = await receive(there.url, `${start}${head}`);
@@ -125,7 +125,7 @@ describe.each(transports)('framing over %s', (transport) => {
     await unharmed(await receive(there.url, `${start}${head}`, `${rest}${smuggled}`));
   });
 
-  test('heads that no reader ends are closed, and nothing behind them is read', async () => {
+  test('heads without an end: closed, and nothing behind them is read', async () => {
     const { there, smuggled, unharmed } = await begin();
     const found = await Promise.all(
       endless.map(async ([name, head, rest]) => {
@@ -140,7 +140,7 @@ describe.each(transports)('framing over %s', (transport) => {
     }
   });
 
-  test('a request behind one whose body is too large is not read', async () => {
+  test('a request behind a too large body: not read', async () => {
     const { there, smuggled, unharmed } = await begin();
     const received = await receive(there.url, `${start}${length('99999999')}${smuggled}`);
     expect(received).toEqual({ statuses: [413], reasons: ['TOO_LARGE'] });

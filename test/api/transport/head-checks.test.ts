@@ -1,4 +1,4 @@
-/** Who is let in: names the server is served under, pages that open WebSockets, their version. */
+/** Checks of host names, origins and WebSocket versions. */
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { servedName } from '../../../dist/api/http/head-checks.js';
@@ -23,7 +23,7 @@ const opening = (headers: Record<string, string>) => {
 
 const whole = (text: string) => text.endsWith('\r\n\r\n') || text.endsWith('}');
 
-test('a name to be served under has no scheme, port, path or blank', () => {
+test('servedName: refuses a scheme, port, path or whitespace', () => {
   expect(servedName('Network.Example')).toBe('network.example');
   expect(servedName('192.0.2.7')).toBe('192.0.2.7');
   for (const other of ['a.example:443', 'https://a.example', 'a.example/', 'a b', '']) {
@@ -31,7 +31,7 @@ test('a name to be served under has no scheme, port, path or blank', () => {
   }
 });
 
-describe.each(transports)('entry checks of %s', (transport) => {
+describe.each(transports)('head checks of %s', (transport) => {
   const begin = (server: Around['server'] = {}) => world({ transport, server });
 
   test.each([
@@ -45,7 +45,7 @@ describe.each(transports)('entry checks of %s', (transport) => {
     hostname(),
     'network.example',
     'Network.Example:443',
-  ])('the name %s is answered', async (host) => {
+  ])('answer the host name %s', async (host) => {
     const there = await begin({ hosts: ['network.example'] });
     expect(statusOf(await raw(there.url, read(host)))).toBe(200);
     expect(statusOf(await raw(there.url, opening({ Host: host }), whole))).toBe(101);
@@ -62,7 +62,7 @@ describe.each(transports)('entry checks of %s', (transport) => {
     'a b',
     '[::1',
     '.',
-  ])('the name %s is another server: 421', async (host) => {
+  ])('answer the host name %s with 421', async (host) => {
     const there = await begin({ hosts: ['network.example'] });
     for (const bytes of [read(host), opening({ Host: host })]) {
       const text = await raw(there.url, bytes);
@@ -79,14 +79,20 @@ describe.each(transports)('entry checks of %s', (transport) => {
     ['https://evil.example', 403],
     ['null', 403],
     ['https://a.example.evil.example', 403],
-  ])('a WebSocket from a page of %s: %i', async (Origin, expected) => {
+  ])('answer a WebSocket from the origin %s with %i', async (Origin, expected) => {
     const there = await begin({ cors: ['https://a.example'] });
     const text = await raw(there.url, opening({ Origin }), whole);
     expect(statusOf(text), text).toBe(expected);
     if (expected === 403) expect(text).toContain('"WRONG_ORIGIN"');
   });
 
-  test.each(['8', '12', '14', '13, 8', ''])('a WebSocket of version %j: 426', async (version) => {
+  test.each([
+    '8',
+    '12',
+    '14',
+    '13, 8',
+    '',
+  ])('answer WebSocket version %j with 426', async (version) => {
     const there = await begin();
     const text = await raw(there.url, opening({ 'Sec-WebSocket-Version': version }));
     expect(statusOf(text), text).toBe(426);
@@ -94,7 +100,7 @@ describe.each(transports)('entry checks of %s', (transport) => {
     expect(text).toContain('"SOCKET_VERSION"');
   });
 
-  test('an upgrade elsewhere, or to something else, is a request like any other', async () => {
+  test('treat an upgrade on another path, or to another protocol, as an ordinary request', async () => {
     const there = await begin();
     const to = (path: string, more: Record<string, string> = {}) =>
       raw(there.url, opening(more).replace('/ws/v1', path));
@@ -104,7 +110,7 @@ describe.each(transports)('entry checks of %s', (transport) => {
     expect(statusOf(await to('/ws/v1', { 'Sec-WebSocket-Key': 'short' }))).toBe(404);
   });
 
-  test('a head that is not to be trusted opens no WebSocket', async () => {
+  test('open no WebSocket for an ambiguous head', async () => {
     const there = await begin();
     const text = await raw(there.url, opening({ 'Transfer-Encoding': 'chunked' }));
     expect(statusOf(text), text).toBe(411);

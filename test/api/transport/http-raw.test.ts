@@ -1,4 +1,4 @@
-/** Bytes that no HTTP client sends, over both transports: refused, and the process stays up. */
+/** Raw bytes that no HTTP client sends, over both transports: refused without harm. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { abandon, answered, raw, statusesOf, statusOf } from '../../support/service/raw.js';
 import { threads, transports, world } from '../../support/service/server.js';
@@ -9,12 +9,12 @@ const REGISTER = '/api/v1/agents/register';
 describe.each(transports)('bytes over %s', (transport) => {
   const begin = async () => {
     const there = await world({ transport });
-    // After whatever was sent, the server answers others.
+    // The server must still answer afterwards.
     onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
     return there;
   };
 
-  test('the request-target is signed as sent, an empty query included', async () => {
+  test('the request-target: is signed as sent, including an empty query', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const target = `/api/v1/agents/${ada.agentId}/status?`;
@@ -26,10 +26,10 @@ describe.each(transports)('bytes over %s', (transport) => {
     expect(statusOf(text), text).toBe(200);
   });
 
-  // The library ends the connection where the first is not answered in the turn it came in.
+  // uWebSockets.js closes the connection if the first response is asynchronous.
   const fronted = transport === 'uws' && threads > 0;
 
-  test.skipIf(fronted)('pipelined requests are answered in order', async () => {
+  test.skipIf(fronted)('pipelined requests: are answered in order', async () => {
     const there = await begin();
     const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     const paths = ['/api/v1/network/state', '/nowhere', '/healthz', '/api/v1/blocks?limit=0'];
@@ -41,7 +41,7 @@ describe.each(transports)('bytes over %s', (transport) => {
     expect(statusesOf(text)).toEqual([200, 404, 200, 400]);
   });
 
-  test.skipIf(fronted)('two requests of one agent, pipelined, both count', async () => {
+  test.skipIf(fronted)('two pipelined requests of one agent: both count', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const asText = ({ method, path, headers, body }: Request) => {
@@ -86,13 +86,13 @@ describe.each(transports)('bytes over %s', (transport) => {
       [414, 431, 400, 404],
     ],
     ['another version', 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n', [400, 505]],
-  ])('%s is refused', async (_, bytes, expected) => {
+  ])('%s: refused', async (_, bytes, expected) => {
     const there = await begin();
     const text = await raw(there.url, bytes);
     expect(expected, text).toContain(statusOf(text));
   });
 
-  test('what is no request at all does not end the process', async () => {
+  test('bytes that are not a request: do not end the process', async () => {
     const there = await begin();
     const strange = [
       'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
@@ -109,7 +109,7 @@ describe.each(transports)('bytes over %s', (transport) => {
     }
   });
 
-  test('requests that are given up half-way', async () => {
+  test('requests aborted half-way: leave nothing behind', async () => {
     const there = await begin();
     const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
     const head = `${line}Content-Type: application/json\r\n`;

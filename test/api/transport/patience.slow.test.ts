@@ -1,4 +1,4 @@
-/** What takes real seconds, side by side: no auth in time, and a stop that others hold up. */
+/** Timeouts of real seconds, run concurrently: missing auth, and stops delayed by clients. */
 import { connect as dial } from 'node:net';
 import { expect, test } from 'vitest';
 import { Live } from '../../support/service/live.js';
@@ -6,7 +6,9 @@ import { serve, transports } from '../../support/service/server.js';
 import { agentOf, auth, register } from '../../support/service/signer.js';
 import { call } from '../../support/service/world.js';
 
-test.concurrent.each(transports)('auth over %s: 4408 when it does not come', async (transport) => {
+test.concurrent.each(
+  transports,
+)('auth over %s: closes with 4408 when missing', async (transport) => {
   const server = await serve({ transport });
   const live = await Live.open(server.wsUrl);
   const { code } = await live.closed;
@@ -15,7 +17,9 @@ test.concurrent.each(transports)('auth over %s: 4408 when it does not come', asy
   await server.close();
 });
 
-test.concurrent.each(transports)('auth over %s: in time, it stays open', async (transport) => {
+test.concurrent.each(
+  transports,
+)('auth over %s: keeps the connection open when in time', async (transport) => {
   const server = await serve({ transport });
   const ada = agentOf('Ada');
   await call(server.url, register(ada));
@@ -40,12 +44,15 @@ test.concurrent.each(
   transports.flatMap((transport) =>
     Object.entries(stalled).map(([what, text]) => ({ transport, what, text })),
   ),
-)('stop over $transport: not held up by who sent $what', async ({ transport, text }) => {
+)('stop over $transport: is not delayed by a client that sent $what', async ({
+  transport,
+  text,
+}) => {
   const server = await serve({ transport });
   const socket = dial(Number(new URL(server.url).port), '127.0.0.1');
   socket.on('error', () => {});
   await new Promise((resolve) => socket.write(text || '\r\n', resolve));
-  // The server has read it by the time that it answers somebody else.
+  // The server has read the bytes by the time it answers another request.
   await call(server.url, { method: 'GET', path: '/healthz', headers: {}, body: '' });
   await server.close();
   socket.destroy();
@@ -53,10 +60,10 @@ test.concurrent.each(
 
 test.concurrent.each(
   transports,
-)('stop over %s: not held up by a deaf client', async (transport) => {
+)('stop over %s: is not delayed by a client that does not read', async (transport) => {
   const server = await serve({ transport });
   const live = await Live.open(server.wsUrl);
-  // Reads nothing any more, so it never answers the close.
+  // Never reads again, so it never answers the close.
   live.socket.pause();
   await server.close();
   live.socket.terminate();

@@ -1,4 +1,4 @@
-/** Reels: a run comes back from its bytes as it was, and packs into few of them. */
+/** Run archives: round trip and size. */
 import assert from 'node:assert/strict';
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ const runs = { numRuns: counts.spans, seed };
 const packed = (bytes: Uint8Array) => deflateRawSync(bytes).length;
 const kept = { proposals: [{ data: '</script>\u2028' }, null] } as unknown as RunArchive['data'];
 
-/** The same life, with all that was said told by the rows that can say something. */
+/** The same batch, with texts for all rows that can have one. */
 function spoken(batch: RowBatch, texts: readonly string[]): RowBatch {
   const kinds: Record<string, Message['kind']> = {
     block_validation: 'reason',
@@ -42,7 +42,7 @@ const texts = fc.array(fc.oneof(fc.string(), fc.constantFrom('</script>', '\u202
   minLength: 1,
 });
 
-/** In pieces, as a view keeps them. */
+/** The batch in pieces, as a view stores them. */
 function pieces(batch: RowBatch, ends: readonly number[]): RowBatch[] {
   const cuts = [...new Set(ends.map((end) => end % (batch.to + 1)))].sort((a, b) => a - b);
   let from = batch.from;
@@ -53,7 +53,7 @@ function pieces(batch: RowBatch, ends: readonly number[]): RowBatch[] {
   });
 }
 
-test('reel: comes back from its bytes as it was, in any pieces', () => {
+test('run archive: round-trips in any pieces', () => {
   const ends = fc.array(fc.nat(600), { maxLength: 5 });
   const property = fc.property(lives, texts, ends, (life, said, places) => {
     const batches = pieces(spoken(life, said), places);
@@ -63,18 +63,18 @@ test('reel: comes back from its bytes as it was, in any pieces', () => {
   fc.assert(property, runs);
 });
 
-test('reel: what was said and is left out, or is of no row, is a mistake of who encodes', () => {
+test('run archive: refuses omitted messages and messages without a row', () => {
   const [life] = fc.sample(lives, { numRuns: 1, seed: 5 });
   const batch = spoken(life!, ['so']);
   const said = { entry: 0, at: 0, who: 7, kind: 'remark', what: 7, text: 'nobody' } as const;
   for (const wrong of [{ omitted: 1 }, { said: [...batch.said, said] }]) {
     expect(() => encodeRunArchive({ batches: [{ ...batch, ...wrong }], data: kept })).toThrow(
-      'texts are missing',
+      RangeError,
     );
   }
 });
 
-test('reel: what repeats itself costs next to nothing', () => {
+test('run archive: stores repetitions compactly', () => {
   const [life] = fc.sample(lives, { numRuns: 1, seed: 3 });
   const count = 60_000;
   const vote = rowKinds.indexOf('block_validation');

@@ -1,17 +1,17 @@
-/** The table of event types fits their schemas, and the codes that kept files have. */
+/** The table of event types matches the schemas and the codes in stored files. */
 import { expect, test } from 'vitest';
 import { rowKinds, viewLimits, viewRows } from '../../../dist/api/view/model.js';
 import { eventRows, eventTypes } from '../../../dist/engine/protocol/event-types.js';
 import { eventData } from '../../../dist/engine/protocol/schema/event.js';
 import { unsigned } from '../../../dist/engine/protocol/schema/request.js';
 
-test('view: there is a kind of row for each event, and for what no event tells', () => {
+test('view: has a row kind for each event type and each fact without an event', () => {
   const untold = ['registered', 'dormancy'];
   expect([...rowKinds].sort()).toEqual([...eventTypes, ...untold].sort());
   expect(rowKinds.map((kind) => viewRows[kind].code)).toEqual([...rowKinds.keys()]);
 });
 
-test('view: codes of rows in kept files stay as they are', () => {
+test('view: keeps the row codes of stored files', () => {
   expect(rowKinds.slice(0, 11)).toEqual([
     ...['registered', 'block_proposal', 'block_validation', 'consensus_discussion'],
     ...['alliance_update', 'agent_status', 'network_metrics', 'meme_posted'],
@@ -19,11 +19,11 @@ test('view: codes of rows in kept files stay as they are', () => {
   ]);
 });
 
-test('events: types stand in the order of their schemas', () => {
+test('events: have types in the order of their schemas', () => {
   expect(Object.keys(eventData)).toEqual(eventTypes);
 });
 
-test.each(eventTypes)('events: the row of %s names members of its data', (type) => {
+test.each(eventTypes)('events: the row of %s refers to members of its data', (type) => {
   const { agent, row } = eventRows[type];
   const { properties } = eventData[type] as { properties: Record<string, { enum?: string[] }> };
   for (const member of [agent, row.value?.of, row.says?.of]) {
@@ -34,7 +34,7 @@ test.each(eventTypes)('events: the row of %s names members of its data', (type) 
   expect(properties[of]!.enum).toEqual('words' in value ? value.words : undefined);
 });
 
-test('view: no text that the protocol allows is cut', () => {
+test('view: does not truncate texts that the protocol allows', () => {
   const { vote, discuss, meme, alliance_propose: ally } = unsigned;
   const texts = [vote.properties.reason, discuss.properties.message, meme.properties.caption];
   for (const text of [...texts, ally.properties.purpose]) {

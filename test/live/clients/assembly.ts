@@ -1,4 +1,4 @@
-/** A live network with many voters who all vote on everything, and many who watch them. */
+/** A live network with many voters and many subscribers. */
 import { composeDiscuss, type Signatory } from 'folkmoot';
 import { expect } from 'vitest';
 import { counts } from '../../support/counts.js';
@@ -9,9 +9,9 @@ import { Caller, inParallel, stamp } from './caller.js';
 import { Subscriber } from './subscriber.js';
 import type { Transcript } from './transcript.js';
 
-/** Requests at a time. */
+/** Concurrent requests. */
 const WIDTH = 32;
-/** The largest message of a discussion: 2,048 characters, of 3 bytes each. */
+/** The largest message of a discussion: 2,048 characters of 3 bytes each. */
 const LONG = '€'.repeat(2_048);
 
 export class Assembly {
@@ -27,8 +27,8 @@ export class Assembly {
   }
 
   static async open(transport: string, size: number = counts.voters): Promise<Assembly> {
-    // By majority, a block is open until the last vote, and its close tells of every voter. No
-    // block expires meanwhile, however busy the machine is.
+    // By majority, a block is open until the last vote, and its close lists every voter. The
+    // period is long enough for a busy machine.
     const args = [
       '--transport',
       transport,
@@ -44,7 +44,7 @@ export class Assembly {
     return assembly;
   }
 
-  /** Four connections an agent are allowed: watchers are the voters, in fours. */
+  /** An agent may have four connections, so each voter has four subscribers. */
   async watch(count: number, transcript: Transcript): Promise<Subscriber[]> {
     const before = this.#audience.length;
     const { event_seq } = await meta(this.caller);
@@ -62,7 +62,7 @@ export class Assembly {
     return watchers;
   }
 
-  /** A block on which all vote; every third against it. */
+  /** Proposes a block on which all vote, every third against it. */
   async decide(): Promise<string> {
     const hash = await propose(this.caller, this.voters[0]!);
     const ballots = this.voters.map((by, index) =>
@@ -72,7 +72,7 @@ export class Assembly {
     return hash;
   }
 
-  /** So many events of 6 KB each. */
+  /** Publishes `count` events of 6 KB each. */
   async discuss(count: number): Promise<void> {
     const block_hash = await propose(this.caller, this.voters[1]!);
     const numbers = Array.from({ length: count }, (_, index) => index);
@@ -85,7 +85,7 @@ export class Assembly {
     });
   }
 
-  /** A figure of /metrics. */
+  /** Reads a value of /metrics. */
   async metric(name: string): Promise<number> {
     const { text } = await this.caller.call('GET', '/metrics');
     const [, value] = new RegExp(`^folkmoot_${name} (\\S+)$`, 'm').exec(text)!;

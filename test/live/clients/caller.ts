@@ -1,4 +1,4 @@
-/** Sends signed requests over connections that are kept alive, and reads what is committed. */
+/** Sends signed requests over keep-alive connections, and reads committed state. */
 import { Agent, request as httpRequest } from 'node:http';
 import { carriage, type SignedRequest } from 'folkmoot';
 import { expect, onTestFinished } from 'vitest';
@@ -8,22 +8,22 @@ export interface Answer {
   text: string;
 }
 
-/** Members of `data` that these tests look at. */
+/** Members of `data` that the tests use. */
 export type Data = Record<string, unknown>;
 
-/** The time now, as it is signed; never the same twice. */
+/** Unique current timestamp. */
 export function stamp(): string {
   last = Math.max(last + 1, Date.now());
   return new Date(last).toISOString();
 }
 let last = 0;
 
-/** What a call says whose answer ended in the middle. */
+/** Error of a call whose response was truncated. */
 const CUT = 'the answer was cut';
 
 const BOUNDARY = 'a-boundary-of-forms';
 
-/** Rejects when the connection ends without an answer. */
+/** Rejects when the connection ends without a response. */
 export class Caller {
   readonly #url: string;
   readonly #agent: Agent;
@@ -34,7 +34,7 @@ export class Caller {
     onTestFinished(() => this.close());
   }
 
-  /** Cuts all of its connections. */
+  /** Closes all connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -56,14 +56,14 @@ export class Caller {
     );
   }
 
-  /** Sends what must succeed; gives its data. */
+  /** Sends a request that must succeed. Returns its data. */
   async do(request: SignedRequest): Promise<Data> {
     const { status, text } = await this.send(request);
     expect([200, 201], text).toContain(status);
     return (JSON.parse(text) as { data: Data }).data;
   }
 
-  /** The data of a read; null where there is nothing. */
+  /** Returns the data of a read, or null if not found. */
   async find<Shape = Data>(path: string): Promise<Shape | null> {
     const { status, text } = await this.call('GET', path);
     if (status === 404) return null;
@@ -77,7 +77,7 @@ export class Caller {
     return data!;
   }
 
-  /** All committed events after `after`, in pages. */
+  /** Reads all committed events after `after`, page by page. */
   async events(after = 0, topics = ''): Promise<ReadEvent[]> {
     const all: ReadEvent[] = [];
     const about = topics === '' ? '' : `&topics=${topics}`;
@@ -110,7 +110,7 @@ export class Caller {
         answer.on('close', () => reject(new Error(CUT)));
       });
       sent.on('error', (error: Error & { code?: string }) => {
-        // A server may end an idle connection in the moment of its next request: on a new one then.
+        // The server may close an idle connection during a request, so use a new one.
         if (!sent.reusedSocket || error.code !== 'ECONNRESET') return reject(error);
         this.call(method, path, headers, body).then(resolve, reject);
       });
@@ -119,7 +119,7 @@ export class Caller {
   }
 }
 
-/** What a call says when the server under it goes away; anything else is thrown again. */
+/** Accepts the error of a call to a killed server; rethrows any other. */
 export function expectCut(error: Error & { code?: string }): void {
   const cut = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(error.code ?? '');
   if (!cut && error.message !== CUT) throw error;
@@ -143,7 +143,7 @@ function formOf({ body, file, signature }: SignedRequest): Uint8Array {
   return Buffer.concat([Buffer.from(fields.join('') + head), file!, Buffer.from(end)]);
 }
 
-/** Runs `work` for each item, so many at a time. */
+/** Runs `work` for each item, `width` at a time. */
 export async function inParallel<Item>(
   items: Iterable<Item>,
   width: number,

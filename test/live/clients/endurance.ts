@@ -1,4 +1,4 @@
-/** One data folder, the servers that die on it one after the other, and what they promised. */
+/** One data folder, the servers that are killed on it, and their acknowledged writes. */
 import { composeRegister, type SignedRequest } from 'folkmoot';
 import { expect } from 'vitest';
 import { replayJson } from '../../support/command.js';
@@ -14,13 +14,13 @@ import { Witness } from './witness.js';
 const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));
 
 export interface Death {
-  /** Killed by the test after so many answers; else by itself. */
+  /** Killed by the test after this many responses; else at a crash point. */
   after?: number;
-  /** Killed so long after it was asked to stop; without it, killed without a word. */
+  /** Killed this long after SIGTERM; without it, killed at once. */
   stopMs?: number;
   env?: Record<string, string>;
   transport: string;
-  /** It may also end by itself, at any time: then this is told how. */
+  /** Called with the ending of a server that exited by itself. */
   failed?: (ending: Ending, stderr: string) => void;
 }
 
@@ -30,7 +30,7 @@ export class Endurance {
   readonly #position = new Position();
   readonly #sightings = new Sightings();
   #epoch = '';
-  /** The last event that a subscriber saw, and those that nobody looked up yet. */
+  /** Last event that a subscriber saw, and events not yet checked. */
   #seen = 0;
   #unchecked: ReadEvent[] = [];
   #drawn = 0;
@@ -39,12 +39,12 @@ export class Endurance {
     this.#data = data;
   }
 
-  /** How many writes were answered in all. */
+  /** Number of answered writes. */
   get promises(): number {
     return this.#witness.total;
   }
 
-  /** Founds the network with its voters. */
+  /** Registers the voters of the network. */
   async begin(): Promise<void> {
     const server = await host({ data: this.#data });
     const caller = new Caller(server.url);
@@ -54,11 +54,11 @@ export class Endurance {
     await stop(server);
   }
 
-  /** A server that takes load until it dies. */
+  /** Runs a server under load until it dies. */
   async die({ after, stopMs, env = {}, transport, failed }: Death): Promise<void> {
     const args = ['--transport', transport];
     const server = await startHost({ data: this.#data, args, env });
-    // Some crash points come before anybody can connect.
+    // Some crash points come before the first connection.
     if ('ending' in server) return failed?.(server.ending, server.stderr);
     const caller = new Caller(server.url);
     if (after !== undefined && !failed) await this.#expectKept(caller);
@@ -72,7 +72,7 @@ export class Endurance {
       setTimeout(() => void server.kill('SIGKILL'), stopMs);
     };
     const loads = [this.#chair, this.#clerk, this.#artist].map(async (load) => {
-      // Ends when the connection does: the server is dead then, or the ending below says so.
+      // Ends with the connection: the server is dead, or its ending is awaited below.
       await load.call(this, caller, answered).catch(expectCut);
     });
     const watching = [this.#position.watch(server), this.#sightings.watch(server)];
@@ -81,14 +81,14 @@ export class Endurance {
     await Promise.all(watching);
     caller.close();
     if (failed && ending.signal !== 'SIGKILL') return failed(ending, server.stderr());
-    // One that is asked to stop may be done before it is killed.
+    // A server that is stopping may exit before it is killed.
     if (stopMs === undefined || ending.signal !== null) {
       expect(ending, server.stderr()).toEqual({ code: null, signal: 'SIGKILL' });
     } else expect(ending, server.stderr()).toEqual({ code: 0, signal: null });
     if (after !== undefined) expect(this.promises).toBeGreaterThanOrEqual(enough);
   }
 
-  /** All that was promised is there, on a server that nothing happens to; gives where it ends. */
+  /** Checks all acknowledged writes on a healthy server. Returns the end of the log. */
   async look(): Promise<{ digest: string; seq: number }> {
     const server = await host({ data: this.#data });
     const caller = new Caller(server.url);
@@ -99,7 +99,7 @@ export class Endurance {
     return { digest, seq };
   }
 
-  /** The same, and the log replays to what was said of it. */
+  /** Checks the same, and that the log replays to the same digest. */
   async end(): Promise<void> {
     const { digest, seq } = await this.look();
     expect(await replayJson(this.#data)).toMatchObject({ match: true, first_divergence: null });
@@ -107,7 +107,7 @@ export class Endurance {
     expect(this.#sightings.shown).toBeGreaterThan(0);
   }
 
-  /** Watches from where the last watcher ended, until the connection is cut. */
+  /** Subscribes after the last seen event, until the connection is cut. */
   async #listen(server: Host): Promise<void> {
     const subscriber = await Subscriber.open(server.wsUrl, voters[0]!).catch(() => null);
     const since = { epoch: this.#epoch, seq: this.#seen };
@@ -134,7 +134,7 @@ export class Endurance {
     expect(held.slice(0, told.length)).toEqual(told);
   }
 
-  /** One block after the other, with all votes on it; an open one is taken over. */
+  /** Proposes blocks one after the other, with all votes; continues with an open one. */
   async #chair(caller: Caller, answered: () => void): Promise<void> {
     for (;;) {
       const { blocks } = await caller.read<{ blocks: { block_hash: string }[] }>(
@@ -151,7 +151,7 @@ export class Endurance {
     }
   }
 
-  /** Newcomers produce only: they are no electors, so blocks go on being decided. */
+  /** Registers newcomers as producers only, so they do not change the electorate. */
   async #clerk(caller: Caller, answered: () => void): Promise<void> {
     const fields = { name: 'New', personality: 'rational', capabilities: ['producer'] } as const;
     for (;;) {
@@ -171,7 +171,7 @@ export class Endurance {
   async #write(caller: Caller, request: SignedRequest, answered = () => {}): Promise<void> {
     const answer = await caller.send(request);
     const promised = this.#witness.note(request, answer);
-    // A late vote, one that contradicts what a dead server took without an answer, or the end.
+    // A late vote, one that contradicts a lost one, or the end.
     if (promised) answered();
     else if (answer.status !== 503) expect(answer.status, answer.text).toBe(409);
     else expect(answer.text).toContain('STOPPING');

@@ -1,23 +1,23 @@
-/** Reads where a server's log ends, again and again until it dies: what a read told is kept too. */
+/** Reads the end of a server's log until the server dies, and remembers it. */
 import { expect } from 'vitest';
 import type { Host } from '../../support/host.js';
 import { meta } from './actions.js';
 import { Caller, expectCut } from './caller.js';
 
-/** Where a log ends, as `/api/v1/meta` and a block's votes tell it. */
+/** End of a log, by `/api/v1/meta` and a block's votes. */
 interface Told {
   seq: number;
   event_seq: number;
   digest: string;
 }
 
-/** Readers that ask at the same time, each on a connection of its own. */
+/** Concurrent readers, each on a separate connection. */
 const READERS = 4;
 
 export class Position {
   #furthest: Told = { seq: -1, event_seq: -1, digest: '' };
 
-  /** Asks until the connections are cut. */
+  /** Reads until the connections are cut. */
   async watch(server: Host): Promise<void> {
     const caller = new Caller(server.url, READERS);
     const readers = Array.from({ length: READERS }, () => this.#read(caller).catch(expectCut));
@@ -33,7 +33,7 @@ export class Position {
     }
   }
 
-  /** Expects of a server that came back that it has all that was read before. */
+  /** Expects that a restarted server has everything that was read before. */
   expectKept(now: Told): void {
     const { seq, event_seq, digest } = this.#furthest;
     expect(now.seq).toBeGreaterThanOrEqual(seq);

@@ -1,9 +1,9 @@
-/** Scenarios for live networks: small towns that are in a hurry. */
+/** Scenarios for live networks: small and fast. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, type Scenario } from 'folkmoot/sim';
 
-/** As a file would hold it. */
+/** A scenario as in a file. */
 function hurried(sections: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     title: 'A town in a hurry',
@@ -19,7 +19,7 @@ function hurried(sections: Record<string, unknown> = {}): Record<string, unknown
 export const hurriedScenario = (sections: Record<string, unknown> = {}): Scenario =>
   completeScenario(hurried(sections));
 
-/** Writes it where the command line finds it. */
+/** Writes a scenario file for the command line. */
 export function scenarioFile(folder: string, sections: Record<string, unknown> = {}): string {
   const file = join(folder, 'town.json');
   writeFileSync(file, JSON.stringify(hurried(sections)));

@@ -1,4 +1,4 @@
-/** Reads of all kinds while a server dies: what any of them has shown is there afterwards. */
+/** Reads of all kinds while a server dies: everything they showed must exist afterwards. */
 import { expect } from 'vitest';
 import type { Host } from '../../support/host.js';
 import { Caller, expectCut, type ReadEvent } from './caller.js';
@@ -19,21 +19,21 @@ interface State {
   head_hash: string;
 }
 
-/** A block that is decided stays so; one in voting may be anything later. */
+/** A decided block stays decided; one in voting may change. */
 const decided = (status: string) => status !== 'voting';
 
 export class Sightings {
-  /** The furthest head, and what followed from its height. */
+  /** The highest head, and its state. */
   #head: State = { block_height: -1, head_hash: '' };
   readonly #blocks = new Map<string, Header>();
   readonly #votes = new Map<string, Map<string, unknown>>();
   readonly #agents = new Set<string>();
   readonly #events = new Map<number, ReadEvent>();
   #lastSeq = 0;
-  /** How many things were shown in all. */
+  /** Number of observations. */
   shown = 0;
 
-  /** Asks until the connections are cut; each kind of read on a connection of its own. */
+  /** Reads until the connections are cut, each kind on a separate connection. */
   async watch(server: Host): Promise<void> {
     const caller = new Caller(server.url, 4);
     const reads = [this.#readState, this.#readBlocks, this.#readAgents, this.#readEvents];
@@ -50,7 +50,7 @@ export class Sightings {
     this.shown += 1;
   }
 
-  /** The newest blocks, and the votes on the one that is newest of all. */
+  /** Reads the newest blocks, and the votes on the newest one. */
   async #readBlocks(caller: Caller): Promise<void> {
     const page = await caller.read<{ blocks: Header[] }>('/api/v1/blocks?limit=5');
     for (const header of page.blocks) {
@@ -75,13 +75,13 @@ export class Sightings {
     const path = `/api/v1/events?limit=1000&after=${this.#lastSeq}`;
     const page = await caller.read<{ events: ReadEvent[]; last_seq: number }>(path);
     for (const event of page.events) this.#events.set(event.seq, event);
-    // Where the pages end, and what they say of the end.
+    // The last event of the pages, and the end that they report.
     this.#lastSeq = Math.max(this.#lastSeq, page.events.at(-1)?.seq ?? 0);
     expect(page.last_seq).toBeGreaterThanOrEqual(this.#lastSeq);
     this.shown += 1;
   }
 
-  /** Expects of a server that came back all that was shown since the last look. */
+  /** Expects everything shown since the last check. */
   async expectKept(caller: Caller): Promise<void> {
     await this.#expectBlocks(caller);
     const producers = await producersOf(caller);

@@ -1,4 +1,4 @@
-/** A WebSocket client that counts events as they come, in order, and can stop reading. */
+/** A WebSocket client that counts events in order, and can stop reading. */
 import type { Signatory } from 'folkmoot';
 import { authInput } from 'folkmoot/signing';
 import { onTestFinished } from 'vitest';
@@ -20,13 +20,13 @@ export interface Acknowledged {
 }
 
 export class Subscriber {
-  /** Events, encoded, unless `onEvent` takes them. */
+  /** Encoded events, unless `onEvent` takes them. */
   readonly texts: Buffer[] = [];
-  /** How many events came. */
+  /** Number of received events. */
   count = 0;
-  /** Takes the event with this index, from 0. */
+  /** Called with each event and its index, from 0. */
   onEvent: (text: Buffer, index: number) => void = (text) => this.texts.push(text);
-  /** The code with which the connection ended; 1006 is a cut without one. */
+  /** Close code; 1006 if the connection was cut. */
   readonly closed: Promise<number>;
   endedWith: number | null = null;
   readonly #socket: WebSocket;
@@ -49,7 +49,7 @@ export class Subscriber {
     });
   }
 
-  /** Connects and authenticates; ends with the test. */
+  /** Connects and authenticates. Closes with the test. */
   static async open(url: string, by: Signatory): Promise<Subscriber> {
     const subscriber = new Subscriber(url);
     const socket = subscriber.#socket;
@@ -64,13 +64,13 @@ export class Subscriber {
     return subscriber;
   }
 
-  /** Nothing but events comes after the answer. */
+  /** Subscribes. Only events follow the acknowledgement. */
   async subscribe(topics: readonly string[], since?: Since): Promise<Acknowledged> {
     const message = { type: 'subscribe', topics, ...(since ? { since } : {}) };
     return (await this.#ask(message)) as unknown as Acknowledged;
   }
 
-  /** Resolves when so many events came in all; rejects when the connection ends before. */
+  /** Resolves after `count` events in total; rejects if the connection ends before. */
   async took(count: number): Promise<void> {
     while (this.count < count) {
       if (this.endedWith !== null) {
@@ -86,7 +86,7 @@ export class Subscriber {
     return this.texts.map((text) => JSON.parse(text.toString()) as ReadEvent);
   }
 
-  /** Reads nothing more from the socket below. */
+  /** Stops reading from the socket. */
   pause(): void {
     this.#socket.pause();
   }
@@ -95,7 +95,7 @@ export class Subscriber {
     this.#socket.resume();
   }
 
-  /** Goes away without a word. */
+  /** Disconnects without a close frame. */
   cut(): void {
     this.#socket.terminate();
   }

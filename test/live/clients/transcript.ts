@@ -1,13 +1,13 @@
-/** What many subscribers of the same topics must all have received, byte for byte. */
+/** Events that all subscribers of the same topics must receive, byte for byte. */
 import { expect } from 'vitest';
 import type { Caller, ReadEvent } from './caller.js';
 import type { Subscriber } from './subscriber.js';
 
-/** The first to receive an event writes it down; the others are compared with it. */
+/** Records the first receipt of each event, and compares the others with it. */
 export class Transcript {
   readonly topics: readonly string[];
   readonly #texts: Buffer[] = [];
-  /** Who got something else than the first did, and at which index. */
+  /** Subscribers with a different event, and its index. */
   readonly differing: string[] = [];
 
   constructor(topics: readonly string[]) {
@@ -22,7 +22,7 @@ export class Transcript {
     };
   }
 
-  /** Expects that it is all that happened after `since`; gives how many events that is. */
+  /** Expects all events after `since`. Returns their number. */
   async expectComplete(caller: Caller, since: number): Promise<number> {
     const held = await caller.events(since, this.topics.join(','));
     const told = this.#texts.map((text) => JSON.parse(text.toString()) as ReadEvent);

@@ -1,4 +1,4 @@
-/** Bytes on a plain connection: half a request, its rest, and whatever comes back. */
+/** A plain connection: partial requests, their rest, and the received bytes. */
 import type { Socket } from 'node:net';
 import { carriage, type SignedRequest } from 'folkmoot';
 import { onTestFinished } from 'vitest';
@@ -7,7 +7,7 @@ import type { Answer } from './caller.js';
 
 export class Wire extends Connection {
   #text = '';
-  /** Resolves when the connection is over, with all that came. */
+  /** Resolves to all received bytes when the connection has ended. */
   readonly over: Promise<string>;
 
   private constructor(socket: Socket) {
@@ -24,12 +24,12 @@ export class Wire extends Connection {
     this.#text += chunk.toString('latin1');
   }
 
-  /** The first answer; null when the connection ended without one. */
+  /** The first response; null if the connection ended without one. */
   async answer(): Promise<Answer | null> {
     return (await this.answers(1))[0] ?? null;
   }
 
-  /** So many answers, or as many as came before the connection ended. */
+  /** The first `count` responses, or fewer if the connection ended before. */
   async answers(count: number): Promise<Answer[]> {
     for (;;) {
       const found = parse(this.#text);
@@ -41,7 +41,7 @@ export class Wire extends Connection {
   }
 }
 
-/** All whole answers in what came; bytes are characters here. */
+/** Parses all complete responses; characters are bytes. */
 function parse(text: string): Answer[] {
   const found: Answer[] = [];
   for (let rest = text; ; ) {
@@ -55,7 +55,7 @@ function parse(text: string): Answer[] {
   }
 }
 
-/** A request as it goes over the wire; of kinds that are signed in the header. */
+/** The bytes of a request signed by header. */
 export function bytesOf(request: SignedRequest): Buffer {
   const { method } = carriage[request.kind];
   const head = [
@@ -70,7 +70,7 @@ export function bytesOf(request: SignedRequest): Buffer {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), request.body]);
 }
 
-/** A request of which the last ten bytes are still to come. */
+/** A request without its last ten bytes. */
 export class HalfSent {
   readonly request: SignedRequest;
   readonly #wire: Wire;

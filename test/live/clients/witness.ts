@@ -1,4 +1,4 @@
-/** Remembers what a server promised, and looks afterwards whether it kept it. */
+/** Remembers acknowledged writes, and checks them later. */
 import type { SignedRequest } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
 import { expect } from 'vitest';
@@ -13,19 +13,19 @@ export class Witness {
   #promised: Promised[] = [];
   #kept = 0;
 
-  /** Promises so far. */
+  /** Number of acknowledged writes. */
   get total(): number {
     return this.#kept + this.#promised.length;
   }
 
-  /** Notes an answered write, if the answer promises anything. */
+  /** Records a response that acknowledges a write. */
   note(request: SignedRequest, { status, text }: Answer): boolean {
     if (status !== 200 && status !== 201) return false;
     this.#promised.push({ request, data: (JSON.parse(text) as { data: Data }).data });
     return true;
   }
 
-  /** Expects all that was promised since the last look; then forgets it. */
+  /** Checks all writes since the last check, then forgets them. */
   async expectKept(caller: Caller): Promise<void> {
     const promised = this.#promised;
     this.#promised = [];
@@ -63,7 +63,7 @@ async function expectMeme(caller: Caller, { file }: SignedRequest, data: Data) {
   expect([status, text]).toEqual([200, Buffer.from(file!).toString()]);
 }
 
-/** The decision of every voter on a block is read once. */
+/** Reads each voter's decision on a block once. */
 async function expectVote(
   caller: Caller,
   { public_key, body }: SignedRequest,

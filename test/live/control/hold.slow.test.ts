@@ -1,4 +1,4 @@
-/** `serve --control` and `--clock held`: who has the printed token holds agents, or the network. */
+/** `serve --control` and `--clock held`: control of agents, or of the network, with the token. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
@@ -28,14 +28,14 @@ function controlOf(server: Host) {
     );
   const seq = async () => Number((await world.read('/api/v1/meta')).seq);
   const clock = async () => (await world.read(path)).clock as { paused: boolean };
-  /** Asks again until it holds: what the agents do takes the time that it takes. */
+  /** Polls until `holds` is true. */
   const when = async (holds: () => Promise<boolean>) => {
     while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
   };
   return { world, ask, seq, clock, when };
 }
 
-test('--clock held: a town is held, stepped, and stopped while held; it replays', async () => {
+test('--clock held: a network is paused, stepped, and stopped while paused; its log replays', async () => {
   const data = join(folder, 'held');
   const args = ['--scenario', town(), '--speed', '10', '--clock', 'held'];
   const server = await host({ data, args });
@@ -50,7 +50,7 @@ test('--clock held: a town is held, stepped, and stopped while held; it replays'
     const before = await seq();
     const stranger = register(agentOf('Stranger'), { name: 'Stranger' });
     expectError(await world.send(stranger), 503, 'NETWORK_ERROR', 'PAUSED');
-    // Longer than the voting period would be left.
+    // Longer than the rest of the voting period.
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await seq()).toBe(before);
     await ask({ do: 'step' });
@@ -69,7 +69,7 @@ test('--clock held: a town is held, stepped, and stopped while held; it replays'
   expect(await replayHere(data)).toMatchObject({ match: true });
 });
 
-test('--control: the agents are held and their speed changes; deadlines go on', async () => {
+test('--control: agents are paused and their speed changes; deadlines are unaffected', async () => {
   const args = ['--scenario', town(), '--speed', '10', '--control'];
   const server = await host({ data: join(folder, 'agents'), args });
   await server.said('20 of 20 agents joined');
@@ -78,7 +78,7 @@ test('--control: the agents are held and their speed changes; deadlines go on', 
     can: ['pause', 'resume', 'speed'],
     clock: { holds: 'agents', paused: true, speed: 10 },
   });
-  // Blocks in voting expire by the network's own time, and nobody proposes another.
+  // Blocks in voting expire by the network's time, and no agent proposes another.
   const voting = async () => {
     const { blocks } = await world.read('/api/v1/blocks?status=voting');
     return (blocks as unknown[]).length;
@@ -95,7 +95,7 @@ test('--control: the agents are held and their speed changes; deadlines go on', 
   await stop(server);
 });
 
-test('--control needs something to control; without it nobody gets a token', async () => {
+test('--control: requires something to control; without it no token is printed', async () => {
   const data = join(folder, 'none');
   const refused = await folkmoot(['serve', '--port', '0', '--data', data, '--control']);
   expect(refused.code).toBe(2);

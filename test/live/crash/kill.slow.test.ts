@@ -1,4 +1,4 @@
-/** Servers that are killed under load: what was answered or told is there after the restart. */
+/** Servers killed under load: everything acknowledged or shown exists after the restart. */
 import { describe, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -9,18 +9,18 @@ const draw = drawnFrom(seed);
 const transports = ['uws', 'node'];
 
 describe(`serve: killed under load, seed ${seed}`, () => {
-  test(`serve: killed ${counts.killsUnderLoad} times on one folder, keeps its word`, async () => {
+  test(`serve: loses nothing when killed ${counts.killsUnderLoad} times on one folder`, async () => {
     const assembly = new Endurance(temporaryFolder());
     await assembly.begin();
     for (let kill = 0; kill < counts.killsUnderLoad; kill += 1) {
-      // Every third one dies while it stops in good order.
+      // Every third server is killed during a graceful stop.
       const stopping = kill % 3 === 2 ? { stopMs: draw(60) } : {};
       await assembly.die({ after: 20 + draw(400), transport: transports[kill % 2]!, ...stopping });
     }
     await assembly.end();
   });
 
-  test('serve: killed at each point of a commit, keeps its word', async () => {
+  test('serve: loses nothing when killed at each point of a commit', async () => {
     const assembly = new Endurance(temporaryFolder());
     await assembly.begin();
     const before = assembly.promises;

@@ -1,7 +1,4 @@
-/**
- * Votes that are sent again and again, while blocks close and the server dies: each answer is held
- * against the log, signature by signature.
- */
+/** Repeated votes while blocks close and the server is killed: responses agree with the log. */
 import { join } from 'node:path';
 import { composeVote, type Decision, type SignedRequest } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +13,7 @@ import { type Answer, Caller, expectCut, inParallel, stamp } from '../clients/ca
 const draw = drawnFrom(seed);
 const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));
 
-/** A vote carries its signature inside. */
+/** A vote contains its signature. */
 const signatureIn = (body: string): string => JSON.parse(body).signature as string;
 
 interface Told {
@@ -24,7 +21,7 @@ interface Told {
   signature: string;
   block: string;
   decision: Decision;
-  /** Null when the connection was cut before an answer. */
+  /** Null if the connection was cut before a response. */
   answer: (Answer & { duplicate: boolean }) | null;
 }
 
@@ -36,7 +33,7 @@ class Crowd {
     this.#drawn = drawn;
   }
 
-  /** All send their votes on one block: the same bytes, signed anew, and the other decision. */
+  /** All agents vote on one block: same bytes, a newly signed repeat, and the other decision. */
   async vote(caller: Caller, block: string): Promise<void> {
     const requests: SignedRequest[] = [];
     for (const by of voters) {
@@ -76,7 +73,7 @@ class Crowd {
   }
 }
 
-/** What the log says of votes: its entries by signature, and each agent's vote on each block. */
+/** Votes in the log: entries by signature, and each agent's vote on each block. */
 function votesOf(lines: readonly Line[]) {
   const bySignature = new Map<string, Line[]>();
   const cast = new Map<string, string>();
@@ -86,13 +83,13 @@ function votesOf(lines: readonly Line[]) {
     bySignature.set(signature, [...(bySignature.get(signature) ?? []), line]);
     const { block_hash, decision } = JSON.parse(line.body);
     const id = `${line.public_key} ${block_hash}`;
-    // A second one contradicts the first: it is logged as an equivocation, and counts for nothing.
+    // A second vote contradicts the first: it is logged as an equivocation and does not count.
     if (!cast.has(id)) cast.set(id, decision);
   }
   return { bySignature, cast };
 }
 
-/** Every answer has what it promises. Gives how many there were of each kind. */
+/** Checks that each response is true. Returns the number of each kind. */
 function expectKept(told: readonly Told[], lines: readonly Line[]): Map<string, number> {
   const { bySignature, cast } = votesOf(lines);
   const counted = new Map<string, number>();
@@ -107,7 +104,7 @@ function expectKept(told: readonly Told[], lines: readonly Line[]): Map<string, 
     if (status === 201) {
       expect(logged.map(({ body }) => body)).toEqual([Buffer.from(request.body).toString()]);
     } else if (answer.duplicate) {
-      // Of a repeat that was signed anew the log has the first vote only.
+      // For a newly signed repeat, the log has only the first vote.
       expect(cast.get(`${request.public_key} ${block}`), text).toBe(decision);
     } else {
       expect([409, ['ALREADY_VOTED', 'VOTING_CLOSED'].includes(reason)], text).toEqual([409, true]);
@@ -117,7 +114,7 @@ function expectKept(told: readonly Told[], lines: readonly Line[]): Map<string, 
   return counted;
 }
 
-/** The vote on each block by which a counter that asks for its own signature finds one missing. */
+/** Responses whose own signature is not in the log. */
 function missingBySignature(told: readonly Told[], lines: readonly Line[]): Told[] {
   const { bySignature } = votesOf(lines);
   const accepted = told.filter(({ answer }) => answer !== null && answer.status < 300);
@@ -139,7 +136,7 @@ async function found(data: string): Promise<void> {
 }
 
 describe(`repeats, seed ${seed}`, () => {
-  test('vote: under heavy repeats and kills, each answer has its entry in the log', async () => {
+  test('vote: each response has its entry in the log under repeats and kills', async () => {
     const run = temporaryFolder();
     const data = join(run, 'network');
     await found(data);
@@ -163,13 +160,13 @@ describe(`repeats, seed ${seed}`, () => {
     const counted = expectKept(crowd.told, lines);
     expect(counted.get('201')).toBeGreaterThan(0);
     expect(counted.get('repeat')).toBeGreaterThan(0);
-    // Who takes each accepted answer for a vote of its own misses exactly the repeats signed anew.
+    // Newly signed repeats are exactly the responses without an own entry.
     for (const { answer } of missingBySignature(crowd.told, lines)) {
       expect(answer).toMatchObject({ status: 200, duplicate: true });
     }
   });
 
-  test('vote: signed anew after a lost answer, it is a repeat of the first one', async () => {
+  test('vote: newly signed after a lost response, is a repeat of the first', async () => {
     const run = temporaryFolder();
     const data = join(run, 'network');
     await found(data);
@@ -181,7 +178,7 @@ describe(`repeats, seed ${seed}`, () => {
       block_hash: block,
       decision: 'approve',
     });
-    // The commit is on disk, its answer is not sent any more.
+    // The commit is durable, but its response is not sent.
     await server.kill('SIGKILL');
     const env = { FOLKMOOT_CRASH_AT: 'commit.after:1' };
     server = await host({ data, env });

@@ -1,4 +1,4 @@
-/** SIGTERM and SIGINT while a server starts, and as soon as it tells where it listens. */
+/** SIGTERM and SIGINT while a server starts, and as soon as it prints its address. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Early {
   stderr: string;
 }
 
-/** A server that is sent a signal after so long, or as soon as it prints something. */
+/** A server that is sent a signal after a delay, or at its first output. */
 async function signalled(
   signal: NodeJS.Signals,
   at: number | 'line',
@@ -48,7 +48,7 @@ async function signalled(
   return { code, signal: by, ...said };
 }
 
-/** How long a start takes here, so that moments fall into all of it. */
+/** Duration of a start on this machine, to place signals throughout. */
 async function startMs(data: string): Promise<number> {
   const begin = performance.now();
   await stop(await host({ data }));
@@ -56,7 +56,7 @@ async function startMs(data: string): Promise<number> {
 }
 
 describe(`stop: early, seed ${seed}`, () => {
-  test.each(signals)('stop: %s as soon as the first line is told ends with 0', async (signal) => {
+  test.each(signals)('stop: %s at the first line of output ends with 0', async (signal) => {
     const data = temporaryFolder();
     for (let time = 0; time < counts.earlySignals; time += 1) {
       const ended = await signalled(signal, 'line', ['--data', data]);
@@ -66,7 +66,7 @@ describe(`stop: early, seed ${seed}`, () => {
     expect(await replayHere(data)).toMatchObject({ match: true, entries: 1 });
   });
 
-  test('stop: the same while the agents of a scenario come in', async () => {
+  test('stop: the same while agents of a scenario join', async () => {
     const data = join(temporaryFolder(), 'data');
     const scenario = ['--scenario', scenarioFile(temporaryFolder())];
     const ended = await signalled('SIGTERM', 'line', ['--data', data, ...scenario]);
@@ -74,20 +74,20 @@ describe(`stop: early, seed ${seed}`, () => {
     expect(await replayHere(data)).toMatchObject({ match: true });
   });
 
-  test('stop: at any moment of a start; the folder opens again, with what it had', async () => {
+  test('stop: at any moment of a start; the folder opens again with its content', async () => {
     const kept = temporaryFolder();
     const server = await host({ data: kept });
     await new Caller(server.url).do(registration(signatoryOf(0), 'Before'));
     await stop(server);
     const most = Math.ceil(1.2 * (await startMs(kept)));
     let stoppedInGoodOrder = 0;
-    // And on until one has come late enough to be heard.
+    // Continues until one signal was late enough to be handled.
     for (let time = 0; time < 3 * counts.earlySignals || stoppedInGoodOrder === 0; time += 1) {
-      // A new folder by turns: its creation is cut too.
+      // Alternates with a new folder, whose creation is interrupted too.
       const data = time % 2 === 0 ? kept : join(temporaryFolder(), 'data');
       const ended = await signalled(signals[draw(2)]!, draw(most), ['--data', data]);
       expect(ended.stderr).not.toContain('"level":60');
-      // Before Node has read the program, a signal is the system's affair: nothing is open then.
+      // Before Node has loaded the program, the system handles the signal; nothing is open then.
       if (ended.signal === null) {
         expect(ended.code, ended.stderr).toBe(0);
         stoppedInGoodOrder += 1;

@@ -1,4 +1,4 @@
-/** Stopping in good order: no client can keep a server from it, busy, silent or slow. */
+/** Graceful stop: no busy, silent or slow client delays it. */
 import { describe, expect, test } from 'vitest';
 import { full } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
@@ -14,7 +14,7 @@ describe.each(['uws', 'node'])('stop: over %s', (transport) => {
   const stalls: [string, string][] = [
     ['says nothing', ''],
     ['sends half a head', half],
-    // Which may still be on its way: the server waits for it, but not for ever.
+    // The rest may still arrive: the server waits for it up to the grace period.
     ...(full
       ? [['sends half a body', `${half}Content-Length: 9\r\n\r\n{`] as [string, string]]
       : []),
@@ -24,13 +24,13 @@ describe.each(['uws', 'node'])('stop: over %s', (transport) => {
     const server = await host({ data: temporaryFolder(), args: ['--transport', transport] });
     const wire = await Wire.open(server.url);
     wire.send(text);
-    // Answered on another connection later: what was sent before has been read by then.
+    // The server has read the bytes by the time it answers another connection.
     expect((await new Caller(server.url).call('GET', '/healthz')).status).toBe(200);
     await stop(server);
     await wire.over;
   });
 
-  test('stop: with a subscriber that reads nothing; others are told 1001', async () => {
+  test('stop: with a subscriber that never reads; others are closed with 1001', async () => {
     const server = await host({ data: temporaryFolder(), args: ['--transport', transport] });
     const caller = new Caller(server.url);
     const by = signatoryOf(1);

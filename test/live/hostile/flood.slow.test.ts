@@ -1,4 +1,4 @@
-/** Floods over WebSockets from strangers: what a server holds for them is bounded. */
+/** WebSocket floods of unauthenticated clients: bounded memory. */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pass } from 'node:timers/promises';
@@ -7,20 +7,20 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, residentBytes, stop } from '../../support/host.js';
 import { Caller } from '../clients/caller.js';
 
-/** What the floods below bring is several times that. */
+/** The floods below send several times as much. */
 const GROWTH_BYTES = 120 * 1024 * 1024;
 const FLOOD_MS = 4_000;
 
-/** A masked frame, as clients send them. */
+/** A masked frame of a client. */
 function frame(opcode: number, payload: Buffer, fin = true): Buffer {
   const head = [(fin ? 0x80 : 0) | opcode];
   if (payload.length < 126) head.push(0x80 | payload.length);
   else head.push(0x80 | 126, payload.length >> 8, payload.length & 255);
-  // A mask of zeros is one.
+  // A mask of zeros is valid.
   return Buffer.concat([Buffer.from(head), Buffer.alloc(4), payload]);
 }
 
-/** An open WebSocket of which nothing is ever read. */
+/** An open WebSocket that is never read. */
 function deaf(server: Host): Promise<{ socket: Socket; ended: () => boolean }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(server.url);
@@ -44,7 +44,7 @@ function deaf(server: Host): Promise<{ socket: Socket; ended: () => boolean }> {
   });
 }
 
-/** Writes the same bytes again and again; gives the most that the server held meanwhile. */
+/** Writes the same bytes repeatedly. Returns the server's peak memory. */
 async function flood(server: Host, sockets: Socket[], bytes: Buffer): Promise<number> {
   let most = 0;
   const end = performance.now() + FLOOD_MS;
@@ -65,7 +65,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     return { server, before: residentBytes(server.pid) };
   };
 
-  test('flood: pings whose answers nobody reads', async () => {
+  test('flood: pings whose pongs are never read', async () => {
     const { server, before } = await begin();
     const eight = await Promise.all(Array.from({ length: 8 }, () => deaf(server)));
     const ping = frame(9, Buffer.alloc(125));
@@ -80,7 +80,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     await stop(server);
   });
 
-  test('flood: pieces of a message that never ends', async () => {
+  test('flood: fragments of a message without end', async () => {
     const { server, before } = await begin();
     const open = await Promise.all(Array.from({ length: 300 }, () => deaf(server)));
     const piece = (index: number) => frame(index === 0 ? 1 : 0, Buffer.alloc(1_024, 97), false);

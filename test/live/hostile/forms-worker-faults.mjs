@@ -1,4 +1,4 @@
-/** Imported into a server: a library of forms that fails as its caption says. */
+/** Imported into a server: makes the form library fail in the way that the caption names. */
 import { Busboy } from '@fastify/busboy';
 
 const write = Busboy.prototype._write;

@@ -1,4 +1,4 @@
-/** Forms of strangers: malformed ones, and a library that fails on them in every way there is. */
+/** Malformed forms, and a form library that fails in every way. */
 import { setTimeout as pass } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { Caller, stamp } from '../clients/caller.js';
 import { Wire } from '../clients/wire.js';
 
 const faults = fileURLToPath(new URL('./forms-worker-faults.mjs', import.meta.url));
-/** What many forms may leave behind; what they brought is far more. */
+/** Memory that may remain; the forms bring far more. */
 const GROWTH_BYTES = 250 * 1024 * 1024;
 
 const by = signatoryOf(1);
@@ -18,7 +18,7 @@ const by = signatoryOf(1);
 const part = (rest: string) => `--X\r\nContent-Disposition: form-data; name="caption"${rest}`;
 const field = (text: string) => `${part('\r\n\r\n')}${text}\r\n--X--\r\n`;
 
-/** Each is answered with 400. */
+/** Forms that are answered with 400. */
 const malformed: Record<string, string> = {
   '33 parts without an end': part('\r\n\r\n').repeat(33),
   'an end that is none': '--Xv\r\n--X--',
@@ -31,7 +31,7 @@ const malformed: Record<string, string> = {
   'only its end': '--X--',
 };
 
-/** By a registered agent: nobody else's form is read. */
+/** Sent by a registered agent, because other forms are not read. */
 async function send(server: Host, path: string, body: string): Promise<Answer | null> {
   const wire = await Wire.open(server.url);
   const head = [
@@ -50,7 +50,7 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
   const args = ['--transport', transport];
   const memes = '/api/v1/social/memes';
 
-  test('forms: malformed ones are answered at once, and a stop is not held up', async () => {
+  test('forms: malformed ones are answered at once, and do not delay a stop', async () => {
     const server = await host({ data: temporaryFolder(), args });
     await new Caller(server.url).do(registration(by, 'Ada'));
     const before = residentBytes(server.pid);
@@ -70,14 +70,14 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
     await stop(server);
   });
 
-  test('forms: no fault of their library ends or stops the server', async () => {
+  test('forms: no fault of the library ends or blocks the server', async () => {
     const nodeArgs = ['--import', faults];
     const server = await host({ data: temporaryFolder(), args, nodeArgs });
     const caller = new Caller(server.url);
     await caller.do(registration(by, 'Ada'));
     for (const [index, text] of ['THROW LATER', 'REJECT', 'SILENT', 'FOR EVER'].entries()) {
       const answering = send(server, memes, field(text));
-      // Others do not wait for it.
+      // Other requests do not wait for it.
       expect((await caller.call('GET', '/healthz')).status).toBe(200);
       expect([text, (await answering)?.status]).toEqual([text, 400]);
       await caller.do(meme(by, `after fault ${index}`));

@@ -1,4 +1,4 @@
-/** Garbage among valid requests: no crash, no leak, and whoever is valid is answered as ever. */
+/** Garbage among valid requests: no crash, no leak, and valid requests are answered. */
 import { describe, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
@@ -10,13 +10,13 @@ import { bytesOf, HalfSent, Wire } from '../clients/wire.js';
 import { garbage, textOf } from './garbage.js';
 
 const draw = drawnFrom(seed);
-/** Memory that garbage may leave behind; what it brought was many times that. */
+/** Memory that may remain; the garbage brings many times as much. */
 const GROWTH_BYTES = 150 * 1024 * 1024;
 
-/** Numbers of agents that nobody was yet. */
+/** Unused agent numbers. */
 let newcomers = 1_000;
 
-/** Repeats until the time is over; gives how often. */
+/** Repeats work until the time is over. Returns the number of repetitions. */
 async function during(seconds: number, work: () => Promise<void>): Promise<number> {
   const end = performance.now() + seconds * 1_000;
   let times = 0;
@@ -24,7 +24,7 @@ async function during(seconds: number, work: () => Promise<void>): Promise<numbe
   return times;
 }
 
-/** One connection of garbage: answered or cut, never left hanging. */
+/** Sends garbage on one connection, which must be answered or closed. */
 async function soil(url: string): Promise<void> {
   const wire = await Wire.open(url);
   for (const bytes of garbage[draw(garbage.length)]!(draw)) wire.send(bytes);
@@ -33,7 +33,7 @@ async function soil(url: string): Promise<void> {
   await wire.over;
 }
 
-/** Answered as if nobody else were there. */
+/** Expects normal service for a valid client. */
 async function behave(caller: Caller): Promise<void> {
   newcomers += 1;
   const by = signatoryOf(newcomers);
@@ -43,10 +43,10 @@ async function behave(caller: Caller): Promise<void> {
   expect(Math.floor(refused.status / 100), refused.text).toBe(4);
 }
 
-/** What a server holds when nobody is connected. */
+/** Memory of the server without connections. */
 async function settled(server: Host, most: number): Promise<number> {
   let files = openFiles(server.pid);
-  // Each look is a round trip later; the last connections are closed by then, or never.
+  // Each poll is a round trip, so closed connections are gone eventually.
   for (let look = 0; files > most && look < 300; look += 1) {
     const caller = new Caller(server.url, 1);
     await caller.call('GET', '/healthz');
@@ -60,7 +60,7 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
   const args = ['--transport', transport];
   const seconds = counts.garbageSeconds / 2;
 
-  test('garbage: among valid requests harms nobody and leaves nothing', async () => {
+  test('garbage: among valid requests does no harm and leaves nothing', async () => {
     const server = await host({ data: temporaryFolder(), args });
     const caller = new Caller(server.url);
     await during(0.3, () => behave(caller));
@@ -87,14 +87,14 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
     await stop(server);
   });
 
-  test('garbage: connections that are reset in the middle of anything harm nobody', async () => {
+  test('garbage: connections reset at any point do no harm', async () => {
     const server = await host({ data: temporaryFolder(), args });
     const caller = new Caller(server.url);
     for (const pieces of garbage) {
       for (let times = 0; times < 5; times += 1) {
         const wire = await Wire.open(server.url);
         for (const bytes of pieces(draw)) wire.send(bytes);
-        // Once before the server has read it, else after: it answers others in turn.
+        // Once before the server has read it, else after the server has answered another request.
         if (times > 0) await caller.call('GET', '/healthz');
         wire.reset();
       }
@@ -103,7 +103,7 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
     await stop(server);
   });
 
-  test('garbage: slow bodies and half-open requests block nobody', async () => {
+  test('garbage: slow bodies and half-open requests do not block others', async () => {
     const server = await host({ data: temporaryFolder(), args });
     const slow = await Promise.all(
       Array.from({ length: 50 }, (_, number) =>
@@ -125,7 +125,7 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
     const wire = await Wire.open(server.url);
     wire.send(Buffer.concat([bytesOf(first!), bytesOf(second!)]));
     const statuses = (await wire.answers(2)).map(({ status }) => status);
-    // uWebSockets.js takes one request at a time, and ends whoever sends more.
+    // uWebSockets.js handles one request at a time, and closes a connection that sends more.
     expect(statuses).toEqual(transport === 'uws' ? [] : [201, 201]);
     const caller = new Caller(server.url);
     expect([200, 201]).toContain((await caller.send(first!)).status);

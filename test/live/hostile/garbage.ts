@@ -1,4 +1,4 @@
-/** Bytes that no well-meaning client sends, drawn as pieces for one connection. */
+/** Invalid bytes, drawn as pieces for one connection. */
 
 type Draw = (below: number) => number;
 type Piece = Uint8Array | string;
@@ -10,7 +10,7 @@ function bytesOfChance(draw: Draw, most: number): Buffer {
 
 const words = ['{', '}', '[', ']', '"', ':', ',', '\\u0000', '1e999', 'null', 'ä', '"type"', ' '];
 
-/** Text that is JSON in its parts only. */
+/** Text made of JSON fragments. */
 export function textOf(draw: Draw, most: number): Buffer {
   const parts = Array.from({ length: 1 + draw(most) }, () => words[draw(words.length)]!);
   return Buffer.from(parts.join(''));
@@ -28,7 +28,7 @@ const upgrade =
   `GET /ws/v1 ${line}Connection: Upgrade\r\nUpgrade: websocket\r\n` +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
-/** A frame of a client: its mask is all zeros. */
+/** A client frame with a mask of zeros. */
 function frame(opcode: number, payload: Uint8Array): Buffer {
   const head = Buffer.from([opcode, 0xfe, payload.length >> 8, payload.length & 255, 0, 0, 0, 0]);
   return Buffer.concat([head, payload]);
@@ -46,7 +46,7 @@ export const garbage: readonly ((draw: Draw) => Piece[])[] = [
   (draw) => [`${vote}${'X-Many: 1\r\n'.repeat(draw(400))}\r\n`],
   (draw) => withBody(vote, textOf(draw, 2_000)),
   (draw) => withBody(vote, bytesOfChance(draw, 5_000)),
-  // More promised than sent, and less.
+  // A declared length above the sent one, and below.
   (draw) => withBody(vote, textOf(draw, 100), 60_000),
   (draw) => withBody(vote, textOf(draw, 100), 3),
   () => [`${vote}Content-Length: 999999999999999\r\n\r\n`, 'x'],

@@ -1,4 +1,4 @@
-/** A server that archives while it serves: nobody notices; and one whose archive is damaged. */
+/** A server that archives while it serves, and one with a damaged archive. */
 import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
@@ -13,14 +13,14 @@ import { everyTopic, Subscriber } from '../clients/subscriber.js';
 
 const KEPT = 1_000;
 const by = signatoryOf(1);
-/** Only whoever does this many things has a past that goes. */
+/** Enough memes for old segments to be archived. */
 const MEMES = 1_500;
 
 const segmentsOf = (data: string) => readdirSync(join(data, 'archive')).sort();
 const numbersOf = (events: readonly { seq: number }[]) => events.map(({ seq }) => seq);
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
-/** Registers, finalizes a block and posts; gives the hash of the block. */
+/** Registers, finalizes a block and posts. Returns the hash of the block. */
 async function inhabit(server: Host): Promise<string> {
   const caller = new Caller(server.url);
   await caller.do(registration(by, 'Ada'));
@@ -31,7 +31,7 @@ async function inhabit(server: Host): Promise<string> {
   return hash;
 }
 
-/** Deletes what a server that was stopped left of what its segments hold. */
+/** Deletes archived entries that a stopped server left in the store. */
 async function trimmed(path: string): Promise<void> {
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION });
   while (await store.archive!.trim());
@@ -48,7 +48,7 @@ async function resumed(server: Host, epoch: string, seq: number, count: number) 
 
 test.each(
   full ? ['uws', 'node'] : ['uws'],
-)('archive: while serving over %s, without a seam', async (transport) => {
+)('archive: is invisible to clients of a server over %s', async (transport) => {
   const data = temporaryFolder();
   const args = ['--transport', transport, '--archive-after', String(KEPT)];
   const server = await host({ data, args });
@@ -75,7 +75,7 @@ test.each(
   await stop(next);
 });
 
-test('archive: a damaged segment is refused and named; all else is answered', async () => {
+test('archive: a damaged segment is named in refusals; all else is served', async () => {
   const data = temporaryFolder();
   const server = await host({ data, args: ['--archive-after', String(KEPT)] });
   const hash = await inhabit(server);
@@ -97,7 +97,7 @@ test('archive: a damaged segment is refused and named; all else is answered', as
   expect([status, text]).toEqual([200, expect.stringContaining('"events":[]')]);
   const refused = await refusalIn(caller);
   const { first_event, last_event } = refused.details as Record<string, number>;
-  // What is before and what is behind it is told.
+  // Events before and after the segment are served.
   expect(numbersOf(await caller.events(last_event))).toEqual(upTo(event_seq).slice(last_event));
   for (let count = 0; count < 20; count += 1) await refusalIn(caller);
   const named = hurt
@@ -111,7 +111,7 @@ test('archive: a damaged segment is refused and named; all else is answered', as
   expect(subscriber.texts.at(-1)!.toString()).toContain('ARCHIVE_DAMAGED');
   const behind = await resumed(hurt, epoch, last_event!, event_seq - last_event!);
   expect(behind.events).toEqual(whole.slice(last_event));
-  // The network goes on.
+  // The network continues.
   expect((await caller.call('GET', '/readyz')).status).toBe(200);
   await caller.do(meme(by, 'still here'));
   expect(await caller.read(`/api/v1/blocks?limit=1`)).toMatchObject({ blocks: [{}] });
@@ -122,7 +122,7 @@ test('archive: a damaged segment is refused and named; all else is answered', as
   expect((await caller.events()).slice(0, whole.length)).toEqual(whole);
   await stop(hurt);
 
-  // A copy without its archive says so when it starts, and serves what it has.
+  // A copy without its archive reports this at startup, and serves the rest.
   renameSync(join(data, 'archive'), join(data, 'elsewhere'));
   const without = await host({ data });
   await without.said(names[0]!);
@@ -133,7 +133,7 @@ test('archive: a damaged segment is refused and named; all else is answered', as
   await stop(without);
 });
 
-/** Reads all events until one cannot be read; gives the refusal. */
+/** Reads all events until one is unreadable. Returns the refusal. */
 async function refusalIn(caller: Caller): Promise<{ reason: string; details: object }> {
   for (let after = 0; ; ) {
     const { status, text } = await caller.call('GET', `/api/v1/events?limit=1000&after=${after}`);
@@ -158,7 +158,7 @@ const points = ['archive.written', 'archive.named', 'archive.recorded', 'archive
 
 test.each(
   full ? points : points.slice(2),
-)('archive: a server killed at %s loses nothing that it told', async (point) => {
+)('archive: a server killed at %s loses no acknowledged write', async (point) => {
   const data = temporaryFolder();
   const args = ['--archive-after', String(KEPT)];
   const dying = await host({ data, args, env: { FOLKMOOT_CRASH_AT: point } });
@@ -171,7 +171,7 @@ test.each(
     if (answer !== null) told.push(String(answer.meme_id));
   });
   expect((await dying.ended).signal).toBe('SIGKILL');
-  // Deletes what was left behind, and goes on archiving.
+  // Deletes leftovers, and continues to archive.
   const next = await host({ data, args });
   const again = new Caller(next.url);
   const events = await again.events();

@@ -1,10 +1,10 @@
 /**
- * Imported into a server: for how much of its processor time the main thread worked since it was
- * last asked, and for how much of it at most without turning to anything else, in milliseconds.
+ * Imported into a server: reports the processor time of the main thread since the last report, and
+ * its longest event-loop turn, in milliseconds.
  */
 import { readFileSync } from 'node:fs';
 
-/** Time that the main thread was on a processor: what other processes do does not count. */
+/** Processor time of the main thread, independent of other processes. */
 const workedMs = () =>
   Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 

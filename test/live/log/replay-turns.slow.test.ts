@@ -1,4 +1,4 @@
-/** Replays from far back: counted and sent in pieces, so that others are answered meanwhile. */
+/** Long replays are counted and sent in slices, so that other clients are served. */
 import { fileURLToPath } from 'node:url';
 import { composeStatus, createVerifier, Network, type SignedRequest } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
@@ -14,7 +14,7 @@ const READERS = 4;
 const delays = fileURLToPath(new URL('./loop-delay.mjs', import.meta.url));
 const by = signatoryOf(1);
 
-/** A folder with so many events. */
+/** A folder with the given number of events. */
 async function history(): Promise<string> {
   const path = temporaryFolder();
   const verifier = createVerifier('off');
@@ -39,7 +39,7 @@ async function history(): Promise<string> {
   return path;
 }
 
-test('replay: of several readers, none holds up the loop', async () => {
+test('replay: several readers do not block the event loop', async () => {
   const data = await history();
   for (const transport of ['uws', 'node']) {
     const args = ['--transport', transport];

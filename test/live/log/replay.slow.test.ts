@@ -1,4 +1,4 @@
-/** A live network's log says all that happened: replayed it gives the digest the server told. */
+/** The log of a live network replays to the digest that the server reported. */
 import {
   composeAllianceLeave,
   composeAlliancePropose,
@@ -22,7 +22,7 @@ const transports = ['uws', 'node'];
 const agents = Array.from({ length: 5 }, (_, number) => signatoryOf(number));
 const [ada, bob, eve] = agents as [(typeof agents)[0], (typeof agents)[0], (typeof agents)[0]];
 
-/** Something of everything, and a block that nobody votes on. */
+/** Commands of all kinds, and a block without votes. */
 async function live(caller: Caller): Promise<void> {
   for (const by of agents) await caller.do(registration(by, 'Somebody'));
   const { meme_id } = await caller.do(meme(ada, 'an old joke'));
@@ -61,7 +61,7 @@ async function replayed(data: string, ...args: string[]): Promise<Replayed> {
   return found;
 }
 
-/** Numbers of agents that nobody was yet; work that throws ends them. */
+/** Unused agent numbers; work that throws ends them. */
 function* naturals(from: number): Generator<number> {
   for (let number = from; ; number += 1) yield number;
 }
@@ -69,7 +69,7 @@ function* naturals(from: number): Generator<number> {
 describe.each(transports)('live: over %s', (transport) => {
   const args = ['--transport', transport, '--voting-period-ms', '200'];
 
-  test('live: a session replays to the digest that the server told', async () => {
+  test('live: a session replays to the digest that the server reported', async () => {
     const data = temporaryFolder();
     const server = await host({ data, args });
     const caller = new Caller(server.url);
@@ -82,7 +82,7 @@ describe.each(transports)('live: over %s', (transport) => {
     const told = await meta(caller);
     await stop(server);
     await replayed(data);
-    // A tick may have come between the telling and the end.
+    // A tick may have followed the report.
     expect((await replayed(data, '--to', `${told.seq}`)).digest).toBe(told.digest);
 
     const again = await host({ data, args });
@@ -95,7 +95,7 @@ describe.each(transports)('live: over %s', (transport) => {
     expect((await replayed(data)).entries).toBeGreaterThan(told.seq + 1);
   });
 
-  test('live: stopped under load, answers what is in flight and loses nothing', async () => {
+  test('live: stopped under load, answers requests in flight and loses nothing', async () => {
     const data = temporaryFolder();
     const server = await host({ data, args });
     const caller = new Caller(server.url, 24);
@@ -104,7 +104,7 @@ describe.each(transports)('live: over %s', (transport) => {
     const halves = await Promise.all(
       agents.map((by) => HalfSent.send(server.url, registration(by, 'Late'))),
     );
-    // Answered on another connection later: what was sent before has been read by then.
+    // The server has read the bytes by the time it answers another connection.
     await caller.call('GET', '/healthz');
     const load = inParallel(naturals(1_000), 24, async (number) => {
       const request = registration(signatoryOf(number), 'Somebody');

@@ -1,4 +1,4 @@
-/** What idle subscribers cost; printed, not judged but for an order of magnitude. */
+/** Cost of idle subscribers: printed, with a check of the order of magnitude. */
 import { setTimeout as measured } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
@@ -7,7 +7,7 @@ import { Assembly } from '../clients/assembly.js';
 import { everyTopic } from '../clients/subscriber.js';
 import { Transcript } from '../clients/transcript.js';
 
-/** Far above what one takes: a mistake that keeps something large for each is found. */
+/** Far above the cost of one, to detect something large retained for each. */
 const MOST_BYTES = 256 * 1024;
 
 test.skipIf(counts.idleSubscribers === 0).each(['uws', 'node'])(

@@ -1,4 +1,4 @@
-/** Many subscribers at once: whoever reads gets everything, whoever does not is cut, not robbed. */
+/** Many concurrent subscribers: readers get all events; others are disconnected, not skipped. */
 import { describe, expect, test } from 'vitest';
 import { counts, full } from '../../support/counts.js';
 import { meta } from '../clients/actions.js';
@@ -6,15 +6,15 @@ import { Assembly } from '../clients/assembly.js';
 import { everyTopic, Subscriber } from '../clients/subscriber.js';
 import { Transcript } from '../clients/transcript.js';
 
-/** Events that the server holds for whoever is slow; beyond, it may cut. */
+/** Events retained for slow subscribers; beyond, the server may disconnect them. */
 const RING = 16_384;
-/** Long events that fill the buffers of a loopback connection: 6 MB, of which they take 4. */
+/** Long events that fill the buffers of a loopback connection: 6 MB, of which 4 fit. */
 const FLOOD = 1_000;
 
 describe.each(full ? ['uws', 'node'] : ['uws'])('subscribers: over %s', (transport) => {
   const { subscribers, voters } = counts;
 
-  test(`subscribers: ${subscribers} hear a block of ${voters} voters close`, async () => {
+  test(`subscribers: ${subscribers} receive the close of a block with ${voters} voters`, async () => {
     const assembly = await Assembly.open(transport);
     const { event_seq: since } = await meta(assembly.caller);
     const transcript = new Transcript(everyTopic);
@@ -30,7 +30,7 @@ describe.each(full ? ['uws', 'node'] : ['uws'])('subscribers: over %s', (transpo
     expect(watchers.filter(({ endedWith }) => endedWith !== null)).toEqual([]);
   });
 
-  test('subscribers: one that reads nothing is cut, resumes; the others miss nothing', async () => {
+  test('subscribers: one that never reads is disconnected and resumes; others miss nothing', async () => {
     const assembly = await Assembly.open(transport);
     const { event_seq: since, epoch } = await meta(assembly.caller);
     const whole = new Transcript(everyTopic);

@@ -1,4 +1,4 @@
-/** `sim --url`: scripts send each other messages on a served network too, and links take time. */
+/** `sim --url`: scripts exchange messages on a served network, with link delays. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { simulateRemote } from 'folkmoot/sim';
@@ -13,8 +13,8 @@ const AGENTS = 12;
 const EACH = 15;
 
 /**
- * Once all have joined, each sends its ordinal and the time to some neighbours, and notes what it
- * receives: who has not joined yet receives nothing.
+ * Once all agents have joined, each sends its ordinal and the time to some neighbours, and records
+ * received messages. An agent that has not joined receives nothing.
  */
 const script = `
   export const start = ({ shared }, rng) => {
@@ -50,7 +50,7 @@ const script = `
     };
   };`;
 
-test('messages of scripts on a server: from whom, to whom, and not too early', async () => {
+test('messages of scripts on a server: have sender, receiver and delay', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'talk.mjs'), script);
   const { url } = await live();

@@ -1,4 +1,4 @@
-/** `serve --scenario`: a served network with agents of its own, and one who connects to it. */
+/** `serve --scenario`: a served network with simulated agents, and an agent that connects. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type Event, type EventStream, generateKeys } from 'folkmoot/client';
@@ -14,7 +14,7 @@ const folder = suiteFolder();
 
 type DataOf<T extends Event['type']> = (Event & { type: T })['data'];
 
-/** The next event of a type that fits; the stream goes on. */
+/** The next matching event of a type. The stream stays open. */
 async function nextOf<T extends Event['type']>(
   events: EventStream,
   type: T,
@@ -27,7 +27,7 @@ async function nextOf<T extends Event['type']>(
   }
 }
 
-/** Votes on blocks of the town until one vote is not too late. */
+/** Votes on blocks of the simulated agents until one vote is in time. */
 async function voteOnNext(client: AgentClient) {
   const events = client.events(['proposals']);
   await events.opened;
@@ -42,7 +42,7 @@ async function voteOnNext(client: AgentClient) {
 
 const meant = { type: 'transfer', amount: 5 };
 
-/** Proposes until the town decides on a block: others may be quicker to the same head. */
+/** Proposes until a block is decided, because others may be faster on the same head. */
 async function proposeUntilDecided(client: AgentClient, amount: number) {
   const events = client.events(['outcomes']);
   await events.opened;
@@ -52,7 +52,7 @@ async function proposeUntilDecided(client: AgentClient, amount: number) {
       expect(['STALE_PARENT', 'OPEN_BLOCK']).toContain(reason);
       return null;
     });
-    // Refused: the next block that ends moves the head.
+    // Refused: the next closed block moves the head.
     const { status } = await nextOf(events, 'block_status', ({ block_hash }) => {
       return block === null || block_hash === block.block_hash;
     });
@@ -62,9 +62,9 @@ async function proposeUntilDecided(client: AgentClient, amount: number) {
   }
 }
 
-test('serve --scenario: a town decides, a stranger takes part, a restart goes on', async () => {
+test('serve --scenario: agents decide, an external agent takes part, and a restart continues', async () => {
   const scenario = scenarioFile(folder, {
-    // They look at the content alone, so a stranger's block must have been read.
+    // The agents judge only the content, so an external block must have been read.
     agents: [{ group: 'town', count: 40, producers: 3, strategy: { kind: 'honest' } }],
     consensus: { voting_period_ms: 4_000, dormant_after: 7, policy: 'majority' },
   });
@@ -87,7 +87,7 @@ test('serve --scenario: a town decides, a stranger takes part, a restart goes on
   await stop(first);
   expect(await replayHere(data)).toMatchObject({ match: true, first_divergence: null });
 
-  // A folder that was begun keeps its parameters: none of the scenario is asked for.
+  // An existing folder keeps its parameters, not the scenario's.
   const second = await host({ data, args: ['--scenario', scenario, '--speed', '5'] });
   await second.said('40 of 40 agents joined');
   const later = new AgentClient({ url: second.url, keys: generateKeys() });
@@ -98,7 +98,7 @@ test('serve --scenario: a town decides, a stranger takes part, a restart goes on
   const finalized = await nextOf(outcomes, 'block_status', ({ status }) => status === 'finalized');
   expect(finalized.height).toBeGreaterThan(block_height);
   await outcomes.return();
-  // The same forty, Ada and Eve.
+  // The same forty agents, Ada and Eve.
   expect((await later.agents()).validators).toHaveLength(42);
   await stop(second);
   expect(await replayHere(data)).toMatchObject({ match: true, first_divergence: null });
@@ -121,7 +121,7 @@ test('serve: a script that throws stops the agents, not the server', async () =>
   await stop(server);
 });
 
-test('serve: a simulation without signatures cannot be served', async () => {
+test('serve: refuses a scenario without signatures', async () => {
   const out = join(folder, 'unsigned');
   await simulate(defaultScenario(5, { signatures: 'none', length: { blocks: 1 } }), { out });
   const data = join(out, 'network');
@@ -144,7 +144,7 @@ test.each([
   expect([ended.code, ended.stdout]).toEqual([2, '']);
 });
 
-test('serve: --speed and --seed need a scenario', async () => {
+test('serve: --speed and --seed require a scenario', async () => {
   for (const stray of [
     ['--speed', '2'],
     ['--seed', '7'],

@@ -1,4 +1,4 @@
-/** `sim --url`: a scenario on a served network measures what the same simulation does. */
+/** `sim --url`: a scenario on a served network gives the measures of the simulation. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const SPEED = 5;
 const PERIOD_MS = 10_000;
 const shares = ['finalized_share', 'rejected_share', 'expired_share'] as const;
 
-test('the same scenario in virtual time and on a server: the outcomes agree', async () => {
+test('sim --url: outcomes agree with the same scenario in virtual time', async () => {
   const agents = [{ group: 'town', count: 30, producers: 1, traits: { think_ms: 300, care: 0.6 } }];
   const consensus = { voting_period_ms: PERIOD_MS };
   const scenario = hurriedScenario({ agents, consensus });
@@ -41,7 +41,7 @@ test('the same scenario in virtual time and on a server: the outcomes agree', as
   expectWhole(out, remote.measures);
 });
 
-/** Every table says of the server what the totals say. */
+/** Checks that every table agrees with the totals. */
 function expectWhole(out: string, measures: Measures): void {
   const blocks = csvRows(join(out, 'blocks.csv'));
   expect(blocks).toHaveLength(measures.proposed!);
@@ -53,7 +53,7 @@ function expectWhole(out: string, measures: Measures): void {
   expect(votes.reduce((sum, count) => sum + count, 0)).toBe(measures.votes);
 }
 
-test('links and faults of the scenario stay in force; a second run goes on', async () => {
+test('sim --url: links and faults of the scenario apply; a second run continues', async () => {
   const { url, network } = await live({ genesis: { voting_period_ms: 2_000 } });
   const scenario = hurriedScenario({
     agents: [{ group: 'town', count: 10, producers: 1, traits: { think_ms: 100 } }],
@@ -74,7 +74,7 @@ test('links and faults of the scenario stay in force; a second run goes on', asy
   expect(network.read.networkState().block_height).toBe(height + second.measures.finalized!);
 });
 
-test('sim --url --out: the summary and the report say where the log is', async () => {
+test('sim --url --out: the summary and the report name the log', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 20_000 } });
   const out = join(folder, 'reported');
   const town = scenarioFile(folder, { length: { blocks: 2 }, measure: { votes: true } });
@@ -87,7 +87,7 @@ test('sim --url --out: the summary and the report say where the log is', async (
   expect(report).not.toMatch(/digest of the whole run|from its first entry/);
 });
 
-test('a server that is killed in the middle: one line, exit code 1', async () => {
+test('sim --url: a killed server ends the run with one line and exit code 1', async () => {
   const server = await host({ data: join(folder, 'killed') });
   const town = scenarioFile(folder, { length: { blocks: 1_000 } });
   const running = folkmoot(['sim', town, '--url', server.url, '--speed', '5']);
@@ -96,15 +96,16 @@ test('a server that is killed in the middle: one line, exit code 1', async () =>
   await server.kill('SIGKILL');
   const ended = await running;
   expect([ended.code, ended.stdout]).toEqual([1, '']);
-  expect(ended.stderr).toMatch(/\nfolkmoot: the network at \S+ is gone: .*no answer from.*\n$/);
+  expect(ended.stderr).toMatch(/\nfolkmoot: [^\n]+\n$/);
+  expect(ended.stderr).toContain(server.url);
 });
 
-test('a server that comes back after a while: the run goes on', async () => {
+test('sim --url: the run continues when the server returns', async () => {
   const port = await freePort();
-  // Long enough for a busy machine; what is in voting at the restart lasts so long.
+  // Long enough for a busy machine; a block in voting at the restart stays so for this long.
   const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
   const before = await live(where);
-  // However many are orphaned: on a busy machine producers hear of others' blocks late.
+  // Regardless of orphans: on a busy machine, producers hear of blocks late.
   const until = { measure: 'finalized', at_least: 24 };
   const scenario = hurriedScenario({ length: { until } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });
@@ -115,14 +116,14 @@ test('a server that comes back after a while: the run goes on', async () => {
   const after = await live(where);
   const { verdict, ended_by, measures, events } = await running;
   expect([verdict, ended_by]).toEqual(['pass', 'until finalized at_least 24']);
-  // Heard before the restart and after it, each once.
+  // Received before and after the restart, each once.
   expect(measures.finalized).toBeGreaterThanOrEqual(24);
   expect(measures.finalized).toBeGreaterThan(height);
   expect(measures.finalized).toBeLessThanOrEqual(after.network.read.networkState().block_height);
   expect(events).toBeGreaterThan(100);
 });
 
-test('another network at the same address: the run ends with it', async () => {
+test('sim --url: another network at the same address ends the run', async () => {
   const port = await freePort();
   const before = await live({ port });
   const running = failureOf(
@@ -137,7 +138,7 @@ test('another network at the same address: the run ends with it', async () => {
   expect((error as Error).message).toContain('is gone');
 });
 
-test('what cannot run on a server is said before it begins', async () => {
+test('sim --url: scenarios that cannot run on a server are refused at startup', async () => {
   const { url } = await live({ limits: 'spec' });
   const limited = await folkmoot(['sim', scenarioFile(folder), '--url', url]);
   expect(limited.code).toBe(2);
@@ -172,7 +173,7 @@ const statuses = async (url: string) => {
   return [...validators, ...producers].length;
 };
 
-test('sim --url: its agents leave at the end, and come again with a word of warning', async () => {
+test('sim --url: agents leave at the end, and rejoin with a warning', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 60_000 } });
   const town = scenarioFile(folder, { length: { blocks: 2 } });
   const run = (...more: string[]) =>
@@ -190,7 +191,7 @@ test('sim --url: its agents leave at the end, and come again with a word of warn
   expect(others.stderr).not.toContain('note:');
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: %s: its agents leave too', async (signal) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: agents leave on %s', async (signal) => {
   const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
   const town = scenarioFile(folder, { length: { blocks: 1_000 } });
   const child = spawn(process.execPath, [main, 'sim', town, '--url', url, '--speed', '5'], {
@@ -203,7 +204,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: %s: its agents leave too',
   expect(await statuses(url)).toBe(0);
 });
 
-test('sim --url: agents whose clock was wrong leave too', async () => {
+test('sim --url: agents with a wrong clock leave too', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
   const skew = { kind: 'clock_skew', whom: [{ count: 2 }], start_ms: 0, length_ms: 1e9 };
   const social = { breaks: { rate: 1 } };

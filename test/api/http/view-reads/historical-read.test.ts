@@ -1,4 +1,4 @@
-/** Reads with `at`: what a server answered then is what one answers of it later. */
+/** Reads with `at` equal the current reads of that time. */
 import { join } from 'node:path';
 import { History, KeptNetwork } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
@@ -9,7 +9,7 @@ import { serve, world } from '../../../support/service/server.js';
 import { ally, discuss, meme, status } from '../../../support/service/signer.js';
 import { expectError, World } from '../../../support/service/world.js';
 
-/** What passes with the clock of the wall is of no entry. */
+/** Removes members that depend on the wall clock. */
 const timeless = (data: object) => ({ ...data, server_time: '', network_tps: 0 });
 
 interface Then {
@@ -24,7 +24,7 @@ interface Block {
 
 const MANY = 'limit=1000';
 
-/** Every read of a network as it is, by path. */
+/** Reads every path of a current network. */
 async function readAll(there: World): Promise<Then> {
   const answers = new Map<string, unknown>();
   const take = async (path: string) => {
@@ -50,7 +50,7 @@ async function readAll(there: World): Promise<Then> {
   return { entry: Number((await there.read('/api/v1/meta')).seq), answers };
 }
 
-/** A life of a network in a folder, with all that was answered after each step of it. */
+/** Runs a network in a folder, and records all reads after each step. */
 async function lived(path: string): Promise<Then[]> {
   const running = await serve({ path });
   const there = new World(running);
@@ -69,7 +69,7 @@ async function lived(path: string): Promise<Then[]> {
     const block_hash = await there.propose(by, { state_diff });
     await note();
     await there.do(discuss(cy, { block_hash, message: 'hm', sentiment: 'negative' }));
-    // Two of four who reject decide it.
+    // Two of four rejections decide the block.
     const [decision, voters] = round === 1 ? ['reject', [bob, dee]] : ['approve', [ada, bob, dee]];
     for (const voter of voters as Agent[]) {
       await there.vote(voter, block_hash, { decision });
@@ -97,7 +97,7 @@ beforeAll(async () => {
   past = await lived(path);
 });
 
-/** The folder, served to be read only; `through`: how its history is reached. */
+/** Serves the folder read-only. `through` wraps its history. */
 async function kept(through = (history: History): History => history) {
   const network = KeptNetwork.open({ path });
   const history = History.open({ path, spacing: 4 });
@@ -112,7 +112,7 @@ async function kept(through = (history: History): History => history) {
   return new World({ url: server.url, wsUrl: '' });
 }
 
-test('dated: each read of an entry is what was answered when that was the last', async () => {
+test("historical read: equals the read at that entry's time", async () => {
   const there = await kept();
   const draw = drawnFrom(seed);
   const order = past.map((then) => ({ then, by: draw(1_000) })).sort((a, b) => a.by - b.by);
@@ -124,7 +124,7 @@ test('dated: each read of an entry is what was answered when that was the last',
   }
 });
 
-test('dated: what was not there yet is unknown; what is no entry is refused', async () => {
+test('historical read: refuses objects that did not exist yet, and invalid entries', async () => {
   const there = await kept();
   const last = past.at(-1)!;
   const block = [...last.answers.keys()].find((asked) => /^\/blocks\/[0-9a-f]+$/.test(asked))!;
@@ -140,7 +140,7 @@ test('dated: what was not there yet is unknown; what is no entry is refused', as
   }
 });
 
-test('dated: a server without history says so, and where there is one', async () => {
+test('historical read: is refused without history, with a hint', async () => {
   const there = await world();
   await there.join('ada');
   const answer = await there.get('/api/v1/network/state?at=0');
@@ -148,7 +148,7 @@ test('dated: a server without history says so, and where there is one', async ()
   expect(answer.error.message).toContain('folkmoot explore');
 });
 
-test('dated: one look at a time; more than may wait are refused, and later answered', async () => {
+test('historical read: runs one at a time; refuses those beyond the queue', async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;

@@ -1,4 +1,4 @@
-/** What a page is given: pictures, columns, the log, lists, and refusals. */
+/** View reads: snapshots, columns, the log, lists, and refusals. */
 import { KeptNetwork } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ import { expectError, type World } from '../../../support/service/world.js';
 
 const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe \u200b</script> ünï';
 
-/** Three who vote two blocks in, talk and post. */
+/** Three agents that finalize two blocks, discuss and post. */
 async function town(there: World): Promise<Agent[]> {
   const agents = await there.joinAll('ada', 'bob', 'cy');
   const [ada, bob, cy] = agents as [Agent, Agent, Agent];
@@ -38,13 +38,13 @@ const bytesOf = async (there: World, path: string) => {
   return new Uint8Array(await answer.arrayBuffer());
 };
 
-describe.each(oneTransport)('shown over %s', (transport) => {
+describe.each(oneTransport)('view reads over %s', (transport) => {
   const begin = async (server = {}) => {
     const there = await world({ transport, server });
     return { there, agents: await town(there) };
   };
 
-  test('view: the network after any entry, and columns lead from one to another', async () => {
+  test('view: shows the network after any entry; columns lead from one to another', async () => {
     const { there } = await begin();
     const now = (await there.read('/api/v1/view')) as unknown as Snapshot;
     const { digest, seq } = await there.read('/api/v1/meta');
@@ -71,7 +71,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
     expect(folded).toEqual(now);
   });
 
-  test('overview: all events and outcomes, in as many pieces as are asked for', async () => {
+  test('overview: shows all events and outcomes in the requested number of buckets', async () => {
     const { there } = await begin();
     const all = await there.read('/api/v1/overview?buckets=1');
     const many = await there.read('/api/v1/overview?buckets=2000');
@@ -99,7 +99,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
     }
   });
 
-  test('entries: what was sent, who asked, and every event once', async () => {
+  test('entries: show the request, the agent and every event once', async () => {
     const { there, agents } = await begin();
     const { seq, event_seq } = await there.read('/api/v1/meta');
     const seqs: number[] = [];
@@ -113,7 +113,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
     expect(seqs).toEqual(Array.from({ length: Number(event_seq) }, (_, index) => index + 1));
   });
 
-  test('log: lines as they are printed, from any entry', async () => {
+  test('log: returns lines like folkmoot log, from any entry', async () => {
     const { there } = await begin();
     const answer = await there.get('/api/v1/log?from=2&limit=3');
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
@@ -127,7 +127,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
     expect(lines[0].digest).toBe((await there.read('/api/v1/entries/2')).digest);
   });
 
-  test('lists: roster, votes and memes of an agent, all memes; page by page', async () => {
+  test('lists: page through the roster, votes, memes of an agent and all memes', async () => {
     const { there, agents } = await begin();
     const [ada, bob] = agents as [Agent, Agent];
     const pages = async (path: string, name: string) => {
@@ -160,7 +160,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
     expect(await pages(`/api/v1/agents/${bob.agentId}/memes`, 'memes')).toEqual([]);
   });
 
-  test('refused: what is nothing of its kind, or not there', async () => {
+  test('refuses invalid and unknown values', async () => {
     const { there } = await begin();
     const nobody = `agent_${'0'.repeat(32)}`;
     const bad = [
@@ -185,7 +185,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
     expectError(scenario, 404, 'INVALID_REQUEST', 'UNKNOWN_SCENARIO');
   });
 
-  test('scenario: shown where it is known', async () => {
+  test('scenario: is served if known', async () => {
     const scenario = {
       title: hostile,
       groups: [{ name: 'town', agents: [] }],
@@ -197,7 +197,7 @@ describe.each(oneTransport)('shown over %s', (transport) => {
   });
 });
 
-test('shown: of a folder that is only read', async () => {
+test('view reads: serve a read-only folder', async () => {
   const path = temporaryFolder();
   const there = await world({ path, limits: 'off' });
   await town(there);
@@ -212,7 +212,7 @@ test('shown: of a folder that is only read', async () => {
   expect((kept as { data: unknown }).data).toEqual(live);
 });
 
-test('shown: counts as four reads', async () => {
+test('view reads: cost four reads', async () => {
   const there = await world({ limits: 'spec' });
   const left = (answer: { headers: Headers }) =>
     Number(/r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1]);

@@ -1,4 +1,4 @@
-/** Proposals on a block in voting: verified meanwhile, looked at again when it ends. */
+/** Proposals on a block in voting: verified at once, applied when the block closes. */
 import { expect, test } from 'vitest';
 import { oneTransport, world } from '../../../support/service/server.js';
 import { type Agent, propose, transaction, vote } from '../../../support/service/signer.js';
@@ -6,7 +6,7 @@ import { expectError, expectSuccess, GENESIS_HASH } from '../../../support/servi
 
 type There = Awaited<ReturnType<typeof world>>;
 
-/** A block of Ada's in voting, and what Bob sends on it before it ends. */
+/** A block of Ada's in voting, and Bob's proposal on top of it. */
 async function early(there: There, fields: Record<string, unknown> = {}) {
   const [ada, bob] = (await there.joinAll('Ada', 'Bob')) as [Agent, Agent];
   const parent = await there.propose(ada);
@@ -14,13 +14,15 @@ async function early(there: There, fields: Record<string, unknown> = {}) {
   const request = propose(bob, { parent_hash: parent, transactions, ...fields });
   const before = there.network.stats;
   const answer = there.send(request);
-  // Its own signature and that of its transaction.
+  // The signatures of the proposal and its transaction.
   const checked = () => there.network.stats.verified + there.network.stats.rejected;
   await expect.poll(checked).toBe(before.verified + before.rejected + 2);
   return { ada, bob, parent, request, answer };
 }
 
-test.each(oneTransport)('early over %s: done when its parent is finalized', async (transport) => {
+test.each(
+  oneTransport,
+)('early over %s: applies a proposal when its parent is finalized', async (transport) => {
   const there = await world({ transport });
   const { ada, bob, parent, answer } = await early(there);
   await there.vote(ada, parent);
@@ -30,7 +32,7 @@ test.each(oneTransport)('early over %s: done when its parent is finalized', asyn
   expect(await there.read('/api/v1/network/state')).toMatchObject({ head_hash: parent });
 });
 
-test('early: STALE_PARENT with the head when its parent is rejected', async () => {
+test('early: answers STALE_PARENT with the head when the parent is rejected', async () => {
   const there = await world();
   const { bob, parent, answer } = await early(there);
   await there.vote(bob, parent, { decision: 'reject' });
@@ -39,7 +41,7 @@ test('early: STALE_PARENT with the head when its parent is rejected', async () =
   expect(refused.error.details).toMatchObject({ head_hash: GENESIS_HASH, height: 0 });
 });
 
-test('early: a bad transaction is refused when everything else is known', async () => {
+test('early: refuses an invalid transaction after all other checks', async () => {
   const there = await world();
   const wrong = { ...transaction(agentless, 'testnet', 'x') };
   const { ada, bob, parent, answer } = await early(there, { transactions: [wrong] });
@@ -52,7 +54,7 @@ test('early: a bad transaction is refused when everything else is known', async 
 
 const agentless = { sign: () => '1'.repeat(128) } as unknown as Agent;
 
-test('early: the same again waits too, and is told that it was done', async () => {
+test('early: lets a repeat wait too, and answers it as a duplicate', async () => {
   const there = await world();
   const { ada, bob, parent, request, answer } = await early(there);
   const again = there.send(request);
@@ -63,7 +65,7 @@ test('early: the same again waits too, and is told that it was done', async () =
   expect(first.data.block_hash).toBe(second.data.block_hash);
 });
 
-test('early: of one producer two wait, the next is refused at once', async () => {
+test('early: lets two proposals of a producer wait, and refuses the next', async () => {
   const there = await world();
   const { ada, bob, parent, answer } = await early(there);
   const more = (data: string) =>
@@ -78,20 +80,22 @@ test('early: of one producer two wait, the next is refused at once', async () =>
   expect(ends).toEqual([201, 409]);
 });
 
-test('early: a deadline ends the wait as votes do', async () => {
+test('early: ends the wait at the deadline of the parent', async () => {
   const there = await world({ genesis: { voting_period_ms: 1_000 } });
   const { answer } = await early(there);
   expectError(await answer, 409, 'INVALID_REQUEST', 'STALE_PARENT');
 });
 
-test.each(oneTransport)('early over %s: a server that stops answers it', async (transport) => {
+test.each(
+  oneTransport,
+)('early over %s: answers waiting proposals when the server stops', async (transport) => {
   const there = await world({ transport });
   const { answer } = await early(there);
   await there.close();
   expectError(await answer, 409, 'INVALID_REQUEST', 'STALE_PARENT');
 });
 
-test('early: a vote for it follows as for any block', async () => {
+test('early: accepts votes on the new block', async () => {
   const there = await world();
   const { ada, bob, parent, answer } = await early(there);
   await there.vote(ada, parent);

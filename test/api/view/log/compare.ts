@@ -1,4 +1,4 @@
-/** What a picture must be, out of the reads of a network as it was after the same entry. */
+/** Expected snapshots, computed from the engine's reads at the same entry. */
 import assert from 'node:assert/strict';
 import type { Moment, Views } from 'folkmoot';
 import {
@@ -16,7 +16,7 @@ interface Vote {
   reject: number;
 }
 
-/** All counted votes, in the order in which they came. */
+/** All counted votes in order of arrival. */
 function votesIn(read: Views): Vote[] {
   const votes = [...read.records('votes')].map(({ key, value }) => {
     const [block, agent] = key as readonly [number, number];
@@ -33,7 +33,7 @@ function agentsOf(read: Views, votes: readonly Vote[]): AgentSnapshot[] {
   return [...read.records('agent_numbers')].map(({ key, value: { agent_id } }) => {
     const number = key as number;
     const agent = read.agent(agent_id)!;
-    // What events tell: the overall score follows it by less than a thousandth.
+    // Events follow the overall score within a thousandth.
     const row = read.record('standings', number)!;
     return {
       number,
@@ -53,7 +53,7 @@ function agentsOf(read: Views, votes: readonly Vote[]): AgentSnapshot[] {
   });
 }
 
-/** The picture must be what the network was at this moment, as its own reads have it. */
+/** Asserts that a snapshot equals the engine's reads at this moment. */
 export function assertTrue(snapshot: Snapshot, { read, position, genesis }: Moment): void {
   const votes = votesIn(read);
   const { seq, at, event_seq, digest, log_digest, epoch } = position;
@@ -117,7 +117,7 @@ function assertBlocks(snapshot: Snapshot, read: Views, votes: readonly Vote[]): 
     expected,
   );
   for (const [index, { view }] of shown.entries()) {
-    // By `majority` it grows with each vote against.
+    // With `majority`, the needed weight grows with each rejection.
     assert.ok(snapshot.blocks[index]!.needed <= view.tally.needed || view.tally.reject > 0);
   }
 }
@@ -164,7 +164,7 @@ function assertAlliance(
     return;
   }
   assert.deepEqual(row.invited, []);
-  // Whoever left at the end was a member until then.
+  // Agents that left at the end were members until then.
   assert.deepEqual(
     members.filter((id) => !context.gone.includes(id!)),
     context.members,

@@ -1,4 +1,4 @@
-/** Pictures of five scenarios that come with it, at random entries: what the engine reads. */
+/** Snapshots of five bundled scenarios at random entries equal the engine's reads. */
 import { join } from 'node:path';
 import { History, KeptNetwork } from 'folkmoot';
 import { loadScenario, simulate } from 'folkmoot/sim';
@@ -17,14 +17,14 @@ const scenarios = [
   'partition-heals',
 ] as const;
 
-test.each(scenarios)('picture: %s, at random entries, is what the engine reads', async (name) => {
+test.each(scenarios)("snapshot: %s, at random entries, equals the engine's reads", async (name) => {
   const out = join(temporaryFolder(), name);
   const { scenario } = loadScenario(name);
   await simulate(scenario, { seed: String(seed), out });
   const path = join(out, 'network');
   const history = History.open({ path });
   const network = KeptNetwork.open({ path });
-  // Small chunks, so that most entries are in a finished one, and files are read.
+  // Small chunks, so that most entries are in a finished one and files are read.
   const view = viewOf(network, { chunkRows: 1_500 });
   const draw = drawnFrom(seed);
   const end = history.end.seq;

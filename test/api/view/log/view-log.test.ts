@@ -1,4 +1,4 @@
-/** The files of a view: deleted, damaged and foreign ones are made again; none else is harmed. */
+/** Files of a view: deleted, damaged and foreign ones are rebuilt; other files are untouched. */
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -26,7 +26,7 @@ import { viewOf } from './view.js';
 const verifier = createVerifier('off');
 const [script] = fc.sample(attempts(160), { numRuns: 1, seed: 5 });
 
-/** A folder with a network that has lived, founded anew. */
+/** A folder with a network's history, newly created. */
 async function livedAnew(path = join(temporaryFolder(), 'network')): Promise<string> {
   const clock = virtualClock(START_MS);
   const genesis = { network_id: 'lived', voting_period_ms: 5_000 };
@@ -39,7 +39,7 @@ async function livedAnew(path = join(temporaryFolder(), 'network')): Promise<str
 const one = join(suiteFolder(), 'network');
 beforeAll(() => livedAnew(one));
 
-/** A copy of one folder with a network that has lived. */
+/** A copy of a folder with a network's history. */
 function lived(): string {
   const path = join(temporaryFolder(), 'network');
   cpSync(one, path, { recursive: true });
@@ -49,7 +49,7 @@ function lived(): string {
 const small = { chunkRows: 20 };
 const namesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder).sort() : []);
 
-/** Opens a folder, takes pictures, and closes it. */
+/** Opens a folder, reads snapshots, and closes it. */
 async function picturesOf(path: string, ats: (number | undefined)[], options = {}) {
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, { ...small, ...options });
@@ -60,7 +60,7 @@ async function picturesOf(path: string, ats: (number | undefined)[], options = {
   return { pictures, problem: view.problem };
 }
 
-test('view: its files are deletable, and damaged or foreign ones are made again', async () => {
+test('view: rebuilds deleted, damaged and foreign files', async () => {
   const path = lived();
   const folder = join(path, 'view');
   const ats = [3, 40, 90, undefined];
@@ -89,14 +89,14 @@ test('view: its files are deletable, and damaged or foreign ones are made again'
   rmSync(folder, { recursive: true });
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
   expect(namesIn(folder)).toEqual(made);
-  // Those of another log of the same name and length are none of ours.
+  // Files of another log with the same name and length are foreign.
   const other = await livedAnew();
   await picturesOf(other, ats, { folder });
   expect(readFileSync(join(folder, made[1]!))).not.toEqual(contents[1]);
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
 });
 
-/** Acts as another installation: with a key of its own. */
+/** Runs as another installation, with another key. */
 async function elsewhere<T>(act: () => Promise<T>): Promise<T> {
   const own = process.env.XDG_STATE_HOME;
   process.env.XDG_STATE_HOME = temporaryFolder();
@@ -107,7 +107,7 @@ async function elsewhere<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** All rows and words of a folder's view. */
+/** All rows and messages of a folder's view. */
 async function spansOf(path: string) {
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
@@ -120,7 +120,7 @@ async function spansOf(path: string) {
   return batches;
 }
 
-test('view: files derived from forged events of the same log are not believed', async () => {
+test('view: rejects files derived from forged events of the same log', async () => {
   const path = lived();
   const forged = join(temporaryFolder(), 'network');
   cpSync(path, forged, { recursive: true });
@@ -136,7 +136,7 @@ test('view: files derived from forged events of the same log are not believed', 
   expect(namesIn(join(path, 'view'))).toEqual(made);
 });
 
-/** Changes what events say and leaves the log as it is; gives how many it changed. */
+/** Changes events but not the log. Returns the number of changes. */
 async function lie(path: string): Promise<number> {
   const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
   const events = root.openDB<string, number>({ name: 'events', encoding: 'string' });
@@ -153,7 +153,7 @@ async function lie(path: string): Promise<number> {
   return lies;
 }
 
-test('view: files that go while it is open are made again', async () => {
+test('view: rebuilds files deleted while open', async () => {
   const path = lived();
   const folder = join(path, 'view');
   const network = KeptNetwork.open({ path });
@@ -161,7 +161,7 @@ test('view: files that go while it is open are made again', async () => {
   const first = await view.readSnapshot(7);
   const made = namesIn(folder);
   rmSync(folder, { recursive: true });
-  // Beyond what is kept unpacked, so that the first one is read again.
+  // More chunks than the cache holds, so that the first one is read again.
   for (let at = 0; at < view.end; at += 20) await view.readSnapshot(at);
   assert.deepEqual(await view.readSnapshot(7), first);
   mkdirSync(folder, { recursive: true });
@@ -172,7 +172,7 @@ test('view: files that go while it is open are made again', async () => {
   await network.close();
 });
 
-test('view: without a folder that can be written it stays in memory, and says why', async () => {
+test('view: stays in memory and says why if the folder is not writable', async () => {
   const path = lived();
   const { pictures } = await picturesOf(path, [5, 60, undefined], { folder: null });
   expect(namesIn(join(path, 'view'))).toEqual([]);
@@ -188,7 +188,7 @@ test('view: without a folder that can be written it stays in memory, and says wh
   expect(readOnly.pictures).toEqual(pictures);
 });
 
-test('view: a folder that was deleted is not begun again', async () => {
+test('view: does not recreate a deleted folder', async () => {
   const path = lived();
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
@@ -201,13 +201,13 @@ test('view: a folder that was deleted is not begun again', async () => {
   await network.close();
 });
 
-test('view: entries that are not there are refused; spans are cut to bounds', async () => {
+test('view: refuses unknown entries; bounds row batches', async () => {
   const path = lived();
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
   const end = network.read.position.seq;
   for (const at of [-1, 0.5, end + 1, Number.NaN, 2 ** 60]) {
-    await expect(view.readSnapshot(at)).rejects.toThrow(`there is no entry ${at}`);
+    await expect(view.readSnapshot(at)).rejects.toMatchObject({ problem: 'UNKNOWN_ENTRY' });
     await expect(view.readRowBatch(at)).rejects.toThrow(RangeError);
   }
   let next = 0;
@@ -227,7 +227,7 @@ test('view: entries that are not there are refused; spans are cut to bounds', as
   await network.close();
 });
 
-/** Lays a value into a database of the folder, as no program of ours would. */
+/** Writes a value into a database of the folder, bypassing the engine. */
 async function lay(path: string, name: string, key: number, value: Buffer | null): Promise<void> {
   const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
   const database = root.openDB({ name, encoding: 'binary' });
@@ -238,7 +238,7 @@ async function lay(path: string, name: string, key: number, value: Buffer | null
   await root.close();
 }
 
-test('view: an older folder without an index gets it by one replay, which is kept', async () => {
+test('view: indexes an older folder by one replay, and stores the index', async () => {
   const path = lived();
   const ats = [5, 77, undefined];
   const { pictures } = await picturesOf(path, ats, { folder: null });

@@ -1,0 +1,50 @@
+/** Error messages of the view. Safe in a browser. */
+import { formatMessage, type MessageTable, type ValuesOf } from '../../engine/protocol/messages.js';
+
+const viewMessages = {
+  // Decoding a row batch.
+  NOT_A_ROW_BATCH: { text: 'not a row batch: FMS1 header missing' },
+  ROW_BATCH_CHECKSUM: { text: 'damaged row batch: checksum mismatch in {bytes} bytes' },
+  ROW_BATCH_HEAD: { text: 'damaged row batch: invalid head: {problem}' },
+  ROW_BATCH_COLUMN: { text: 'damaged row batch: column {column} truncated' },
+  ROW_BATCH_TRAILING: { text: 'damaged row batch: {bytes} bytes after the columns' },
+  ROW_BATCH_ROWS: { text: 'damaged row batch of entries {from} to {to}: {problem}' },
+
+  // Applying a row batch to a snapshot.
+  ENTRIES_MISSING: { text: 'entries {from} to {to} are missing', fix: 'read a new snapshot' },
+  SNAPSHOT_AHEAD: { text: 'snapshot of entry {entry} cannot go back to entry {to}' },
+  NOT_IN_SNAPSHOT: { text: '{kind} {number} not in the snapshot', fix: 'read a new snapshot' },
+  AGENT_ORDER: { text: 'unexpected agent number: {number} (expected {expected})' },
+  UNKNOWN_CODE: { text: 'unknown code: {code} (codes are indexes of {names})' },
+  CLOSED_AS_VOTING: { text: 'block {number} closed with status voting' },
+
+  // Reading the log.
+  UNKNOWN_ENTRY: { text: 'unknown entry: {entry}', fix: 'use an entry from 0 to {last}' },
+  ENTRY_INCONSISTENT: {
+    text: 'inconsistent events of entry {entry}: {cause}',
+    fix: 'run folkmoot replay for details',
+  },
+  ENTRIES_INCONSISTENT: { text: 'inconsistent entries {from} to {to}: {cause}' },
+  ENTRY_NOT_FOUND: { text: 'entry {entry} not found in the log' },
+  ENTRY_NOT_INDEXED: { text: 'entry {entry} not found in the index' },
+  EVENT_NOT_FOUND: { text: 'event {event} not found in the history' },
+  EVENT_NOT_JSON: { text: 'event {event} is not JSON' },
+  RECORD_NOT_FOUND: { text: '{kind} not found: {id}' },
+  TIME_BACKWARDS: { text: 'entry {entry} is older than the entry before it' },
+  UNKNOWN_VALUE: { text: 'unknown value in an event: {value}' },
+  ALLIANCE_NOT_PROPOSED: { text: 'alliance {id} ended before its proposal' },
+  NOT_IN_ELECTORATE: { text: 'agent {agent} is not in the electorate of block {block}' },
+} as const satisfies MessageTable;
+
+type ViewMessages = typeof viewMessages;
+export type ViewProblem = keyof ViewMessages;
+export type ViewValues<K extends ViewProblem> = ValuesOf<ViewMessages[K]>;
+
+export const viewMessage = <K extends ViewProblem>(problem: K, ...values: ViewValues<K>): string =>
+  formatMessage(viewMessages[problem], ...values);
+
+/** A RangeError with the key of its message as `problem`. */
+export const viewRangeError = <K extends ViewProblem>(
+  problem: K,
+  ...values: ViewValues<K>
+): RangeError => Object.assign(new RangeError(viewMessage(problem, ...values)), { problem });
