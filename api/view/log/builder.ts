@@ -18,7 +18,6 @@ import type { Event, EventData } from '../../../engine/protocol/schema/event.js'
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { StoreError } from '../../../engine/store/store.js';
-import { type ViewProblem, type ViewValues, viewMessage } from '../messages.js';
 import {
   type AgentRow,
   type AllianceRow,
@@ -33,13 +32,6 @@ import {
   viewLimits,
 } from '../model.js';
 import { newRows } from '../row-batch.js';
-
-export const corrupt = <K extends ViewProblem>(
-  problem: K,
-  values: ViewValues<K>[0],
-  options?: ErrorOptions,
-): StoreError =>
-  new StoreError('CORRUPT', viewMessage(problem, ...([values] as ViewValues<K>)), options);
 
 /** An entry with its events. */
 interface Built {

@@ -13,10 +13,11 @@ import {
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
+import { StoreError } from '../../../engine/store/store.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
-import { corrupt, type Roster } from './builder.js';
+import type { Roster } from './builder.js';
 
 /** Decoded chunks in memory, about two megabytes each. */
 const UNPACKED = 6;

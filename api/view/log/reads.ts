@@ -1,4 +1,5 @@
 /** Reads of a view: overview of the log, computed from the index; single entries; and memes. */
+
 import { blockEnds, type IndexRow } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { eventTypes } from '../../../engine/protocol/event-types.js';
@@ -7,8 +8,8 @@ import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { storedLines } from '../../../engine/replay/lines.js';
 import { type PrintedLine, printLine } from '../../../engine/replay/recompute.js';
+import { StoreError } from '../../../engine/store/store.js';
 import type { Bucket, Closing, Overview } from '../model.js';
-import { corrupt } from './builder.js';
 import type { IndexSource } from './chunks.js';
 
 /** Closings in one overview. */

@@ -8,11 +8,12 @@ import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { DerivedFolder } from '../../../engine/store/derived-folder.js';
+import { StoreError } from '../../../engine/store/store.js';
 import { viewRangeError } from '../messages.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch } from '../reducer.js';
 import { encodeRowBatch, firstRow, sliceRowBatch } from '../row-batch.js';
-import { addRow, Builder, corrupt, EventCache, Roster } from './builder.js';
+import { addRow, Builder, EventCache, Roster } from './builder.js';
 import {
   type Chunk,
   Chunks,
