@@ -9,13 +9,6 @@ export const socketPath = '/ws/v1';
 /** The topics that can be subscribed to. */
 export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
 
-/** What is wrong with a list of topics, or null. */
-export function topicProblem(wanted: readonly string[]): string | null {
-  const unknown = wanted.find((topic) => !topics.has(topic));
-  if (unknown === undefined) return null;
-  return `no topic is named ${unknown}; expected some of ${[...topics].join(', ')}`;
-}
-
 const Topics = Type.Array(Type.String({ maxLength: 32 }), { minItems: 1, maxItems: 16 });
 
 /** What a client may send, by `type`. */

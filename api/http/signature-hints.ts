@@ -9,7 +9,7 @@ import { canonical } from '../../engine/protocol/canonical.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage } from '../../engine/protocol/schema/entry.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
-import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { httpInput, sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import type { Body, RequestHead } from '../transport/transport.js';
@@ -53,7 +53,12 @@ export async function findMistake(
   const found = candidates[held.indexOf(true)];
   if (!found) return null;
   const { mistake, advice } = found;
-  return { mistake, message: `the signature does not fit; what was signed is known: ${advice}` };
+  const values = {
+    public_key: admitted.command.public_key,
+    signature: `${admitted.signature.slice(0, 16)}..`,
+    advice,
+  };
+  return { mistake, message: refuse('SIGNATURE_MISTAKE', values).message };
 }
 
 function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
@@ -323,9 +328,8 @@ export function explainTransaction(
   const one = command.kind === 'propose' ? command.transactions[index] : undefined;
   if (!one) return refusal;
   const { hash, signer } = one;
-  const message =
-    `the signature of transaction ${index} does not fit: ${signer} must sign ` +
-    `agentnet-v1-tx LF ${networkId} LF ${hash}: this network, and the hash in lower case`;
+  const values = { index, signer, network_id: networkId, hash };
+  const { message } = refuse('TRANSACTION_SIGNED_TEXT', values);
   const details = {
     ...refusal.details,
     kind: 'transaction',

@@ -6,14 +6,10 @@
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { parseJson } from '../../engine/protocol/json.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
-import {
-  type ErrorCode,
-  type Reason,
-  type Refusal,
-  refuse,
-} from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { agentId, authInput } from '../../engine/protocol/signing.js';
+import { excerpt } from '../../engine/protocol/text.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import { findSignatureProblem, verifySignature } from '../checks/request-checks.js';
 import { unknownPointers } from '../checks/unknown-members.js';
@@ -21,8 +17,8 @@ import {
   type ClientMessage,
   clientMessages,
   closeCodes,
+  topics as knownTopics,
   socketLimits,
-  topicProblem,
 } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { ConnectionRecord, OpenSession, SessionHost, UsedAuths } from './connection-record.js';
@@ -33,7 +29,7 @@ import {
   type Subscriber,
 } from './feed.js';
 import { countTraffic, type Traffic } from './traffic.js';
-import { authenticatedAlready, beginWatching, type Watcher, watchesOnly } from './watch.js';
+import { beginWatching, type Watcher } from './watch.js';
 
 export class Session implements SocketHandlers, OpenSession {
   readonly #host: SessionHost;
@@ -83,9 +79,9 @@ export class Session implements SocketHandlers, OpenSession {
   #tooLarge(text: string | null): boolean {
     const { messageBytes, unauthenticatedBytes } = socketLimits;
     const most = this.#record.agentId ? messageBytes : unauthenticatedBytes;
-    if (text === null || Buffer.byteLength(text) <= most) return false;
-    const until = this.#record.agentId ? '' : ' before auth_ok';
-    this.#error('INVALID_REQUEST', 'TOO_LARGE', `messages have ${most} bytes at most${until}`);
+    const bytes = text === null ? 0 : Buffer.byteLength(text);
+    if (bytes <= most) return false;
+    this.#error(refuse('MESSAGE_TOO_LARGE', { bytes, limit: most }));
     this.end('tooLarge');
     return true;
   }
@@ -94,16 +90,16 @@ export class Session implements SocketHandlers, OpenSession {
     const { waitingMessages, waitingBytes } = socketLimits;
     const bytes = waiting.reduce((sum, one) => sum + (one?.length ?? 0), text?.length ?? 0);
     if (waiting.length < waitingMessages && bytes <= waitingBytes) return void waiting.push(text);
-    this.#error('RATE_LIMITED', 'QUOTA_USED', 'too many messages before an answer');
+    this.#error(refuse('MESSAGES_WAITING', { limit: waitingMessages, bytes: waitingBytes }));
     this.end('tooFast');
   }
 
   #take(text: string | null): void {
-    if (text === null) return this.#bad('a binary message: messages are JSON texts');
+    if (text === null) return this.#bad(refuse('MESSAGE_BINARY'));
     const read = readClientMessage(text);
     // One message is answered at a time: this belongs to the next acknowledgement.
     this.#unknown = shown(read.unknown);
-    if ('problem' in read) this.#bad(read.problem, read.pointer);
+    if ('refusal' in read) this.#bad(read.refusal);
     else this.#dispatch(read.message);
   }
 
@@ -141,7 +137,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   replace(): void {
     const most = socketLimits.connectionsPerAgent;
-    this.#error('RATE_LIMITED', 'QUOTA_USED', `an agent has ${most} connections at most`);
+    this.#error(refuse('CONNECTIONS_OF_AGENT', { limit: most }));
     this.end('tooMany');
   }
 
@@ -152,10 +148,10 @@ export class Session implements SocketHandlers, OpenSession {
 
   #dispatch(message: AnyClientMessage): void {
     if (message.type === 'watch') this.#watch(message);
-    else if (this.#watcher && message.type !== 'ping') this.#error(...watchesOnly);
+    else if (this.#watcher && message.type !== 'ping') this.#error(refuse('CONNECTION_WATCHES'));
     else if (message.type === 'auth') this.#authInTurn(message);
     else if (!this.#record.agentId && !this.#watcher) {
-      this.#error('INVALID_SIGNATURE', 'MISSING', 'auth must be the first message');
+      this.#error(refuse('AUTH_MISSING', { type: message.type }));
       this.end('unauthenticated');
     } else if (message.type === 'subscribe') this.#subscribe(message);
     else if (message.type === 'unsubscribe') this.#unsubscribe(message);
@@ -163,14 +159,13 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #watch(message: ClientMessage['watch']): void {
-    if (this.#watcher) return this.#error(...watchesOnly);
-    if (this.#record.agentId) return this.#error(...authenticatedAlready);
+    if (this.#watcher) return this.#error(refuse('CONNECTION_WATCHES'));
+    if (this.#record.agentId) return this.#error(refuse('CONNECTION_AUTHENTICATED'));
     const onEnd = () => this.end('damaged');
     const asked = { ...message, ...this.#unknown };
     const begun = beginWatching(this.#host.watchers, this.#socket, asked, onEnd);
     if ('refusal' in begun) {
-      const { code, reason, message: why, details } = begun.refusal;
-      this.#error(code, reason, why, details);
+      this.#error(begun.refusal, begun.refusal.details);
       return this.end(begun.end);
     }
     this.#watcher = begun;
@@ -184,7 +179,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#auth(message)
       .catch((error: unknown) => {
         if (this.#closed) return; // Else a full queue, or a closing network: it tries again.
-        this.#error('NETWORK_ERROR', 'QUEUE_FULL', (error as Error).message);
+        this.#error(refuse('AUTH_UNAVAILABLE', { problem: (error as Error).message }));
         this.#close(1013, 'try again later');
       })
       .finally(() => this.#resume());
@@ -201,13 +196,13 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   async #auth(message: ClientMessage['auth']): Promise<void> {
-    if (this.#record.agentId) return this.#error(...authenticatedAlready);
+    if (this.#record.agentId) return this.#error(refuse('CONNECTION_AUTHENTICATED'));
     const answer = await authenticate(this.#host, message);
     if (this.#closed) return;
     if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
-    const { code, reason, message: why } = answer.refusal;
+    const { code, reason } = answer.refusal;
     const details = { server_time: formatInstant(this.#host.now()), kind: 'auth' };
-    this.#error(code, reason, why, details);
+    this.#error(answer.refusal, details);
     const never = code === 'INVALID_AGENT' || reason === 'READ_ONLY';
     this.end(never ? 'unknownAgent' : 'unauthenticated');
   }
@@ -232,7 +227,7 @@ export class Session implements SocketHandlers, OpenSession {
   #subscribe({ topics, since }: ClientMessage['subscribe']): void {
     if (!this.#known(topics)) return;
     if (since && this.#subscribedOnce) {
-      return this.#error('INVALID_REQUEST', 'SCHEMA', 'since stands in the first subscribe only');
+      return this.#error(refuse('SINCE_REPEATED'));
     }
     const { feed, network } = this.#host;
     const first = !this.#subscribedOnce;
@@ -265,14 +260,16 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #known(topics: readonly string[]): boolean {
-    const problem = topicProblem(topics);
-    if (problem !== null) this.#error('INVALID_REQUEST', 'UNKNOWN_TOPIC', problem);
-    return problem === null;
+    const topic = topics.find((one) => !knownTopics.has(one));
+    if (topic === undefined) return true;
+    this.#error(refuse('TOPIC_UNKNOWN', { topic, topics: [...knownTopics].join(', ') }));
+    return false;
   }
 
-  #bad(why: string, pointer?: string): void {
+  #bad(refusal: Refusal): void {
+    const { pointer } = refusal;
     const details = pointer === undefined ? {} : { pointer };
-    this.#error('INVALID_REQUEST', 'SCHEMA', why, { ...details, ...this.#unknown });
+    this.#error(refusal, { ...details, ...this.#unknown });
     this.#malformed += 1;
     if (this.#malformed >= socketLimits.malformed) this.end('malformed');
   }
@@ -282,14 +279,14 @@ export class Session implements SocketHandlers, OpenSession {
     const most = socketLimits.messagesPerMinute;
     if (this.#received.count(this.#host.steady()) <= most) return true;
     this.#warnings += 1;
-    this.#error('RATE_LIMITED', 'QUOTA_USED', `more than ${most} messages a minute`);
+    this.#error(refuse('MESSAGE_RATE', { limit: most }));
     if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
     return false;
   }
 
   #authTimedOut(): void {
     if (this.#closed || this.#record.agentId || this.#watcher) return;
-    this.#error('INVALID_SIGNATURE', 'MISSING', `no auth within ${socketLimits.authMs} ms`);
+    this.#error(refuse('AUTH_TIMEOUT', { limit: socketLimits.authMs }));
     this.end('authTimeout');
   }
 
@@ -297,7 +294,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#socket.send(JSON.stringify({ type, data: { ...data, ...this.#unknown } }));
   }
 
-  #error(code: ErrorCode, reason: Reason, message: string, more: object = {}): void {
+  #error({ code, reason, message }: Refusal, more: object = {}): void {
     const details = { reason, ...more };
     this.#socket.send(JSON.stringify({ type: 'error', error: { code, message, details } }));
   }
@@ -325,7 +322,9 @@ async function authenticate(
   { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
   { public_key, timestamp, signature }: ClientMessage['auth'],
 ): Promise<{ publicKey: string } | { refusal: Refusal }> {
-  if (network.readOnly !== undefined) return { refusal: refuse('READ_ONLY', network.readOnly) };
+  if (network.readOnly !== undefined) {
+    return { refusal: refuse('NETWORK_READ_ONLY', { folder: network.folder ?? 'in memory' }) };
+  }
   const publicKey = public_key.toLowerCase();
   const signed = { publicKey, timestamp, signature };
   // What another node has told it, its registration and events, may not be applied here yet.
@@ -334,19 +333,17 @@ async function authenticate(
   const refusal = findSignatureProblem(signed, network.knows, now());
   if (refusal) return { refusal };
   const input = authInput(public_key, timestamp);
-  if (usedAuths.has(publicKey, input)) return { refusal: replayed() };
+  if (usedAuths.has(publicKey, input)) return { refusal: replayed(timestamp) };
   const valid = await verifySignature(network, signed, input);
   await network.durable; // The key may be known by a registration that is not durable yet.
   if (!valid) {
-    const message = 'the signature does not fit auth:public_key:timestamp';
-    return { refusal: refuse('MISMATCH', message) };
+    return { refusal: refuse('AUTH_MISMATCH', { public_key, timestamp }) };
   }
   const first = usedAuths.use(publicKey, input, parseInstant(timestamp)!);
-  return first ? { publicKey } : { refusal: replayed() };
+  return first ? { publicKey } : { refusal: replayed(timestamp) };
 }
 
-const replayed = () =>
-  refuse('REPLAYED', 'this auth was used before: sign another, with a later timestamp');
+const replayed = (timestamp: string) => refuse('AUTH_REPLAYED', { timestamp });
 
 export type { ClientMessage };
 
@@ -363,21 +360,24 @@ const problemOf = Object.fromEntries(
 /** `unknown`: pointers to members that the message should not have, and that are ignored. */
 type Read =
   | { message: AnyClientMessage; unknown: readonly string[] }
-  | { problem: string; pointer?: string; unknown?: readonly string[] };
+  | { refusal: Refusal; unknown?: readonly string[] };
 
 function readClientMessage(text: string): Read {
   const parsed = parseJson(Buffer.from(text));
-  if ('message' in parsed) return { problem: `a malformed message: ${parsed.message}` };
+  if ('message' in parsed) {
+    return { refusal: refuse('MESSAGE_NOT_JSON', { problem: parsed.message }) };
+  }
   const type = (parsed.value as { type?: unknown } | null)?.type;
   if (typeof type !== 'string' || !Object.hasOwn(clientMessages, type)) {
-    const known = Object.keys(clientMessages).join(', ');
-    return { problem: `an unknown message: type is one of ${known}` };
+    const types = Object.keys(clientMessages).join(', ');
+    return { refusal: refuse('MESSAGE_TYPE_UNKNOWN', { type: excerpt(type), types }) };
   }
   const problem = problemOf[type as MessageType](parsed.value);
   const unknown = unknownPointers(clientMessages[type as MessageType], parsed.value);
   if (!problem) return { message: parsed.value as AnyClientMessage, unknown };
   const { pointer, message } = problem;
-  return { problem: `a malformed ${type}: ${pointer} ${message}`, pointer, unknown };
+  const values = { type, where: pointer || 'body', problem: message };
+  return { refusal: refuse('MESSAGE_INVALID', values, { pointer }), unknown };
 }
 
 /** How many of something there were in the last minute. */

@@ -4,14 +4,21 @@
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
-import { type JsonResult, parseJson } from '../protocol/json.js';
+import { type JsonResult, parseJson, refuseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
 import type { Command, CommandKind } from '../protocol/schema/command.js';
-import { carriage, isTargetOf, type SignedRequest, targetId } from '../protocol/schema/entry.js';
+import {
+  carriage,
+  isTargetOf,
+  pathParameter,
+  type SignedRequest,
+  targetId,
+} from '../protocol/schema/entry.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import type { RequestBody } from '../protocol/schema/request.js';
-import { bodyProblem } from '../protocol/schema/validate.js';
+import { bodyProblem, refuseMember } from '../protocol/schema/validate.js';
 import { sha256Hex } from '../protocol/signing.js';
+import { excerpt } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
 import { UnsignedRequest } from '../protocol/unsigned.js';
 import { hexBytes, parseCredentials } from './credentials.js';
@@ -81,7 +88,8 @@ export function admit(request: SignedRequest, networkId: string): Admission {
   const malformed = memberProblem(request);
   if (malformed) return { refusal: malformed };
   if (!Object.hasOwn(carriage, request.kind)) {
-    return refuseDraft('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
+    const kinds = Object.keys(carriage).join(', ');
+    return refuseDraft('REQUEST_KIND_UNKNOWN', { kind: excerpt(request.kind), kinds });
   }
   const tooLarge = sizeProblem(request);
   if (tooLarge) return { refusal: tooLarge };
@@ -95,13 +103,10 @@ export function admitNow(
   media: Media | null = null,
 ): Admission {
   const parsed = parse(request);
-  if ('message' in parsed) return refuseDraft('BAD_JSON', parsed.message, parsed.pointer);
+  if ('message' in parsed) return { refusal: refuseJson(parsed) };
   const { kind } = request;
   const problem = bodyProblem(kind, parsed.value);
-  if (problem) {
-    const where = problem.pointer || 'the body';
-    return refuseDraft('SCHEMA', `${where} ${problem.message}`, problem.pointer);
-  }
+  if (problem) return { refusal: refuseMember(problem) };
   const raw = parsed.value as Record<string, unknown>;
   const id = carriage[kind].signed === 'header' ? idIn(request) : '';
   if (typeof id !== 'string') return id;
@@ -148,13 +153,13 @@ function sign(
 /** What the request-target names, '' where such a one names nothing; or why it is no good. */
 function idIn({ kind, target }: SignedRequest): string | { refusal: Refusal } {
   if (!isTargetOf(kind, target)) {
-    const message = `the request-target is not that of ${kind}: ${carriage[kind].path}`;
-    return refuseDraft('UNKNOWN_ROUTE', message);
+    const values = { target: excerpt(target), kind, path: carriage[kind].path };
+    return refuseDraft('REQUEST_TARGET_MISMATCH', values);
   }
   const id = targetId(kind, target) ?? '';
   if (id !== '' || !carriage[kind].path.includes('{id}')) return id;
-  const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
-  return refuseDraft(unknown, 'the path names nothing that can exist');
+  const unknown = kind === 'status' ? 'AGENT_UNKNOWN' : 'ALLIANCE_UNKNOWN';
+  return refuseDraft(unknown, { id: excerpt(pathParameter(kind, target)) });
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: RequestContext): DraftResult {
@@ -173,19 +178,18 @@ const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as cons
 /** Refuses members that an untyped program in this process can give, and no transport can. */
 function memberProblem(request: SignedRequest): Refusal | null {
   if (typeof request !== 'object' || request === null) {
-    return refuse('MALFORMED', `the request is not an object: ${typeof request}`);
+    return refuse('REQUEST_NOT_OBJECT', { type: typeof request });
   }
   for (const name of texts) {
     const found: unknown = request[name];
     if (typeof found === 'string') continue;
-    const message = `${name} is not text: ${typeof found}; send '' where it is unused`;
-    return refuse('MALFORMED', message);
+    return refuse('REQUEST_MEMBER_NOT_STRING', { name, type: typeof found });
   }
   if (!isBytes(request.body)) {
-    return refuse('MALFORMED', `body is not a Uint8Array: ${typeof request.body}`);
+    return refuse('REQUEST_MEMBER_NOT_BYTES', { name: 'body', type: typeof request.body });
   }
   if (request.file === undefined || isBytes(request.file)) return null;
-  return refuse('MALFORMED', `file is not a Uint8Array: ${typeof request.file}`);
+  return refuse('REQUEST_MEMBER_NOT_BYTES', { name: 'file', type: typeof request.file });
 }
 
 /** Reads the internal slot, which bytes of another realm have and proxies of bytes do not. */
@@ -216,16 +220,16 @@ function sizeProblem(request: SignedRequest): Refusal | null {
   const { kind, body, file } = request;
   const long = texts.find((name) => request[name].length > limits.bodyBytes);
   if (long) {
-    const message = `${long} has ${request[long].length} characters`;
-    return refuse('TOO_LARGE', `${message}, the limit is ${limits.bodyBytes}`);
+    const { length } = request[long];
+    return refuse('FIELD_TOO_LARGE', { name: long, length, limit: limits.bodyBytes });
   }
   const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
   if (body.length > most) {
-    return refuse('TOO_LARGE', `the body has ${body.length} bytes, the limit is ${most}`);
+    return refuse('BODY_TOO_LARGE', { bytes: body.length, limit: most });
   }
   if (file && file.length > limits.memeFileBytes) {
-    const message = `the file has ${file.length} bytes, the limit is ${limits.memeFileBytes}`;
-    return refuse('TOO_LARGE', message, { pointer: '/meme_file' });
+    const values = { bytes: file.length, limit: limits.memeFileBytes };
+    return refuse('FILE_TOO_LARGE', values, { pointer: '/meme_file' });
   }
   return null;
 }

@@ -2,8 +2,9 @@
 
 import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
+import { formatInstant } from '../protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
-import { isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
+import { excerpt, isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
 import { lowerAscii } from '../protocol/unicode.js';
 
@@ -13,43 +14,47 @@ export function hexBytes(hex: string): Uint8Array {
 }
 
 export function signatureProblem(signature: unknown): Refusal | null {
-  if (signature === undefined || signature === '') {
-    return refuse('MISSING', 'the signature is missing');
-  }
+  if (signature === undefined || signature === '') return refuse('SIGNATURE_MISSING');
   if (typeof signature === 'string' && isSignature(signature)) return null;
-  return refuse('MALFORMED', `a signature is 128 hex characters${instead(signature, 64)}`);
+  const hint = hexHint(signature, 64);
+  return refuse('SIGNATURE_MALFORMED', { signature: excerpt(signature), hint });
 }
 
 /** What is wrong with a key as it was sent, in the header X-Agent-Public-Key or by register. */
 export function keyProblem(key: string): Refusal | null {
-  if (key === '') return refuse('MISSING', 'the header X-Agent-Public-Key is missing');
+  if (key === '') return refuse('KEY_MISSING');
   if (isPublicKey(key)) return null;
-  return refuse('MALFORMED', `a public key is 64 hex characters${instead(key, 32)}`);
+  return refuse('KEY_MALFORMED', { public_key: excerpt(key), hint: hexHint(key, 32) });
 }
 
-/** What it looks like, where it is a known way to write so many bytes. */
-function instead(text: unknown, bytes: number): string {
-  if (typeof text !== 'string') return '';
-  if (text.startsWith('0x')) return '; leave out 0x';
-  const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
-  const long = base64 && Buffer.from(text, 'base64').length === bytes;
-  return long ? '; this one is base64: send hex' : '';
+/** Recognizes other encodings of `bytes` bytes. */
+function hexHint(text: unknown, bytes: number): string {
+  if (typeof text === 'string') {
+    if (text.startsWith('0x')) return 'remove the prefix 0x';
+    const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
+    if (base64 && Buffer.from(text, 'base64').length === bytes)
+      return 'encode it as hex, not base64';
+  }
+  return `encode its ${bytes} bytes as hex`;
 }
 
 /** A missing or malformed X-Timestamp is a failed signature. */
 export function badTimestampHeader(timestamp: string): Refusal {
-  return timestamp === ''
-    ? refuse('MISSING', 'the header X-Timestamp is missing')
-    : refuse('MALFORMED', `X-Timestamp is not an RFC 3339 timestamp: ${likeTimestamp(timestamp)}`);
+  return timestamp === '' ? refuse('TIMESTAMP_MISSING') : malformedTimestamp(timestamp);
 }
 
-/** It, and what it looks like. */
-function likeTimestamp(timestamp: string): string {
-  const shown = timestamp.slice(0, 64);
-  if (/^\d{9,11}(\.\d+)?$/.test(shown)) return `${shown} are seconds; send as 2026-01-31T12:00:00Z`;
-  if (/^\d{12,14}$/.test(shown)) return `${shown} are milliseconds; send as 2026-01-31T12:00:00Z`;
-  const unzoned = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$/.test(shown);
-  return unzoned ? `${shown} has no offset; add Z or one such as +01:00` : shown;
+export const malformedTimestamp = (timestamp: string): Refusal =>
+  refuse('TIMESTAMP_MALFORMED', { timestamp: excerpt(timestamp), hint: timestampHint(timestamp) });
+
+/** Recognizes Unix times and timestamps without an offset. */
+function timestampHint(timestamp: string): string {
+  const example = 'such as 2026-01-31T12:00:00Z';
+  if (/^\d{9,11}(\.\d+)?$/.test(timestamp)) return `convert the seconds to a date, ${example}`;
+  if (/^\d{12,14}$/.test(timestamp)) return `convert the milliseconds to a date, ${example}`;
+  const unzoned = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$/.test(timestamp);
+  return unzoned
+    ? 'add an offset: Z, or one such as +01:00'
+    : `send a date with an offset, ${example}`;
 }
 
 interface Credentials {
@@ -68,8 +73,8 @@ export function parseCredentials(
   const publicKey = lowerKey(key);
   if (publicKey === null) return { refusal: keyProblem(key)! };
   if (request.kind === 'register' && lowerAscii(String(raw.public_key)) !== publicKey) {
-    const message = 'the key in the header is not the one in the body';
-    return { refusal: refuse('MISMATCH', message, { pointer: '/public_key' }) };
+    const values = { header: key, body: String(raw.public_key) };
+    return { refusal: refuse('KEYS_DIFFER', values, { pointer: '/public_key' }) };
   }
   if (signed !== 'body' && parseInstant(request.timestamp) === null) {
     return { refusal: badTimestampHeader(request.timestamp) };
@@ -86,8 +91,13 @@ export type Knows = (publicKey: string) => boolean;
 export function checkFreshness(signedAt: number, now: number): Refusal | null {
   const skew = signedAt - now;
   if (Math.abs(skew) <= limits.skewMs) return null;
-  const most = `${limits.skewMs} are allowed`;
-  return refuse('TIMESTAMP_SKEW', `the timestamp is ${skew} ms from the server's clock; ${most}`);
+  return refuse('TIMESTAMP_OUT_OF_RANGE', {
+    timestamp: formatInstant(signedAt),
+    skew: Math.abs(skew),
+    side: skew > 0 ? 'ahead of' : 'behind',
+    server_time: formatInstant(now),
+    allowed: limits.skewMs,
+  });
 }
 
 /** Why a request is refused whose key is not registered; a registration brings its own. */
@@ -99,4 +109,4 @@ export function checkKnownKey(
 }
 
 export const unknownKey = (publicKey: string): Refusal =>
-  refuse('UNKNOWN_KEY', `key ${publicKey} is not registered; register it first`);
+  refuse('KEY_UNKNOWN', { public_key: publicKey });

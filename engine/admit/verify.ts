@@ -89,20 +89,21 @@ function verdictsOf(
 /** What a full queue is to the caller; everything else is a fault. */
 function busy(error: unknown): Refusal {
   if (!(error instanceof VerifierBusy)) throw error;
-  return refuse('QUEUE_FULL', error.message);
+  return refuse('VERIFIER_BUSY');
 }
 
-function mismatch({ request, inputSha256 }: Admitted): Refusal {
-  const message =
-    'the signature does not fit the key and the text that this request signs; ' +
-    'POST /api/v1/debug/verify shows that text';
+const shortHex = (hex: string) => `${hex.slice(0, 16)}..`;
+
+function mismatch({ request, command, signature, inputSha256 }: Admitted): Refusal {
+  const input_sha256 = inputSha256();
   const details = {
     kind: request.kind,
-    expected_input_sha256: inputSha256(),
+    expected_input_sha256: input_sha256,
     body_sha256: sha256Hex(request.body),
     request_target: request.target,
   };
-  return refuse('MISMATCH', message, { details });
+  const values = { public_key: command.public_key, signature: shortHex(signature), input_sha256 };
+  return refuse('SIGNATURE_MISMATCH', values, { details });
 }
 
 /**

@@ -253,7 +253,7 @@ const ruleOf = (command: Command) => rules[command.kind] as CommandRule<Command,
 /** What would become of the command now. Changes nothing. */
 function check(state: State, command: Command): Precheck<unknown> {
   if (command.kind !== 'register' && !state.agents.byKey(command.public_key)) {
-    return refusedOutcome('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+    return refusedOutcome('KEY_UNKNOWN', { public_key: command.public_key });
   }
   return ruleOf(command).check(state, command);
 }

@@ -3,10 +3,11 @@
  * state.
  */
 
+import type { RefusalKey } from '../protocol/refusals.js';
 import type { Command, ProposeCommand } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type BlockStatus, GENESIS_HASH } from '../protocol/schema/primitives.js';
-import { type Reason, type Refusal, refuse } from '../protocol/schema/reason.js';
+import { type Refusal, type RefusalArgs, refuse } from '../protocol/schema/reason.js';
 import type { BlockContext, Head } from '../protocol/schema/record.js';
 import type { Answer } from '../protocol/schema/view.js';
 import { type Agent, Agents, Deadlines, Standings } from './agents.js';
@@ -114,12 +115,11 @@ export interface CommandRule<C extends Command, P> {
   effect(state: State, command: C, plan: P): Outcome;
 }
 
-export function refusedOutcome(
-  reason: Reason,
-  message: string,
-  more: { pointer?: string; details?: Record<string, unknown> } = {},
+export function refusedOutcome<K extends RefusalKey>(
+  key: K,
+  ...args: RefusalArgs<K>
 ): { outcome: Outcome } {
-  return { outcome: { result: 'refused', refusal: refuse(reason, message, more) } };
+  return { outcome: { result: 'refused', refusal: refuse(key, ...args) } };
 }
 
 /** A repeat gets the current record. */
@@ -132,22 +132,16 @@ export function acceptedOutcome(data: Answer): Outcome {
 }
 
 export function refuseInactive(agent: Agent): ReturnType<typeof refusedOutcome> | null {
-  const { status } = agent;
-  if (status === 'active') return null;
-  return refusedOutcome(
-    'NOT_ACTIVE',
-    `agent ${agent.id} is ${status}; set its status to active first`,
-  );
+  const { id, status } = agent;
+  return status === 'active' ? null : refusedOutcome('AGENT_NOT_ACTIVE', { agent_id: id, status });
 }
 
 /** Refuses the first reference to a meme that does not exist. */
 export function refuseUnknownMeme(state: State, references: readonly string[]) {
-  const index = references.findIndex((meme) => !state.reader.read('memes', meme));
-  if (index < 0) return null;
-  return refusedOutcome('UNKNOWN_MEME', `no meme has the id ${references[index]}`, {
-    pointer: '/meme_references',
-    details: { meme_id: references[index] },
-  });
+  const id = references.find((meme) => !state.reader.read('memes', meme));
+  if (id === undefined) return null;
+  const more = { pointer: '/meme_references', details: { meme_id: id } };
+  return refusedOutcome('MEME_UNKNOWN', { id }, more);
 }
 
 export interface BlockState {
@@ -166,13 +160,11 @@ export function getBlock(state: State, hash: string): BlockState | undefined {
 }
 
 export function refuseUnknownBlock(hash: string): Precheck<never> {
-  return refusedOutcome('UNKNOWN_BLOCK', `no block has the hash ${hash}`, {
-    pointer: '/block_hash',
-  });
+  return refusedOutcome('BLOCK_UNKNOWN', { id: hash }, { pointer: '/block_hash' });
 }
 
 export function refuseVotingClosed({ status, context }: BlockState): Precheck<never> {
-  return refusedOutcome('VOTING_CLOSED', `block ${context.block_hash} is ${status}`, {
-    details: { block_status: status, height: context.height },
-  });
+  const { block_hash, height } = context;
+  const details = { block_status: status, height };
+  return refusedOutcome('BLOCK_CLOSED', { block_hash, status, height }, { details });
 }

@@ -91,13 +91,10 @@ export class CommitQueue<V> {
 
   /** Why nothing more can be added, or null. */
   unable(): Outcome | null {
-    if (!this.#hasRoom())
-      return refusedOutcome('DISK_FULL', 'too little free space to write; make room').outcome;
+    if (!this.#hasRoom()) return refusedOutcome('DISK_FULL').outcome;
     const { backlog } = this;
     const full = backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
-    return full
-      ? refusedOutcome('QUEUE_FULL', `${backlog} entries wait for the disk`).outcome
-      : null;
+    return full ? refusedOutcome('COMMIT_QUEUE_FULL', { backlog }).outcome : null;
   }
 
   /** Whether the disk has room for more than what waits. A disk that does not say has failed. */

@@ -13,6 +13,8 @@ import { createVerifier } from '../crypto/create-verifier.js';
 import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
 import { limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
+import { formatMessage } from '../protocol/messages.js';
+import { refusalMessages } from '../protocol/refusals.js';
 import type { CommandKind } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
@@ -38,8 +40,6 @@ export interface KeptOptions {
 /** How often the folder is looked at, and how many new events are told at a time. */
 const LOOK_MS = 100;
 const PAGE = 1_024;
-
-const advice = 'whoever holds the network takes writes: folkmoot serve --data FOLDER';
 
 /**
  * A network in a folder, only to be read and served: a finished run, or one that another process
@@ -91,7 +91,7 @@ export class KeptNetwork implements ServedNetwork {
     this.genesis = readGenesis(store);
     this.epoch = meta.epoch;
     this.folder = path;
-    this.readOnly = `${path} is only read here; ${advice}`;
+    this.readOnly = formatMessage(refusalMessages.NETWORK_READ_ONLY, { folder: path });
     const signed = this.genesis.signatures !== 'none';
     this.#verifier = signed ? createVerifier('inline') : createOffVerifier();
     this.verification = new Verification(this.#verifier, this.knows);
@@ -138,7 +138,7 @@ export class KeptNetwork implements ServedNetwork {
 
   /** Refused, as all that would write. */
   precheck(): Outcome {
-    return { result: 'refused', refusal: refuse('READ_ONLY', this.readOnly) };
+    return { result: 'refused', refusal: refuse('NETWORK_READ_ONLY', { folder: this.folder }) };
   }
 
   /** Refused, as all that would write. */

@@ -122,7 +122,7 @@ export class Network {
 
   /** The second half of `verify`, for callers that look at the command in between. */
   async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
-    if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
+    if (this.#state !== 'open') return { refusal: refuse('NETWORK_CLOSED') };
     return this.verification.all(admitted);
   }
 
@@ -253,11 +253,9 @@ export class Network {
 
   /** Why nothing can be done now, or null. */
   unable(): Outcome | null {
-    if (this.#state === 'failed')
-      return refusedOutcome('STOPPING', 'the network failed; open it again').outcome;
-    if (this.#state !== 'open') return refusedOutcome('STOPPING', 'the network is closing').outcome;
-    if (this.time.held)
-      return refusedOutcome('PAUSED', 'the network is held; try again when it goes on').outcome;
+    if (this.#state === 'failed') return refusedOutcome('NETWORK_FAILED').outcome;
+    if (this.#state !== 'open') return refusedOutcome('NETWORK_CLOSED').outcome;
+    if (this.time.held) return refusedOutcome('NETWORK_PAUSED').outcome;
     return this.#queue.unable();
   }
 
@@ -328,10 +326,7 @@ export class Network {
   }
 }
 
-function unverified(): Outcome {
-  return refusedOutcome('MALFORMED', 'the request was not verified: pass on what verify gives')
-    .outcome;
-}
+const unverified = (): Outcome => refusedOutcome('REQUEST_NOT_VERIFIED').outcome;
 
 type Listener = (events: readonly PublishedEvent[]) => void;
 

@@ -1,5 +1,6 @@
 /** The one reader of request JSON: strict UTF-8, bounded depth, safe numbers and member names. */
 import { limits } from './limits.js';
+import { type Refusal, refuse } from './schema/reason.js';
 import { pointerStep } from './text.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -22,11 +23,16 @@ export function parseJson(given: Uint8Array | string): JsonResult {
 
 type Problem = { pointer: string; message: string };
 
+export function refuseJson({ pointer, message: problem }: Problem): Refusal {
+  const where = pointer === '' ? '' : ` at ${pointer}`;
+  return refuse('JSON_INVALID', { where, problem }, { pointer });
+}
+
 /** Pointers are built on the way out: a good value costs no text. */
 function problemIn(value: unknown, depth: number): Problem | null {
   if (typeof value === 'string') {
     // A lone surrogate cannot be written as UTF-8, so it could not be signed.
-    return value.isWellFormed() ? null : here('holds a lone surrogate');
+    return value.isWellFormed() ? null : here('contains a lone surrogate');
   }
   if (typeof value === 'number') return numberProblem(value);
   if (typeof value !== 'object' || value === null) return null;
@@ -46,7 +52,7 @@ function problemIn(value: unknown, depth: number): Problem | null {
 const here = (message: string): Problem => ({ pointer: '', message });
 
 function nameProblem(key: string): Problem | null {
-  if (forbidden.has(key)) return here('has a name that is refused');
+  if (forbidden.has(key)) return here('has a reserved name');
   return key.isWellFormed() ? null : here('has a lone surrogate in its name');
 }
 

@@ -109,3 +109,15 @@ function edits(a: string, b: string): number {
 
 /** A member's name as a step of a pointer. */
 export const pointerStep = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+const EXCERPT_CHARACTERS = 64;
+
+/** A received value as messages show it: strings quoted and cut, objects and arrays by type only. */
+export function excerpt(value: unknown): string {
+  if (typeof value === 'string') {
+    const isCut = value.length > EXCERPT_CHARACTERS;
+    return JSON.stringify(isCut ? `${value.slice(0, EXCERPT_CHARACTERS)}..` : value);
+  }
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Array.isArray(value) ? 'an array' : 'an object';
+}

@@ -82,13 +82,11 @@ export const allianceRespond: CommandRule<AllianceRespondCommand, Agent> = {
     if (first) return repeatedOutcome(shownThen(known, first));
     const { members, invited, gone } = known.context;
     if (members.includes(agent.id) || gone.includes(agent.id)) {
-      return refusedOutcome(
-        'ALREADY_ANSWERED',
-        `agent ${agent.id} has answered; an answer is given once`,
-      );
+      return refusedOutcome('INVITATION_ANSWERED', memberAndAlliance(agent, known));
     }
-    if (!invited.includes(agent.id))
-      return refusedOutcome('NOT_INVITED', `agent ${agent.id} was not invited`);
+    if (!invited.includes(agent.id)) {
+      return refusedOutcome('INVITATION_MISSING', memberAndAlliance(agent, known));
+    }
     const problem = over(known) ?? refuseInactive(agent);
     return problem ?? (command.accepted ? tooMany(state, agent) : null) ?? { plan: agent };
   },
@@ -107,13 +105,9 @@ export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
     const first = findRemembered(state, command.request_id);
     if (first) return repeatedOutcome(shownThen(known, first));
     const member = known.context.members.includes(agent.id);
-    if (!member)
-      return refusedOutcome('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
+    if (!member) return refusedOutcome('ALLIANCE_NOT_MEMBER', memberAndAlliance(agent, known));
     if (known.state === 'proposed') {
-      return refusedOutcome(
-        'NOT_FORMED',
-        'nobody has joined this alliance yet; without answers it lapses',
-      );
+      return refusedOutcome('ALLIANCE_NOT_FORMED', { id: command.alliance_id });
     }
     return over(known) ?? refuseInactive(agent) ?? { plan: agent };
   },
@@ -141,31 +135,34 @@ function allianceNow(state: State, id: string): StoredAlliance | undefined {
 }
 
 function unknownAlliance(id: string): Precheck<never> {
-  return refusedOutcome('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
+  return refusedOutcome('ALLIANCE_UNKNOWN', { id });
 }
 
-function over({ state }: StoredAlliance): Precheck<never> | null {
-  if (state === 'proposed' || state === 'active') return null;
-  return refusedOutcome('ALLIANCE_CLOSED', `the alliance is ${state}`, {
-    details: { status: state },
-  });
+const memberAndAlliance = (agent: Agent, { context }: StoredAlliance) => ({
+  agent_id: agent.id,
+  id: context.alliance_id,
+});
+
+function over({ state: status, context }: StoredAlliance): Precheck<never> | null {
+  if (status === 'proposed' || status === 'active') return null;
+  const values = { id: context.alliance_id, status };
+  return refusedOutcome('ALLIANCE_CLOSED', values, { details: { status } });
 }
 
 function tooMany(state: State, agent: Agent): Precheck<never> | null {
   const count = state.alliances.countOf(agent.id);
-  if (count < limits.activeAlliancesPerAgent) return null;
-  const message = `agent ${agent.id} is in ${count} alliances, which is the limit`;
-  return refusedOutcome('TOO_MANY_ALLIANCES', message);
+  const limit = limits.activeAlliancesPerAgent;
+  if (count < limit) return null;
+  return refusedOutcome('ALLIANCES_TOO_MANY', { agent_id: agent.id, count, limit });
 }
 
 function badTarget(state: State, agent: Agent, targets: readonly string[]): Precheck<never> | null {
   for (const [index, id] of targets.entries()) {
     const pointer = `/target_ids/${index}`;
-    if (id === agent.id)
-      return refusedOutcome('SCHEMA', 'the founder cannot be invited', { pointer });
+    const values = { agent_id: id };
+    if (id === agent.id) return refusedOutcome('FOUNDER_INVITED', values, { pointer });
     if (!state.agents.byId(id)) {
-      const details = { agent_id: id };
-      return refusedOutcome('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
+      return refusedOutcome('TARGET_UNKNOWN', values, { pointer, details: values });
     }
   }
   return null;

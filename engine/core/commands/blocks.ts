@@ -42,8 +42,7 @@ export const propose: CommandRule<ProposeCommand, ProposalPlan> = {
     const known = getBlock(state, command.block_hash);
     if (known) return repeatedOutcome(answerProposal(known));
     const agent = state.agents.byKey(command.public_key)!;
-    if (!agent.producer)
-      return refusedOutcome('NOT_PRODUCER', `agent ${agent.id} is not a producer`);
+    if (!agent.producer) return refusedOutcome('PROPOSER_NOT_PRODUCER', { agent_id: agent.id });
     return (
       refuseInactive(agent) ??
       crowded(state, agent, command) ??
@@ -109,28 +108,25 @@ function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, times
 
 /** Whether there is room for one more block on this parent by this producer. */
 function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<never> | null {
-  const { headHash, height } = state;
-  if (command.parent_hash !== headHash) {
-    const message = `the parent is not the head: expected ${headHash} at height ${height}`;
-    const details = { head_hash: headHash, height };
-    return refusedOutcome('STALE_PARENT', message, { pointer: '/parent_hash', details });
+  const { headHash: head_hash, height } = state;
+  const { parent_hash } = command;
+  if (parent_hash !== head_hash) {
+    const details = { head_hash, height };
+    const more = { pointer: '/parent_hash', details };
+    return refusedOutcome('PARENT_WRONG', { parent_hash, ...details }, more);
   }
   const own = state.blocks.open().find((block) => blockContext(block).producer === agent.id);
   if (own) {
-    const message = `agent ${agent.id} has block ${own.hash} in voting; wait for its end`;
-    return refusedOutcome('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
+    const details = { block_hash: own.hash };
+    return refusedOutcome('PROPOSAL_OPEN', { agent_id: agent.id, ...details }, { details });
   }
   if (isFull(state) && !displacedBy(state, agent)) {
-    const message = `${limits.openBlocks} blocks are in voting, which is the limit`;
-    return refusedOutcome(
-      'TOO_MANY_OPEN',
-      `${message}, and none is of a producer with a lower reputation`,
-    );
+    const { openBlocks: limit } = limits;
+    return refusedOutcome('BLOCKS_TOO_MANY', { count: state.blocks.openCount, limit });
   }
-  const electors = state.electorates.size();
-  if (electors >= state.genesis.min_validators) return null;
-  const expected = `at least ${state.genesis.min_validators}`;
-  return refusedOutcome('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
+  const count = state.electorates.size();
+  const minimum = state.genesis.min_validators;
+  return count >= minimum ? null : refusedOutcome('VALIDATORS_TOO_FEW', { count, minimum });
 }
 
 const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
@@ -159,11 +155,10 @@ function duplicateTransaction(state: State, command: ProposeCommand): Precheck<n
     const signers = seen.get(hash);
     const final = state.reader.read('transactions', [hash, signer]);
     if (signers?.includes(signer) || final) {
-      const where = final ? `final in block ${final.block_hash}` : 'twice in this block';
-      return refusedOutcome('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
-        pointer: `/transactions/${index}`,
-        details: { hash },
-      });
+      const more = { pointer: `/transactions/${index}`, details: { hash } };
+      return final
+        ? refusedOutcome('TRANSACTION_FINAL', { hash, block_hash: final.block_hash }, more)
+        : refusedOutcome('TRANSACTION_REPEATED', { hash }, more);
     }
     if (signers) signers.push(signer);
     else seen.set(hash, [signer]);
@@ -174,8 +169,8 @@ function duplicateTransaction(state: State, command: ProposeCommand): Precheck<n
 
 function failedSignature({ failed_transaction: index }: ProposeCommand): Precheck<never> | null {
   if (index < 0) return null;
-  const message = `the signature of transaction ${index} does not fit its key and hash`;
-  return refusedOutcome('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
+  const pointer = `/transactions/${index}/signature`;
+  return refusedOutcome('TRANSACTION_SIGNATURE_MISMATCH', { index }, { pointer });
 }
 
 function answerProposal({ status, context }: Omit<BlockState, 'tally'>): AnswerOf['propose'] {
@@ -209,13 +204,12 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     if (first && first.decision === command.decision) {
       return repeatedOutcome(answerVote(state, agent, command.decision, now, first.at));
     }
-    if (!agent.validator)
-      return refusedOutcome('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
+    if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
     if (position < 0) {
-      const message = `agent ${agent.id} is not in the electorate of block ${command.block_hash}`;
-      return refusedOutcome('NOT_IN_ELECTORATE', message);
+      const { block_hash } = command;
+      return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
     }
-    if (first) return conflicting(state, agent, first.decision, now);
+    if (first) return conflicting(state, agent, command.decision, first.decision, now);
     if (!block || now.status !== 'voting') return refuseVotingClosed(now);
     const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
     return problem ?? { plan: { agent, block, position } };
@@ -249,12 +243,13 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
 function conflicting(
   state: State,
   agent: Agent,
+  decision: Decision,
   first: Decision,
   now: BlockState,
 ): Precheck<VotePlan> {
   const { block_hash, ordinal } = now.context;
-  const message = `agent ${agent.id} has voted ${first} on block ${block_hash}; that vote counts`;
-  const { outcome } = refusedOutcome('ALREADY_VOTED', message, { details: { decision: first } });
+  const values = { agent_id: agent.id, block_hash, decision, first };
+  const { outcome } = refusedOutcome('VOTE_CONFLICT', values, { details: { decision: first } });
   const known = state.reader.read('equivocations', [ordinal, agent.ordinal]);
   if (known || outcome.result !== 'refused') return { outcome };
   const { refusal } = outcome;

@@ -26,12 +26,10 @@ export const meme: CommandRule<MemeCommand, Agent> = {
     const inactive = refuseInactive(agent);
     if (inactive) return inactive;
     const used = agent.context.meme_bytes;
-    if (used + command.size <= limits.memeQuotaBytes) return { plan: agent };
-    const expected = `at most ${limits.memeQuotaBytes} in all`;
-    return refusedOutcome(
-      'QUOTA',
-      `${used} bytes are used, ${command.size} more were sent; ${expected}`,
-    );
+    const { size } = command;
+    const limit = limits.memeQuotaBytes;
+    if (used + size <= limit) return { plan: agent };
+    return refusedOutcome('MEME_QUOTA', { used, size, limit });
   },
 
   effect(state, command, agent) {

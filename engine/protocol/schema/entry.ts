@@ -100,8 +100,8 @@ export const carriage: Record<CommandKind, Carriage> = {
   },
 };
 
-/** What stands for the path parameter in a request-target of this kind; null in any other. */
-function parameterIn(kind: CommandKind, target: string): string | null {
+/** The path parameter of a request-target of this kind, in any form; null for other targets. */
+export function pathParameter(kind: CommandKind, target: string): string | null {
   const [before = '', after = ''] = carriage[kind].path.split('{id}');
   const path = target.split('?', 1)[0] ?? '';
   if (!path.startsWith(before) || !path.endsWith(after)) return null;
@@ -109,17 +109,17 @@ function parameterIn(kind: CommandKind, target: string): string | null {
   return /^[^/]+$/.test(id) ? id : null;
 }
 
-/** The path parameter of a request-target, or null where it has none that is well-formed. */
+/** The path parameter of a request-target if it is a well-formed id, or null. */
 export function targetId(kind: CommandKind, target: string): string | null {
   if (!carriage[kind].path.includes('{id}')) return null;
-  const id = parameterIn(kind, target);
+  const id = pathParameter(kind, target);
   return id !== null && /^[a-z]+_[0-9a-f]{32}$/.test(id) ? id : null;
 }
 
 /** Whether a request-target, apart from its query, is that of a kind, whatever it names. */
 export function isTargetOf(kind: CommandKind, target: string): boolean {
   const { path } = carriage[kind];
-  if (path.includes('{id}')) return parameterIn(kind, target) !== null;
+  if (path.includes('{id}')) return pathParameter(kind, target) !== null;
   return target === path || target.split('?', 1)[0] === path;
 }
 

@@ -1,12 +1,15 @@
 /** Checks of what the protocol is sent, by code that ajv wrote when the program was built. */
 import { type Validate, validators } from '../bundled/validators.js';
-import { nearest, pointerStep } from '../text.js';
+import { excerpt, nearest, pointerStep } from '../text.js';
+import { type Refusal, refuse } from './reason.js';
 import type { RequestBody } from './request.js';
 
 /** What is wrong with a value: where (JSON Pointer) and why. */
 export interface Problem {
   pointer: string;
   message: string;
+  /** Excerpt of the invalid value; absent for a missing or unknown member. */
+  value?: string;
 }
 
 /** The first problem that a validator of ajv's finds, or null. */
@@ -15,14 +18,23 @@ export function findProblem(validate: Validate, value: unknown): Problem | null 
   const error = validate.errors?.[0];
   const { missingProperty, additionalProperty } = error?.params ?? {};
   const member: unknown = missingProperty ?? additionalProperty;
-  const step = member === undefined ? '' : `/${pointerStep(String(member))}`;
+  const place = error?.instancePath ?? '';
+  const found = valueAt(value, place);
+  if (member === undefined) {
+    const message = `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`;
+    return { pointer: place, message, value: excerpt(found) };
+  }
   const message =
-    missingProperty !== undefined
-      ? missing(String(missingProperty), valueAt(value, error?.instancePath ?? ''))
-      : additionalProperty !== undefined
-        ? 'is not known; leave it out'
-        : `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`;
-  return { pointer: `${error?.instancePath ?? ''}${step}`, message };
+    missingProperty === undefined ? 'is not known; leave it out' : missing(String(member), found);
+  return { pointer: `${place}/${pointerStep(String(member))}`, message };
+}
+
+/** Refuses a body for its first problem. */
+export function refuseMember({ pointer, message: problem, value }: Problem): Refusal {
+  const where = pointer || 'body';
+  return value === undefined
+    ? refuse('MEMBER_PROBLEM', { where, problem }, { pointer })
+    : refuse('MEMBER_INVALID', { where, value, problem }, { pointer });
 }
 
 /** The member of a mistyped name is named, where one is close. */
