@@ -229,7 +229,7 @@ export const refusalMessages = {
   },
   MEMBER_INVALID: {
     reason: 'SCHEMA',
-    text: 'invalid {where}: {value} {problem}',
+    text: 'invalid {where}: {value} ({problem})',
     fix: 'correct the value and send the request again',
   },
   MEMBER_PROBLEM: {

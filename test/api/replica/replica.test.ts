@@ -54,7 +54,7 @@ test.each(
   ]) {
     const answer = await there.send(request);
     expectError(answer, 403, 'INVALID_REQUEST', 'READ_ONLY');
-    expect(answer.error.message).toMatch(/only read here; .*folkmoot serve/);
+    expect(answer.error.message).toContain('folkmoot serve');
   }
   expect(network.read.position).toEqual(before);
 });

@@ -110,7 +110,7 @@ test('kept: what would write is refused, and says what to do', async () => {
   const { outcome, events } = shown.apply();
   expect(events).toEqual([]);
   expect(outcome).toMatchObject({ result: 'refused', refusal: { reason: 'READ_ONLY' } });
-  expect(shown.readOnly).toMatch(/only read here; .*folkmoot serve/);
+  expect(shown.readOnly).toContain('folkmoot serve');
   expect(shown.fireDeadlines()).toEqual([]);
 });
 
