@@ -1,6 +1,6 @@
 /**
- * Registration and status. Registering the same data again is a repeat; other data for the same key
- * is refused.
+ * Registration and status. A second registration of a key is a duplicate if its data is the same,
+ * and is refused if its data differs.
  */
 
 import type { RegisterCommand, StatusCommand } from '../../protocol/schema/command.js';

@@ -1,4 +1,3 @@
-/** Alliances: founded by invitation, joined by answer, left at will. */
 import { limits } from '../../protocol/limits.js';
 import type {
   AllianceLeaveCommand,
@@ -21,14 +20,14 @@ import { findRemembered, rememberRequest } from './requests.js';
 
 const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
 
-/** As a repeat is told of it: what the request did, whatever has become of the alliance since. */
+/** Builds the response to a duplicate: the alliance as its first request left it. */
 function shownThen(known: StoredAlliance, { at, alliance }: RecordOf['requests']) {
-  if (!alliance) throw new Error(`what a request did to ${known.context.alliance_id} is not known`);
+  if (!alliance) throw new Error(`no stored response for alliance ${known.context.alliance_id}`);
   const { status, members, invited } = alliance;
   return allianceData(status, { ...known.context, members, invited, changed_at: at });
 }
 
-/** The founding request has all of it but its time. */
+/** Rebuilds the response to the founding request from the request and its time. */
 function founding({ target_ids }: AllianceProposeCommand, context: AllianceContext) {
   const { founder, proposed_at } = context;
   const invited = [...target_ids].sort();
@@ -43,7 +42,7 @@ function founding({ target_ids }: AllianceProposeCommand, context: AllianceConte
 export const alliancePropose: CommandRule<AllianceProposeCommand, Agent> = {
   check(state, command) {
     const known = allianceNow(state, command.alliance_id);
-    // An alliance's id covers its request, so it stays a repeat for ever.
+    // The id covers the request, so a second request is always a duplicate.
     if (known) return repeatedOutcome(founding(command, known.context));
     const agent = state.agents.byKey(command.public_key)!;
     return (
@@ -117,7 +116,7 @@ export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
   },
 };
 
-/** Sends an answer to the alliance and shows what became of it. */
+/** Sends an event to the alliance and returns the alliance after it. */
 function turn(
   state: State,
   command: AllianceRespondCommand | AllianceLeaveCommand,

@@ -1,6 +1,6 @@
 /**
- * The life of a block: a producer proposes it, which fixes its electorate and deadline; electors
- * vote; it closes when its tally or its deadline decides.
+ * Proposals and votes. A proposal fixes the electorate and the deadline of its block; the block
+ * closes when its tally or its deadline decides.
  */
 import { limits } from '../../protocol/limits.js';
 import { blockOf, proposedOf } from '../../protocol/schema/block.js';
@@ -33,7 +33,7 @@ import { computeTps } from '../throughput.js';
 
 interface ProposalPlan {
   agent: Agent;
-  /** What gives way to it, where all places are taken. */
+  /** Block that is orphaned to make room, if the limit is reached. */
   displaced: OpenBlock | null;
 }
 
@@ -106,7 +106,7 @@ function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, times
   block.actor.send({ type: 'proposed', data });
 }
 
-/** Whether there is room for one more block on this parent by this producer. */
+/** Refuses a proposal on a wrong parent, or one for which there is no room. */
 function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<never> | null {
   const { headHash: head_hash, height } = state;
   const { parent_hash } = command;
@@ -132,8 +132,8 @@ function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<
 const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
 
 /**
- * Where all places are taken: the block of the producer with the lowest reputation, of several the
- * newest, if that reputation is lower than the agent's.
+ * Returns the block to orphan if the limit is reached: the newest block of the producer with the
+ * lowest reputation, if that reputation is lower than the agent's.
  */
 function displacedBy(state: State, agent: Agent): OpenBlock | null {
   if (!isFull(state)) return null;
@@ -146,7 +146,6 @@ function displacedBy(state: State, agent: Agent): OpenBlock | null {
   return last && last.score < overall(agent.ordinal) ? last.block : null;
 }
 
-/** Of what was looked up at this head nothing has become final since. */
 function duplicateTransaction(state: State, command: ProposeCommand): Precheck<never> | null {
   const { transactions } = command;
   if (state.lookedUp.get(transactions) === state.headHash) return null;
@@ -187,7 +186,7 @@ function answerProposal({ status, context }: Omit<BlockState, 'tally'>): AnswerO
 
 type VotePlan =
   | { agent: Agent; block: OpenBlock; position: number }
-  /** The ordinal of the block that the agent voted on both ways. */
+  /** `blockOrdinal` is the block with two conflicting votes. */
   | { agent: Agent; conflict: Outcome & { result: 'equivocation' }; blockOrdinal: number };
 
 export const vote: CommandRule<VoteCommand, VotePlan> = {
@@ -239,7 +238,7 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
   },
 };
 
-/** The first vote counts; the evidence is taken once for each agent and block. */
+/** Refuses a conflicting vote. The evidence is logged once for each agent and block. */
 function conflicting(
   state: State,
   agent: Agent,
@@ -274,7 +273,7 @@ function answerVote(
   };
 }
 
-/** Ends a block whose votes, or whose deadline, have decided. */
+/** Closes a block after its votes or its deadline have decided. */
 export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecision): void {
   retire(state, block, outcome);
   if (outcome === 'finalized') {
@@ -286,12 +285,12 @@ export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecisi
   if (outcome === 'expired') countAbsences(state, block);
 }
 
-/** Another of its height is final, or a proposal takes its place. */
+/** Orphans a block: a sibling is final, or a proposal needs its place. */
 function orphan(state: State, block: OpenBlock): void {
   retire(state, block, 'orphaned');
 }
 
-/** The block leaves voting, which its actor says, and memory. */
+/** Moves a block to its final status and removes it from memory. */
 function retire(state: State, block: OpenBlock, status: BlockEnd): void {
   block.actor.send({ type: status, at: state.now, tally: block.ballots.tally });
   state.blocks.drop(block.hash);
@@ -323,14 +322,14 @@ function finalize(state: State, block: OpenBlock): void {
   scheduleMetrics(state, state.now);
 }
 
-/** `from` is the first instant that may carry a report. */
+/** `from` is the earliest time of a report. */
 function scheduleMetrics(state: State, from: number): void {
   state.metricsAt = state.throughput.nextReport(from);
   if (state.metricsAt === 0) state.deadlines.remove(METRICS);
   else state.deadlines.set(METRICS, state.metricsAt);
 }
 
-/** The periodic report: the last one says that the rate has become zero. */
+/** Emits the periodic metrics. The last report has a rate of zero. */
 export function reportMetrics(state: State): void {
   emitMetrics(state);
   scheduleMetrics(state, state.now);
@@ -345,7 +344,7 @@ function emitMetrics(state: State): void {
   state.outbox.emit({ type: 'network_metrics', data });
 }
 
-/** The figures of network_metrics and of the network state. */
+/** Computes the figures of the network_metrics event and of the network state. */
 export function computeMetrics(state: State, now: number) {
   const pending = state.blocks.open().reduce((sum, b) => sum + b.proposal.transactions.length, 0);
   return {
