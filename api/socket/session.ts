@@ -178,7 +178,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#waiting = [];
     this.#auth(message)
       .catch((error: unknown) => {
-        if (this.#closed) return; // Else a full queue, or a closing network: it tries again.
+        if (this.#closed) return; // A full queue or a closing network: the client retries.
         this.#error(refuse('AUTH_UNAVAILABLE', { problem: (error as Error).message }));
         this.#close(1013, 'try again later');
       })

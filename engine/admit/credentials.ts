@@ -1,4 +1,4 @@
-/** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
+/** Checks of keys, timestamps and signatures. Missing or malformed ones are refused with 401. */
 
 import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
@@ -8,7 +8,7 @@ import { excerpt, isPublicKey, isSignature, lowerKey } from '../protocol/text.js
 import { parseInstant } from '../protocol/time.js';
 import { lowerAscii } from '../protocol/unicode.js';
 
-/** Bytes of hex that has been checked: Buffer.from would silently cut bad hex short. */
+/** Decodes valid hex. Buffer.from silently truncates invalid hex. */
 export function hexBytes(hex: string): Uint8Array {
   return Buffer.from(hex, 'hex');
 }
@@ -20,7 +20,7 @@ export function signatureProblem(signature: unknown): Refusal | null {
   return refuse('SIGNATURE_MALFORMED', { signature: excerpt(signature), hint });
 }
 
-/** What is wrong with a key as it was sent, in the header X-Agent-Public-Key or by register. */
+/** Checks a key from the header X-Agent-Public-Key or from a registration. */
 export function keyProblem(key: string): Refusal | null {
   if (key === '') return refuse('KEY_MISSING');
   if (isPublicKey(key)) return null;
@@ -38,7 +38,6 @@ function hexHint(text: unknown, bytes: number): string {
   return `encode its ${bytes} bytes as hex`;
 }
 
-/** A missing or malformed X-Timestamp is a failed signature. */
 export function badTimestampHeader(timestamp: string): Refusal {
   return timestamp === '' ? refuse('TIMESTAMP_MISSING') : malformedTimestamp(timestamp);
 }
@@ -58,12 +57,12 @@ function timestampHint(timestamp: string): string {
 }
 
 interface Credentials {
-  /** Lower case. */
+  /** Hex, lower case. */
   publicKey: string;
   signature: string;
 }
 
-/** Key and signature of a request, or why it has none. */
+/** Returns the key and the signature of a request, or a refusal. */
 export function parseCredentials(
   request: SignedRequest,
   raw: Readonly<Record<string, unknown>>,
@@ -87,7 +86,7 @@ export function parseCredentials(
 /** Returns true for a registered key (hex, lower case). */
 export type Knows = (publicKey: string) => boolean;
 
-/** Why a request is refused that was signed at `signedAt`: too far from `now`, both in ms. */
+/** Refuses a timestamp that differs too much from the server time, both in ms since 1970. */
 export function checkFreshness(signedAt: number, now: number): Refusal | null {
   const skew = signedAt - now;
   if (Math.abs(skew) <= limits.skewMs) return null;
@@ -100,7 +99,7 @@ export function checkFreshness(signedAt: number, now: number): Refusal | null {
   });
 }
 
-/** Why a request is refused whose key is not registered; a registration brings its own. */
+/** Refuses an unknown key, except for a registration. */
 export function checkKnownKey(
   { kind, public_key }: { kind: string; public_key: string },
   knows: Knows,

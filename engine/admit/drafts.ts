@@ -1,4 +1,6 @@
-/** Drafts: checked bodies, each of which becomes a command once its signer is known. */
+/**
+ * Drafts: checks of bodies after validation. A draft becomes a command when its signer is known.
+ */
 import type { VerifyJob } from '../crypto/verifier.js';
 import type { RefusalKey } from '../protocol/refusals.js';
 import type { Command, CommandKind } from '../protocol/schema/command.js';
@@ -26,15 +28,14 @@ import { durationMs, isDuration, parseInstant } from '../protocol/time.js';
 import { lowerAscii, lowerCase } from '../protocol/unicode.js';
 import { badTimestampHeader, hexBytes, signatureProblem } from './credentials.js';
 
-/** The signer of a request, and the digest of the signed text. */
 export interface Signer {
   /** Hex, lower case. */
   publicKey: string;
-  /** sha256 of the signing input, hex. */
+  /** Computes the sha256 of the signing input, hex. */
   inputSha256(): string;
 }
 
-/** A good body. `jobs` are signatures inside it, beside the request's own. */
+/** A valid body. `jobs` builds the verification jobs of signatures inside the body. */
 interface Draft {
   command(signer: Signer): Command;
   jobs?(signer: Signer): VerifyJob[];
@@ -42,14 +43,14 @@ interface Draft {
 
 export type DraftResult = Draft | { refusal: Refusal };
 
-/** The request around a body, as far as a command needs it. */
+/** Parts of a request that a command needs in addition to the body. */
 export interface RequestContext {
   networkId: string;
-  /** The path parameter, where the kind has one. */
+  /** Path parameter, or ''. */
   id: string;
-  /** The X-Timestamp header. */
+  /** Header X-Timestamp. */
   timestamp: string;
-  /** The raw body, parsed: unknown members included. */
+  /** Parsed body with unknown members. */
   raw: Readonly<Record<string, unknown>>;
   file: Uint8Array | undefined;
   media: Media | null;
@@ -60,7 +61,6 @@ export type Drafter<K extends CommandKind> = (
   around: RequestContext,
 ) => DraftResult;
 
-/** A refusal in the place of a draft. */
 export function refuseDraft<K extends RefusalKey>(
   key: K,
   ...args: RefusalArgs<K>
@@ -68,12 +68,12 @@ export function refuseDraft<K extends RefusalKey>(
   return { refusal: refuse(key, ...args) };
 }
 
-/** Lower-cased tags, the first of each kept. */
+/** Lower-cases tags and removes duplicates. */
 function cleanTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map(lowerCase))];
 }
 
-/** Repeated references count once. */
+/** Removes duplicates. */
 function cleanReferences(references: readonly string[] | undefined): string[] {
   const once: string[] = [];
   for (const one of references ?? []) if (!once.includes(one)) once.push(one);
@@ -96,7 +96,7 @@ export function draftRegister(body: RequestBody['register']): DraftResult {
 
 export function draftStatus(body: RequestBody['status'], around: RequestContext): DraftResult {
   const expected = body.expected_duration;
-  // '' says as much as nothing.
+  // '' is the same as absent.
   if (expected && !isDuration(expected)) {
     const pointer = '/expected_duration';
     return refuseDraft('EXPECTED_DURATION_INVALID', { duration: excerpt(expected) }, { pointer });
@@ -220,7 +220,7 @@ function signatureOf(transaction: object): unknown {
   return 'signature' in transaction ? transaction.signature : undefined;
 }
 
-/** The member `type` of data that is a JSON object and has a plain one, else `custom`. */
+/** Returns the member `type` of data in JSON if it is a plain word, or `custom`. */
 function typeOf(data: string): string {
   if (!/^[\t\n\r ]*\{/.test(data)) return 'custom';
   try {
@@ -350,28 +350,30 @@ export function draftAllianceLeave(
 
 export interface Media {
   type: MemeType;
-  /** The type it is served with. */
+  /** Content-Type of responses. */
   media_type: string;
 }
 
 const png = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const gif = [...'GIF'].map((char) => char.charCodeAt(0));
 const jpeg = [0xff, 0xd8, 0xff];
-/** After the first three bytes of a JPEG: a lossless one, which no browser shows. */
+/** Fourth byte of a lossless JPEG, which browsers do not support. */
 const LOSSLESS = 0xf7;
 const riff = [...'RIFF'].map((char) => char.charCodeAt(0));
 const webp = [...'WEBP'].map((char) => char.charCodeAt(0));
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
-/** Lists blank characters explicitly: the platform's list depends on its version of Unicode. */
+/**
+ * Lists blank characters explicitly, because `\s` depends on the Unicode version of the platform.
+ */
 const blankThenTag =
   /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
 
-/** The media of a file, or null where it is of no accepted type. */
+/** Detects the media type of a file; null for an unsupported type. */
 export function sniff(file: Uint8Array): Media | null {
   const image = imageOf(file);
   if (image === 'gif') return { type: 'gif', media_type: 'image/gif' };
@@ -379,7 +381,7 @@ export function sniff(file: Uint8Array): Media | null {
   return isPlainText(file) ? { type: 'text', media_type: 'text/plain; charset=utf-8' } : null;
 }
 
-/** By the first bytes, after a byte order mark if there is one: no other byte is looked at. */
+/** Detects an image by its first bytes, after byte order marks. */
 function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
   let from = 0;
   while (has(file, byteOrderMark, from)) from += byteOrderMark.length;
@@ -392,7 +394,7 @@ function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
 const has = (file: Uint8Array, bytes: readonly number[], from: number): boolean =>
   bytes.every((byte, index) => file[from + index] === byte);
 
-/** Text that no browser would take for markup: the first visible character is not `<`. */
+/** Returns true for UTF-8 text that browsers do not treat as markup. */
 function isPlainText(file: Uint8Array): boolean {
   if (file.length === 0) return false;
   try {

@@ -10,7 +10,7 @@
  *     } as const satisfies MessageTable;
  */
 
-/** What is wrong, and what to do. A table may add a status, an exit code or a category. */
+/** A message and its fix. A table may add a status, an exit code or a category. */
 export interface MessageRow {
   /** Lower case, without a period, such as `unknown block: {hash}`. */
   readonly text: string;

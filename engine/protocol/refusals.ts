@@ -753,7 +753,7 @@ export const refusalMessages = {
   },
   NODE_STARTING: {
     reason: 'CATCHING_UP',
-    text: 'this node is catching up: {progress}',
+    text: 'this node is not ready: {progress}',
     fix: 'use another node',
   },
   NODE_CLOCK: {

@@ -22,7 +22,7 @@ export interface StartupServer {
 
 /** @throws {ListenError} */
 export async function startStartupServer(host: string, port: number): Promise<StartupServer> {
-  let why = 'fetching data from other nodes';
+  let why = 'this node gets what the others have';
   const server = createServer(limits, (request, response) => {
     const { status, body } = request.url === '/healthz' ? alive : notReady(why);
     response.writeHead(status, {

@@ -1,10 +1,10 @@
-/** Checks of what the protocol is sent, by code that ajv wrote when the program was built. */
+/** Validates request bodies and genesis, with code that ajv generates at build time. */
 import { type Validate, validators } from '../bundled/validators.js';
 import { excerpt, nearest, pointerStep } from '../text.js';
 import { type Refusal, refuse } from './reason.js';
 import type { RequestBody } from './request.js';
 
-/** What is wrong with a value: where (JSON Pointer) and why. */
+/** A validation problem and its place (JSON Pointer). */
 export interface Problem {
   pointer: string;
   message: string;
@@ -12,7 +12,7 @@ export interface Problem {
   value?: string;
 }
 
-/** The first problem that a validator of ajv's finds, or null. */
+/** Returns the first problem that a validator finds, or null. */
 export function findProblem(validate: Validate, value: unknown): Problem | null {
   if (validate(value)) return null;
   const error = validate.errors?.[0];
@@ -37,13 +37,13 @@ export function refuseMember({ pointer, message: problem, value }: Problem): Ref
     : refuse('MEMBER_INVALID', { where, value, problem }, { pointer });
 }
 
-/** The member of a mistyped name is named, where one is close. */
+/** Describes a missing member, with a similar name if there is one. */
 function missing(name: string, around: unknown): string {
   const near = typeof around === 'object' && around ? nearest(name, Object.keys(around)) : null;
   return near === null ? 'is missing; add it' : `is missing; add it, or rename ${near}`;
 }
 
-/** The value that a JSON Pointer names; it exists. */
+/** Returns the value at a JSON Pointer, which must exist. */
 function valueAt(value: unknown, pointer: string): unknown {
   const steps = pointer.split('/').slice(1);
   return steps.reduce<unknown>(
@@ -55,18 +55,18 @@ function valueAt(value: unknown, pointer: string): unknown {
   );
 }
 
-/** The values that would have been right, where they can be told. */
+/** Lists the allowed values of an enumeration. */
 function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}): string {
   const allowed = Array.isArray(allowedValues) ? allowedValues : allowedValue ? [allowedValue] : [];
   return allowed.length === 0 ? '' : `: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
 }
 
-/** The first problem of a request body, or null. */
+/** Returns the first problem of a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
   return findProblem(validators[kind]!, value);
 }
 
-/** The first problem of genesis parameters, or null. */
+/** Returns the first problem of genesis parameters, or null. */
 export function genesisProblem(value: unknown): Problem | null {
   return findProblem(validators.genesis!, value);
 }
