@@ -2,11 +2,15 @@
  * The state of an engine, and the outcomes of commands. Only entries of the log change the state.
  */
 
-import type { RefusalKey } from '../protocol/refusals.js';
 import type { Command, ProposeCommand } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type BlockStatus, GENESIS_HASH } from '../protocol/schema/primitives.js';
-import { type Refusal, type RefusalArgs, refuse } from '../protocol/schema/reason.js';
+import {
+  type Refusal,
+  type RefusalArgs,
+  type RefusalKey,
+  refuse,
+} from '../protocol/schema/reason.js';
 import type { BlockContext, Head } from '../protocol/schema/record.js';
 import type { Answer } from '../protocol/schema/view.js';
 import { type Agent, Agents, Deadlines, Standings } from './agents.js';

@@ -6,7 +6,7 @@
  * Tests assert the key of a row, so its wording can be improved without changing a test.
  *
  *     const storeMessages = {
- *       FOLDER_IN_USE: { code: 'LOCKED', text: 'data folder in use: {path}', fix: 'stop its server' },
+ *       FOLDER_IN_USE: { code: 'LOCKED', text: 'folder in use: {path}', fix: 'stop its server' },
  *     } as const satisfies MessageTable;
  */
 

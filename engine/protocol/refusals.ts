@@ -4,11 +4,10 @@
  * are for people only; they are in no log entry, digest or event, so a wording can change.
  */
 import type { MessageRow } from './messages.js';
-import type { Reason } from './schema/reason.js';
 
-/** A message of a refusal and the reason it belongs to. */
-export interface RefusalRow extends MessageRow {
-  readonly reason: Reason;
+interface RefusalRow extends MessageRow {
+  /** A key of `reasons`, which `refuse` checks: schema/reason.ts imports this module. */
+  readonly reason: string;
 }
 
 export const refusalMessages = {

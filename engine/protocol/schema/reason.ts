@@ -1,14 +1,11 @@
-/**
- * The reasons of refusals: the error code, the HTTP status and the meaning of each, and the function
- * that builds a refusal from a row of the message table.
- */
+/** The reasons of refusals with their error codes and HTTP statuses, and `refuse`. */
 import {
   formatMessage,
   type MessageNames,
   type MessageRow,
   type MessageValues,
 } from '../messages.js';
-import { type RefusalKey, type RefusalRow, refusalMessages } from '../refusals.js';
+import { type RefusalKey, refusalMessages } from '../refusals.js';
 
 /** The class of a refusal, `error.code` in responses. */
 export type ErrorCode =
@@ -105,6 +102,8 @@ export const reasons = {
   STOPPING: row('NETWORK_ERROR', 503, 'the network is closing'),
 } as const;
 
+export type { RefusalKey };
+
 /** Reason of a refusal: a key of {@link reasons}. */
 export type Reason = keyof typeof reasons;
 
@@ -135,7 +134,7 @@ export type RefusalArgs<K extends RefusalKey> = [MessageNames<Row<K>>] extends [
 
 /** Builds a refusal from a row of the message table. */
 export function refuse<K extends RefusalKey>(key: K, ...[values, more]: RefusalArgs<K>): Refusal {
-  const found: RefusalRow = refusalMessages[key];
+  const found: MessageRow & { reason: Reason } = refusalMessages[key];
   const { reason } = found;
   const { code, status } = reasons[reason];
   return { code, status, reason, message: formatMessage<MessageRow>(found, values), ...more };

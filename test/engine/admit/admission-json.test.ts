@@ -166,7 +166,7 @@ test.each([
   expect(await said({ ...changed(kind, {}), public_key: '' })).toBe('401 MISSING');
 });
 
-test('signature: accepts a registration without a key header and refuses a different one', async () => {
+test('signature: registration accepts a missing key header, refuses a different one', async () => {
   const request = changed('register', {});
   expect(await said({ ...request, public_key: '' })).toBe('none');
   expect(await said({ ...request, public_key: key.toUpperCase() })).toBe('none');

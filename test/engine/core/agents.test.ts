@@ -198,7 +198,7 @@ const posted = (text: string | Uint8Array) => ({
   file: typeof text === 'string' ? new TextEncoder().encode(text) : text,
 });
 
-test('meme: treats the same request as a duplicate, and a new timestamp as a new meme', async () => {
+test('meme: treats the same request as a duplicate, a new timestamp as a new meme', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const request = composeMeme(ada, population.stamp(), posted('gm'));

@@ -129,9 +129,9 @@ async function lifeOfAlliance(population: Population, duration: string) {
 }
 
 test.each([
-  ['goes on', 'PT1H'],
+  ['is active', 'PT1H'],
   ['has expired', 'PT1M'],
-])('alliance: returns the first response to a duplicate when the alliance %s', async (_, duration) => {
+])('alliance: returns the first response to a duplicate when it %s', async (_, duration) => {
   const path = join(temporaryFolder(), 'network');
   const genesis = { weights: 'alliance_bonus' } as const;
   let population = await newPopulation({ path, genesis });

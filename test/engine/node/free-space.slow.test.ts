@@ -16,7 +16,7 @@ const registration = (by: Signatory) =>
     capabilities: ['validator', 'producer'],
   });
 
-test('disk: refuses writes below the limit, and accepts them when there is space again', async () => {
+test('disk: refuses writes below the limit, accepts them when there is space again', async () => {
   const folder = temporaryFolder();
   const mebibyte = 2 ** 20;
   const free = () => {

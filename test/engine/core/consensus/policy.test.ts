@@ -41,7 +41,7 @@ test.each([
   ['finalized', 2, 0],
   ['rejected', 1, 1],
   ['finalized', 2, 1],
-] as const)('majority: a block with 4 electors is %s at the deadline with %i to %i', async (...row) => {
+] as const)('majority: with 4 electors, it is %s at the deadline with %i to %i', async (...row) => {
   const [status, approve, reject] = row;
   const population = await newPopulation(majority);
   const { hash } = await poll(population, 4, approve, reject);
