@@ -15,7 +15,7 @@ import { limits } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
-import { excerpt, isPublicKey, isSignature } from '../../engine/protocol/text.js';
+import { excerptKey, isPublicKey, isSignature } from '../../engine/protocol/text.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import { serverBounds } from '../contract/limit-table.js';
 import { type UnknownName, unknownMembers } from './unknown-members.js';
@@ -123,7 +123,7 @@ export function findSignatureProblem(
   now: number,
 ): Refusal | null {
   if (!isPublicKey(publicKey) || !isSignature(signature)) {
-    const values = { public_key: excerpt(publicKey), signature: excerpt(signature) };
+    const values = { public_key: excerptKey(publicKey), signature: excerptKey(signature) };
     return refuse('AUTH_MALFORMED', values);
   }
   const unknown = checkKnownKey({ kind: 'auth', public_key: publicKey }, knows);

@@ -4,7 +4,7 @@ import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
 import { formatInstant } from '../protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
-import { excerpt, isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
+import { excerpt, excerptKey, isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
 import { lowerAscii } from '../protocol/unicode.js';
 
@@ -17,14 +17,14 @@ export function signatureProblem(signature: unknown): Refusal | null {
   if (signature === undefined || signature === '') return refuse('SIGNATURE_MISSING');
   if (typeof signature === 'string' && isSignature(signature)) return null;
   const hint = hexHint(signature, 64);
-  return refuse('SIGNATURE_MALFORMED', { signature: excerpt(signature), hint });
+  return refuse('SIGNATURE_MALFORMED', { signature: excerptKey(signature), hint });
 }
 
 /** Checks a key from the header X-Agent-Public-Key or from a registration. */
 export function keyProblem(key: string): Refusal | null {
   if (key === '') return refuse('KEY_MISSING');
   if (isPublicKey(key)) return null;
-  return refuse('KEY_MALFORMED', { public_key: excerpt(key), hint: hexHint(key, 32) });
+  return refuse('KEY_MALFORMED', { public_key: excerptKey(key), hint: hexHint(key, 32) });
 }
 
 /** Recognizes other encodings of `bytes` bytes. */

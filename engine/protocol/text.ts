@@ -111,15 +111,16 @@ function edits(a: string, b: string): number {
 export const pointerStep = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 const EXCERPT_CHARACTERS = 64;
+const KEY_EXCERPT_CHARACTERS = 16;
 
-/**
- * A received value as messages show it: strings quoted and cut, objects and arrays by type only.
- */
-export function excerpt(value: unknown): string {
+/** Shows a received value in a message: quotes and cuts strings, names the type of objects. */
+export function excerpt(value: unknown, most = EXCERPT_CHARACTERS): string {
   if (typeof value === 'string') {
-    const isCut = value.length > EXCERPT_CHARACTERS;
-    return JSON.stringify(isCut ? `${value.slice(0, EXCERPT_CHARACTERS)}..` : value);
+    return JSON.stringify(value.length > most ? `${value.slice(0, most)}..` : value);
   }
   if (typeof value !== 'object' || value === null) return String(value);
   return Array.isArray(value) ? 'an array' : 'an object';
 }
+
+/** Shows the first characters only: a client may have sent a private key by mistake. */
+export const excerptKey = (value: unknown): string => excerpt(value, KEY_EXCERPT_CHARACTERS);
