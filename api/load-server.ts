@@ -141,10 +141,7 @@ class Incoming implements IncomingRequest {
   }
 
   timeOut(): HttpResponse {
-    const refusal = refuse(
-      'DEADLINE',
-      `no answer within ${exchangeLimits.requestMs} ms; try again`,
-    );
+    const refusal = refuse('REQUEST_TIMEOUT', { limit: exchangeLimits.requestMs });
     return render({ refusal }, this.#id);
   }
 
@@ -169,12 +166,12 @@ class Incoming implements IncomingRequest {
 
   #tooLarge(body: Body): Refusal | null {
     if (body !== 'unread') return null;
-    return refuse('TOO_LARGE', `the body is larger than ${MOST_BYTES} bytes`);
+    return refuse('BODY_TOO_LARGE', { bytes: this.#taken, limit: MOST_BYTES });
   }
 
   #fault(error: unknown): Refusal {
     this.#options.onFault(error);
-    return refuse('INTERNAL', 'a fault of the server, which was logged');
+    return refuse('SERVER_FAULT');
   }
 }
 
@@ -362,7 +359,7 @@ const load: Handler = ({ services: { board }, head, gone }) => {
   const sent = askedOf([], parseQuery(head.target));
   if ('refusal' in sent) return sent;
   const text = board.read(sent.asked.after, gone);
-  if (text === null) return { refusal: refuse('QUEUE_FULL', 'too many wait for what comes next') };
+  if (text === null) return { refusal: refuse('LOAD_READERS_WAITING') };
   const answer = (json: string) => jsonResponse(200, json);
   return typeof text === 'string' ? answer(text) : text.then(answer);
 };

@@ -7,10 +7,8 @@ import { ArchiveError } from '../../engine/store/segment.js';
 export function refuseDamagedArchive(error: unknown): Refusal | null {
   if (!(error instanceof ArchiveError)) return null;
   const { first, last, first_event, last_event } = error.segment;
-  const held = `entries ${first} to ${last} and events ${first_event} to ${last_event}`;
-  const message = `${held} cannot be read; who runs the server has to put their file back`;
   const details = { first, last, first_event, last_event };
-  return refuse('ARCHIVE_DAMAGED', message, { details });
+  return refuse('ARCHIVE_DAMAGED', details, { details });
 }
 
 /** Yields rows up to the first damaged one. Throws only if that is the first row. */

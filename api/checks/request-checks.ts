@@ -3,14 +3,19 @@
  * after a bound on the cost of parsing.
  */
 import { type Admission, admit } from '../../engine/admit/admit.js';
-import { checkFreshness, checkKnownKey, type Knows } from '../../engine/admit/credentials.js';
+import {
+  checkFreshness,
+  checkKnownKey,
+  type Knows,
+  malformedTimestamp,
+} from '../../engine/admit/credentials.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { parseJson } from '../../engine/protocol/json.js';
 import { limits } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
-import { isPublicKey, isSignature } from '../../engine/protocol/text.js';
+import { excerptKey, isPublicKey, isSignature } from '../../engine/protocol/text.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import { serverBounds } from '../contract/limit-table.js';
 import { type UnknownName, unknownMembers } from './unknown-members.js';
@@ -86,7 +91,7 @@ function hasMoreValues(bytes: Uint8Array, most: number): boolean {
 export function tooManyValues(bytes: Uint8Array): Refusal | null {
   const most = serverBounds.jsonValues;
   if (!hasMoreValues(bytes, most)) return null;
-  return refuse('BAD_JSON', `the body has more than ${most} values`, { pointer: '' });
+  return refuse('JSON_TOO_MANY_VALUES', { limit: most }, { pointer: '' });
 }
 
 /** Returns the end of the string that begins at `from`. */
@@ -116,12 +121,13 @@ export function findSignatureProblem(
   now: number,
 ): Refusal | null {
   if (!isPublicKey(publicKey) || !isSignature(signature)) {
-    return refuse('MALFORMED', 'public_key is 64 hex characters, signature 128');
+    const values = { public_key: excerptKey(publicKey), signature: excerptKey(signature) };
+    return refuse('AUTH_MALFORMED', values);
   }
   const unknown = checkKnownKey({ kind: 'auth', public_key: publicKey }, knows);
   if (unknown) return unknown;
   const at = parseInstant(timestamp);
-  if (at === null) return refuse('MALFORMED', 'timestamp is not RFC 3339');
+  if (at === null) return malformedTimestamp(timestamp);
   return checkFreshness(at, now);
 }
 

@@ -47,10 +47,8 @@ export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers
   if (kind === 'register') addPersonality(body as { personality?: unknown } | null, count.found);
   const { pointer, found: names } = count;
   if (pointer === null) return { names, refusal: null };
-  const message =
-    `the members that the protocol does not know, up to ${pointer}, ` +
-    `have more than ${most} bytes of canonical JSON; leave them out`;
-  return { names, refusal: refuse('SCHEMA', message, { pointer }) };
+  const values = { pointer, limit: most };
+  return { names, refusal: refuse('UNKNOWN_MEMBERS_TOO_LARGE', values, { pointer }) };
 }
 
 /** Returns pointers to the first unknown members of a WebSocket message. */

@@ -262,9 +262,8 @@ class Incoming implements IncomingRequest {
 
   timeOut(): HttpResponse | Promise<HttpResponse> {
     const { services, exchangeLimits } = this.#serving;
-    const most = `no answer within ${exchangeLimits.requestMs} ms`;
-    const message = `${most}; it may have been done: try again`;
-    const response = render({ refusal: refuse('DEADLINE', message) }, this.#id);
+    const refusal = refuse('REQUEST_TIMEOUT', { limit: exchangeLimits.requestMs });
+    const response = render({ refusal }, this.#id);
     services.metrics.answered(this.#route, response.status);
     return this.#sent(response, nothing);
   }
@@ -302,7 +301,7 @@ class Incoming implements IncomingRequest {
   #fault(error: unknown): Refusal {
     const damage = refuseDamagedArchive(error);
     if (!damage || this.#serving.isFirstReport(error)) this.#serving.onFault(error, this.#id);
-    return damage ?? refuse('INTERNAL', 'a fault of the server, which was logged');
+    return damage ?? refuse('SERVER_FAULT');
   }
 
   async #finishLater(answer: Promise<Answer>, body: Body, started: number): Promise<HttpResponse> {
@@ -380,6 +379,6 @@ function socketRefusal(
 function tooManyWaiting(open: number): Refusal | null {
   const most = socketLimits.unauthenticatedPerAddress;
   if (open < most) return null;
-  const message = `${most} connections of an address may wait for their auth`;
-  return refuse('QUOTA_USED', message, { details: { limit: 'strangers', quota: most } });
+  const details = { limit: 'strangers', quota: most };
+  return refuse('CONNECTIONS_WAITING', { limit: most }, { details });
 }

@@ -3,9 +3,11 @@
  * the server printed. Host and Origin are already checked.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { parseJson } from '../../engine/protocol/json.js';
+import { parseJson, refuseJson } from '../../engine/protocol/json.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { refuseMember } from '../../engine/protocol/schema/validate.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
+import { excerpt } from '../../engine/protocol/text.js';
 import {
   type ControlCommand,
   type ControlName,
@@ -72,36 +74,34 @@ function knownTo({ past, scenario, run, cluster }: Partial<Knowing>): KnownPart[
 const same = (sent: string, token: string) => timingSafeEqual(digest(sent), digest(token));
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-const where = 'it stands after #token= in the address that the command printed';
-const noToken = refuse('BAD_TOKEN', `Authorization: Bearer and the token is expected; ${where}`);
-const wrongToken = refuse('BAD_TOKEN', `the token is another; ${where}`);
+const noToken = refuse('CONTROL_TOKEN_MISSING');
+const wrongToken = refuse('CONTROL_TOKEN_INVALID');
 
 function cannot(wanted: ControlName, can: readonly ControlName[]): Refusal {
-  const some = can.length > 0 ? `expected one of ${can.join(', ')}` : 'it is only shown';
-  return refuse('NO_CONTROL', `nobody can ${wanted} this world; ${some}`, { pointer: '/do' });
+  const more = { pointer: '/do' };
+  return can.length > 0
+    ? refuse('CONTROL_UNSUPPORTED', { control: wanted, available: can.join(', ') }, more)
+    : refuse('CONTROL_UNAVAILABLE', { control: wanted }, more);
 }
 
 /** Parses a command. Validates only against the schema that `do` names. */
 function commandIn(body: Call['body']): ControlCommand | { refusal: Refusal } {
   const parsed = parseJson(body === 'unread' ? new Uint8Array() : body);
   if ('message' in parsed) {
-    const { pointer, message } = parsed;
-    return { refusal: refuse('BAD_JSON', `${pointer || 'the body'} ${message}`, { pointer }) };
+    return { refusal: refuseJson(parsed) };
   }
   const name = (parsed.value as { do?: unknown } | null)?.do;
   if (typeof name !== 'string' || !Object.hasOwn(controlCommands, name)) {
     const known = Object.keys(controlCommands).join(', ');
-    return { refusal: refuse('SCHEMA', `do is none of ${known}`, { pointer: '/do' }) };
+    const values = { control: excerpt(name), known };
+    return { refusal: refuse('CONTROL_UNKNOWN', values, { pointer: '/do' }) };
   }
   const problem = problemOf[name as ControlName](parsed.value);
-  if (problem) {
-    const { pointer, message } = problem;
-    return { refusal: refuse('SCHEMA', `${pointer} ${message}`, { pointer }) };
-  }
+  if (problem) return { refusal: refuseMember(problem) };
   const command = parsed.value as ControlCommand;
   if (command.do !== 'until' || (command.until.what === 'time') === 'ms' in command.until) {
     return command;
   }
-  const message = 'ms says how long until time is; expected there and only there';
-  return { refusal: refuse('SCHEMA', message, { pointer: '/until/ms' }) };
+  const { what } = command.until;
+  return { refusal: refuse('CONTROL_MS_UNEXPECTED', { what }, { pointer: '/until/ms' }) };
 }

@@ -7,10 +7,11 @@ import type { Admitted } from '../../engine/admit/admit.js';
 import { checkKnownKey } from '../../engine/admit/credentials.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import type { Static } from '../../engine/protocol/bundled/typebox.js';
-import { parseJson } from '../../engine/protocol/json.js';
+import { parseJson, refuseJson } from '../../engine/protocol/json.js';
 import type { carriage } from '../../engine/protocol/schema/entry.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { refuseMember } from '../../engine/protocol/schema/validate.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
 import {
@@ -36,11 +37,10 @@ export const metrics: Handler = async ({ services }) => ({
 export const liveness: Handler = () => success(200, { status: 'ok' });
 
 export const readiness: Handler = ({ services }) => {
-  if (!services.ready()) return { refusal: refuse('STOPPING', 'the server is stopping') };
+  if (!services.ready()) return { refusal: refuse('NETWORK_CLOSED') };
   const cutOffMs = services.network.cutOffMs?.() ?? 0;
   if (cutOffMs === 0) return success(200, { status: 'ok' });
-  const message = `this node has not heard of the others for ${Math.trunc(cutOffMs)} ms`;
-  return { refusal: refuse('NO_QUORUM', message) };
+  return { refusal: refuse('NODE_CUT_OFF', { elapsed: Math.trunc(cutOffMs) }) };
 };
 
 const match = createMatcher(routes);
@@ -77,17 +77,14 @@ function describedIn(sent: Uint8Array): Described | { refusal: Refusal } {
   const many = tooManyValues(sent);
   if (many) return { refusal: many };
   const parsed = parseJson(sent);
-  const problem = 'message' in parsed ? parsed : problemOf(parsed.value);
-  if (problem || 'message' in parsed) {
-    const { pointer, message } = problem as { pointer: string; message: string };
-    const reason = 'message' in parsed ? 'BAD_JSON' : 'SCHEMA';
-    return { refusal: refuse(reason, `${pointer || 'the body'} ${message}`, { pointer }) };
-  }
+  if ('message' in parsed) return { refusal: refuseJson(parsed) };
+  const problem = problemOf(parsed.value);
+  if (problem) return { refusal: refuseMember(problem) };
   const { method, target, headers, body } = parsed.value as Static<typeof DebugVerifyBody>;
   const kind = match(method.toUpperCase(), target.split('?', 1)[0]!)?.route?.command;
   if (!kind) {
-    const message = `${method} ${target.slice(0, 256)} is not a signed request`;
-    return { refusal: refuse('UNKNOWN_ROUTE', message, { pointer: '/target' }) };
+    const values = { method: method.slice(0, 32), target: target.slice(0, 256) };
+    return { refusal: refuse('REQUEST_NOT_SIGNED', values, { pointer: '/target' }) };
   }
   const named = new Map(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text]));
   return { kind, target, headers: named, body: Buffer.from(body) };
@@ -130,7 +127,7 @@ export const debugSocket: Handler = async (call) => {
   const [id = ''] = call.params;
   const shown = publicKey === null ? null : call.services.connections.show(id, publicKey);
   if (shown) return success(200, shown);
-  return { refusal: refuse('UNKNOWN_CONNECTION', 'no connection of yours has this id') };
+  return { refusal: refuse('CONNECTION_UNKNOWN', { id: id.slice(0, 128) }) };
 };
 
 /** Returns the key that signed a read, or null. */

@@ -30,7 +30,7 @@ let current: { task: Waiting; timer: NodeJS.Timeout } | null = null;
 
 export function readForm(contentType: string, body: Uint8Array): Promise<FormResult> {
   if (waiting.length >= MOST_WAITING || bytes + body.length > MOST_BYTES) {
-    return Promise.resolve({ refusal: refuse('QUEUE_FULL', 'too many forms wait; try again') });
+    return Promise.resolve({ refusal: refuse('FORMS_WAITING') });
   }
   return new Promise((done) => {
     waiting.push({ contentType, body, fileBytes: limits.memeFileBytes, again: false, done });
@@ -43,7 +43,7 @@ function next(): void {
   if (current) return;
   const task = waiting.shift();
   if (!task) return;
-  const timer = setTimeout(() => giveUp('the form takes too long to read'), FORM_MS);
+  const timer = setTimeout(() => giveUp(`not read within ${FORM_MS} ms`), FORM_MS);
   current = { task, timer };
   worker ??= started();
   worker.ref();
@@ -66,7 +66,7 @@ function started(): Worker {
     if (thread === worker) threadEnded(error.message);
   });
   thread.on('exit', () => {
-    if (thread === worker) threadEnded('its reader ended');
+    if (thread === worker) threadEnded('the parser ended');
   });
   return thread;
 }
@@ -74,7 +74,7 @@ function started(): Worker {
 /** A late exception may stem from the previous form, so the current one is retried once. */
 function threadEnded(why: string): void {
   const task = current?.task;
-  if (!task || task.again) return giveUp(`the form cannot be read: ${why}`);
+  if (!task || task.again) return giveUp(`cannot be read: ${why}`);
   task.again = true;
   clearTimeout(current!.timer);
   current = null;
@@ -102,8 +102,8 @@ function finish(result: FormResult): void {
   next();
 }
 
-const badForm = (message: string, pointer = '') => ({
-  refusal: refuse('SCHEMA', message, { pointer }),
+const badForm = (problem: string, pointer = '') => ({
+  refusal: refuse('FORM_INVALID', { problem }, { pointer }),
 });
 
 interface MemeUpload {
@@ -146,32 +146,32 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     // Against its types, the library passes undefined for a part without a name.
     parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
       const name = given ?? '';
-      if (valueTruncated) bad(`the field ${name} is too large`, `/${name}`);
+      if (valueTruncated) bad(`field ${name} too large (limit ${FIELD_BYTES} bytes)`, `/${name}`);
       if (!known.has(name)) unknown.add(name);
       fields.set(name, [...(fields.get(name) ?? []), value]);
     });
     parser.on('file', (name, stream) => {
       const chunks: Buffer[] = [];
-      stream.on('error', (error: Error) => bad(`the file cannot be read: ${error.message}`));
+      stream.on('error', (error: Error) => bad(`file cannot be read: ${error.message}`));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         if (name === 'meme_file') file = Buffer.concat(chunks);
         else unknown.add(name ?? '');
       });
     });
-    parser.on('error', (error: Error) => bad(`the form cannot be read: ${error.message}`));
-    parser.on('partsLimit', () => bad('the form has too many parts'));
-    parser.on('fieldsLimit', () => bad('the form has too many fields'));
+    parser.on('error', (error: Error) => bad(`cannot be read: ${error.message}`));
+    parser.on('partsLimit', () => bad(`too many parts (limit ${MOST_FIELDS})`));
+    parser.on('fieldsLimit', () => bad(`too many fields (limit ${MOST_FIELDS})`));
     parser.on('finish', () => {
       const tags = tagsOf(fields.get('tags') ?? []);
-      if (!tags) return bad('tags is neither a repeated field nor a JSON array of texts', '/tags');
-      if (!file) return bad('the file meme_file is missing', '/meme_file');
+      if (!tags) return bad('tags must be a repeated field or a JSON array of strings', '/tags');
+      if (!file) return bad('missing file: meme_file', '/meme_file');
       const first = (name: string) => fields.get(name)?.[0] ?? '';
       const [caption, signature] = [first('caption'), first('signature')];
       resolve({ caption, tags, signature, file, unknown: [...unknown] });
     });
     parser.end(body);
-    afterTurns(TURNS, () => bad('the form has no end'));
+    afterTurns(TURNS, () => bad('incomplete: no closing boundary'));
   });
 }
 
@@ -192,7 +192,7 @@ function open(
       },
     });
   } catch (error) {
-    bad(`the form cannot be read: ${(error as Error).message}`);
+    bad(`cannot be read: ${(error as Error).message}`);
     return null;
   }
 }

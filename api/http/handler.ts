@@ -102,7 +102,7 @@ export class HistoryReads {
   async at(entry: number): Promise<Moment | Refusal> {
     if (this.#last?.entry === entry) return this.#last.moment;
     if (this.#waiting >= MOST_WAITING) {
-      return refuse('QUEUE_FULL', `${MOST_WAITING} looks at earlier entries wait already`);
+      return refuse('HISTORY_BUSY', { limit: MOST_WAITING });
     }
     const look = { entry, moment: this.#openMoment(entry) };
     this.#last = look;

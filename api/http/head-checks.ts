@@ -71,10 +71,15 @@ export class HeadChecks {
     const exceeded = this.#limits.figures && this.#exceeded(budget, route, bytes);
     if (exceeded) return budget.refuse({ quota: exceeded });
     budget.bodyBytes = most;
-    if ((declared ?? 0) > most) return budget.refuse({ refusal: tooLarge(most) });
+    if (declared !== null && declared > most) {
+      return budget.refuse({ refusal: tooLarge(declared, most) });
+    }
     if (!route?.command) return budget;
     const { readOnly } = this.#network;
-    if (readOnly !== undefined) return budget.refuse({ refusal: refuse('READ_ONLY', readOnly) });
+    if (readOnly !== undefined) {
+      const values = { folder: this.#network.folder ?? 'in memory' };
+      return budget.refuse({ refusal: refuse('NETWORK_READ_ONLY', values) });
+    }
     const problem =
       mediaProblem(route.command, head.headers, declared !== 0) ??
       this.#credentialsProblem(route.command, head.headers, budget);
@@ -140,8 +145,8 @@ export class HeadChecks {
   }
 }
 
-const tooLarge = (most: number): Refusal =>
-  refuse('TOO_LARGE', `the body is larger than ${most} bytes`);
+const tooLarge = (bytes: number, limit: number): Refusal =>
+  refuse('BODY_TOO_LARGE', { bytes, limit });
 
 export class EntryChecks {
   readonly origins: Origins;
@@ -159,8 +164,7 @@ export class EntryChecks {
     if (fault) return fault;
     const host = headers.get('host');
     if (!this.#hosts.has(host)) {
-      const how = 'to serve under a name, give it to serve --hosts';
-      return refuse('WRONG_HOST', `the Host header says ${shown(host)}; ${how}`);
+      return refuse('HOST_NOT_SERVED', { host: shown(host) });
     }
     return READS.has(method) ? null : this.#refuseOrigin(headers);
   }
@@ -170,21 +174,20 @@ export class EntryChecks {
     if (refused) return refused;
     const version = head.headers.get('sec-websocket-version');
     if (version === '13') return null;
-    return refuse('SOCKET_VERSION', `Sec-WebSocket-Version is ${shown(version)}; expected 13`);
+    return refuse('SOCKET_VERSION_UNSUPPORTED', { version: shown(version) });
   }
 
   /** Keeps pages of other origins from acting for their reader. */
   #refuseOrigin(headers: RequestHead['headers']): Refusal | null {
     if (!this.origins.foreign(headers)) return null;
-    const how = 'to let it in, give it to serve --cors';
-    return refuse('WRONG_ORIGIN', `the page comes from ${shown(headers.get('origin'))}; ${how}`);
+    return refuse('ORIGIN_NOT_ALLOWED', { origin: shown(headers.get('origin')) });
   }
 }
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const shown = (text: string | undefined) =>
-  text === undefined ? 'nothing' : JSON.stringify(text.slice(0, 128));
+  text === undefined ? 'none' : JSON.stringify(text.slice(0, 128));
 
 type Headers = ReadonlyMap<string, string>;
 
@@ -382,10 +385,9 @@ export class RequestBudget implements Claimant {
       ? serverBounds.bodiesOfAddressBytes
       : Number.POSITIVE_INFINITY;
     if (this.#received + bytes > this.bodyBytes) {
-      this.problem ??= { refusal: tooLarge(this.bodyBytes) };
+      this.problem ??= { refusal: tooLarge(this.#received + bytes, this.bodyBytes) };
     } else if (this.#bodies.total + bytes > serverBounds.bodiesInFlightBytes || ofAddress > most) {
-      const message = 'too many bodies are being received at a time; try again';
-      this.problem ??= { refusal: refuse('QUEUE_FULL', message) };
+      this.problem ??= { refusal: refuse('BODIES_IN_FLIGHT') };
     } else {
       this.#bodies.total += bytes;
       byAddress.set(subject, ofAddress);
@@ -456,7 +458,7 @@ export function mediaProblem(
   if (sent === expected) return null;
   const type = sent.split(';', 1)[0]!.trim().toLowerCase();
   if (type === expected || (kind === 'alliance_leave' && !hasBody)) return null;
-  return refuse('MEDIA_TYPE', `the Content-Type is ${type || 'missing'}; expected ${expected}`);
+  return refuse('CONTENT_TYPE_WRONG', { type: type.slice(0, 128) || 'none', expected });
 }
 
 /** Builds the signed request from a body of the right media type. Only forms are asynchronous. */

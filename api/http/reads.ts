@@ -1,8 +1,9 @@
 /** Handlers of reads of committed state. */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type EventType, eventTopics } from '../../engine/protocol/schema/event.js';
-import { type Reason, type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
+import { excerpt } from '../../engine/protocol/text.js';
 import { readable } from '../checks/damaged-archive.js';
 import { serverBounds } from '../contract/limit-table.js';
 import { reads } from '../contract/reads.js';
@@ -47,10 +48,10 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
   },
 
   reputation: ({ read }, { agent_id }) =>
-    found(read.reputation(agent_id), unknown('UNKNOWN_AGENT', 'agent has the id', agent_id)),
+    found(read.reputation(agent_id), unknown('AGENT_UNKNOWN', agent_id)),
 
   agent: ({ read }, { agent_id }) =>
-    found(read.agent(agent_id), unknown('UNKNOWN_AGENT', 'agent has the id', agent_id)),
+    found(read.agent(agent_id), unknown('AGENT_UNKNOWN', agent_id)),
 
   blocks({ read }, { status, limit, cursor }) {
     const blocks = [];
@@ -71,7 +72,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
   block({ read }, { block_hash }) {
     const view = read.block(block_hash.toLowerCase());
     const record = read.record('blocks', block_hash.toLowerCase());
-    if (!view || !record) return unknown('UNKNOWN_BLOCK', 'block has the hash', block_hash);
+    if (!view || !record) return unknown('BLOCK_UNKNOWN', block_hash);
     const { entry } = record.context;
     const { public_key, body } = read.signed(entry);
     const proposal = body as ProposalBody;
@@ -80,7 +81,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
 
   *votes(network, { block_hash, limit, cursor }) {
     const record = network.read.record('blocks', block_hash.toLowerCase());
-    if (!record) return unknown('UNKNOWN_BLOCK', 'block has the hash', block_hash);
+    if (!record) return unknown('BLOCK_UNKNOWN', block_hash);
     const { ordinal, electorate } = record.context;
     const { rows, more } = yield* votesOn(network, ordinal, cursor ?? -1, limit);
     return {
@@ -101,7 +102,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
     const range = { from: cursor === null ? [hash] : [hash, `${cursor}0`], to: [`${hash}0`] };
     const { rows, more } = pageOf(read.records('transactions', range), limit, jsonBytes);
     if (rows.length === 0 && cursor === null) {
-      return unknown('UNKNOWN_TX', 'final transaction has the hash', sent);
+      return unknown('TRANSACTION_UNKNOWN', sent);
     }
     const signers = rows.map(({ key, value }) => ({
       signer: (key as readonly [string, string])[1],
@@ -113,7 +114,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
 
   stateValue({ read }, { key }) {
     const record = read.record('state', key);
-    const otherwise = unknown('UNKNOWN_KEY_NAME', 'state is kept under', key);
+    const otherwise = unknown('STATE_KEY_UNKNOWN', key);
     return found(record && { key, ...record }, otherwise);
   },
 
@@ -151,8 +152,10 @@ function found<T>(data: T | undefined, otherwise: { refusal: Refusal }): ReadRes
   return data === undefined ? otherwise : { data };
 }
 
-const unknown = (reason: Reason, what: string, id: string): { refusal: Refusal } => ({
-  refusal: refuse(reason, `no ${what} ${id.slice(0, 128)}`),
+type Unknown = 'AGENT_UNKNOWN' | 'BLOCK_UNKNOWN' | 'TRANSACTION_UNKNOWN' | 'STATE_KEY_UNKNOWN';
+
+const unknown = (key: Unknown, id: string): { refusal: Refusal } => ({
+  refusal: refuse(key, { id: id.slice(0, 128) }),
 });
 
 /** Takes rows up to `limit` and the page size, but at least one. */
@@ -258,25 +261,32 @@ export function parameterReader<D extends Declared>({ parameters = {}, query: kn
   ): { asked: Asked<D> } | { refusal: Refusal } => {
     const asked: Record<string, unknown> = {};
     for (const [place, [name, parameter]] of inPath.entries()) {
-      asked[name] = parameter.read(params[place] ?? '');
-      if (asked[name] === undefined) return badPath(name, parameter.expected);
+      const value = params[place] ?? '';
+      asked[name] = parameter.read(value);
+      if (asked[name] === undefined) return badPath(name, value, parameter.expected);
     }
     for (const [name, parameter] of inQuery) {
-      asked[name] = parameter.read(query.get(name));
-      if (asked[name] === undefined) return badQuery(name, parameter.expected);
+      const value = query.get(name);
+      asked[name] = parameter.read(value);
+      if (asked[name] === undefined) return badQuery(name, value, parameter.expected);
     }
     return { asked: asked as Asked<D> };
   };
 }
 
-const badPath = (name: string, expected: string): { refusal: Refusal } => ({
-  refusal: refuse('SCHEMA', `${name} in the path is not ${expected}`, { pointer: `/${name}` }),
-});
+function badPath(name: string, value: string, expected: string): { refusal: Refusal } {
+  const values = { name, value: excerpt(value), expected };
+  return { refusal: refuse('PATH_PARAMETER_INVALID', values, { pointer: `/${name}` }) };
+}
 
-export const badQuery = (name: string, expected: string): { refusal: Refusal } => {
-  const message = `the query parameter ${name} is not ${expected}`;
-  return { refusal: refuse('SCHEMA', message, { pointer: `/${name}` }) };
-};
+export function badQuery(
+  name: string,
+  value: string | null,
+  expected: string,
+): { refusal: Refusal } {
+  const values = { name, value: value === null ? 'none' : excerpt(value), expected };
+  return { refusal: refuse('QUERY_PARAMETER_INVALID', values, { pointer: `/${name}` }) };
+}
 
 /** Handles a request with the parameters that the route declares. */
 export function asking<D extends Declared>(

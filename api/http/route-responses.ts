@@ -20,8 +20,8 @@ import type { Answer } from './response.js';
 export function routeNotFound({ path }: RequestHead): Answer {
   const shown = path.slice(0, MOST_PATH);
   const near = shown === path ? nearestPath(path) : null;
-  const hint = near === null ? 'GET / lists where to begin' : `did you mean ${near}?`;
-  return { refusal: refuse('UNKNOWN_ROUTE', `not found: ${shown}; ${hint}`) };
+  const hint = near === null ? 'list the entry points with GET /' : `did you mean ${near}?`;
+  return { refusal: refuse('ROUTE_UNKNOWN', { path: shown, hint }) };
 }
 
 const match = createMatcher(routes);
@@ -51,8 +51,8 @@ function mended(path: string): string | null {
 
 export function methodNotAllowed({ method }: RequestHead, allowed: readonly string[]): Answer {
   const Allow = allowed.join(', ');
-  const message = `${method.slice(0, 32)} is not a method of this route: ${Allow}`;
-  return { refusal: refuse('METHOD', message), headers: { Allow } };
+  const values = { method: method.slice(0, 32), allowed: Allow };
+  return { refusal: refuse('METHOD_NOT_ALLOWED', values), headers: { Allow } };
 }
 
 export function optionsAnswer(

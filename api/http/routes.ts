@@ -45,20 +45,15 @@ const root: Handler = ({ head: { headers }, services: { ui } }) => {
 
 const cluster: Handler = async ({ services: { cluster: current } }) => {
   if (current) return success(200, await current());
-  const how = 'folkmoot serve --cluster makes a process a node of several';
-  return { refusal: refuse('UNKNOWN_ROUTE', `one process keeps this network; ${how}`) };
+  return { refusal: refuse('CLUSTER_UNAVAILABLE') };
 };
 
 const proof: Handler = ({ services: { proof: current } }) => {
   if (current) return success(200, current());
-  const how = 'folkmoot replay DIR --watch serves what does';
-  return { refusal: refuse('UNKNOWN_ROUTE', `nothing is recomputed here; ${how}`) };
+  return { refusal: refuse('PROOF_UNAVAILABLE') };
 };
 
-const load = asking(serverRoutes.load, () => {
-  const how = 'folkmoot load --watch serves what does';
-  return { refusal: refuse('UNKNOWN_ROUTE', `no load run is shown here; ${how}`) };
-});
+const load = asking(serverRoutes.load, () => ({ refusal: refuse('LOAD_RUN_UNAVAILABLE') }));
 
 const meta: Handler = ({ services: { network, limits, version } }) => {
   const { schema_version, epoch, seq, event_seq, digest, log_digest } = network.read.position;
@@ -79,7 +74,7 @@ const meta: Handler = ({ services: { network, limits, version } }) => {
 
 const memeContent = asking(serverRoutes.meme_content, ({ services }, { meme_id: id }) => {
   const content = services.network.read.memeContent(id);
-  if (!content) return { refusal: refuse('UNKNOWN_MEME', `no meme has the id ${id}`) };
+  if (!content) return { refusal: refuse('MEME_UNKNOWN', { id }) };
   return {
     status: 200,
     headers: {

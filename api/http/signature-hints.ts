@@ -9,7 +9,7 @@ import { canonical } from '../../engine/protocol/canonical.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage } from '../../engine/protocol/schema/entry.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
-import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { httpInput, sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import type { Body, RequestHead } from '../transport/transport.js';

@@ -58,17 +58,17 @@ const slowRead = (
 const ofView = ({ view }: Call['services']) => view.progress;
 
 function refused(error: unknown): Answer {
-  if (error instanceof RangeError) return { refusal: refuse('UNKNOWN_ENTRY', error.message) };
+  if (error instanceof RangeError) {
+    return { refusal: refuse('ENTRY_UNAVAILABLE', { problem: error.message }) };
+  }
   if (error instanceof ArchiveError || !(error instanceof StoreError)) throw error;
-  return { refusal: refuse('LOG_DAMAGED', error.message) };
+  return { refusal: refuse('LOG_DAMAGED', { problem: error.message }) };
 }
 
 function beingMade(progress: Progress | null): { refusal: Refusal } {
-  const how = progress ? `at entry ${progress.entry} of ${progress.to}` : 'soon there';
+  const text = progress ? ` (entry ${progress.entry} of ${progress.to})` : '';
   const details = progress ? { entry: progress.entry, to: progress.to } : {};
-  return {
-    refusal: refuse('BEING_MADE', `the log is gone through: ${how}; try again`, { details }),
-  };
+  return { refusal: refuse('VIEW_INDEXING', { progress: text }, { details }) };
 }
 
 /** Handler of a network read, current or, with `at`, as of an earlier entry. */
@@ -87,17 +87,13 @@ const readThen =
   async ({ services: { past, network }, params, head }: Call): Promise<Answer> => {
     const query = parseQuery(head.target);
     const entry = at.read(query.get('at')) ?? null;
-    if (entry === null) return badQuery('at', at.expected);
-    if (!past) return { refusal: refuse('NO_HISTORY', noHistory) };
+    if (entry === null) return badQuery('at', query.get('at'), at.expected);
+    if (!past) return { refusal: refuse('HISTORY_UNAVAILABLE') };
     const found = await past.at(entry);
     if ('reason' in found) return { refusal: found };
     const result = await read({ epoch: network.epoch, read: found.read }, params, query);
     return 'refusal' in result ? result : success(200, result.data);
   };
-
-const noHistory =
-  'this server answers reads of what is now, without `at`; folkmoot explore DIR, beside it or ' +
-  'afterwards, answers those of any entry';
 
 type ShownName = keyof typeof shownReads;
 
@@ -134,8 +130,8 @@ const handlers: {
 
   async columns({ services: { view } }, { from, to }) {
     const { from: first, to: last } = shownReads.columns.query;
-    if (from === null) return badQuery('from', first.expected);
-    if (to !== null && to < from) return badQuery('to', last.expected);
+    if (from === null) return badQuery('from', null, first.expected);
+    if (to !== null && to < from) return badQuery('to', String(to), last.expected);
     const most = { rows: columnRows, said: columnSaid, bytes: columnBytes };
     const body = await view.spanBytes(from, to ?? undefined, most);
     const headers = { 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' };
@@ -167,11 +163,11 @@ const handlers: {
     const { network, run } = services;
     const profile = network.read.record('agents', id);
     if (!profile) return unknownAgent(id);
-    if (!run) return none(unknownRun);
+    if (!run) return { refusal: refuse('DECISIONS_UNAVAILABLE') };
     const { decisions } = run;
     if (typeof decisions === 'string') return none(decisions);
     const place = run.placeOf(profile);
-    if (place === null) return none(`${id} is not of the scenario`);
+    if (place === null) return none(`agent ${id} is not part of the scenario`);
     const blocks = await decisions.blocksOf(place);
     if (typeof blocks === 'string') return none(blocks);
     const votes = votesAsShown(network, profile.ordinal);
@@ -204,11 +200,11 @@ const handlers: {
     if (!end) throw new RangeError(`the log has no entry ${asOf}`);
     const profile = read.record('agents', id);
     if (!profile) return unknownAgent(id);
-    if (!run) return unknownScenario(unknown);
+    if (!run) return unknownScenario();
     const own = run.placeOf(profile);
-    if (own === null) return unknownScenario(`${id} is not of the scenario`);
+    if (own === null) return { refusal: refuse('SCENARIO_AGENT_UNKNOWN', { agent_id: id }) };
     const graph = run.graph();
-    if (typeof graph === 'string') return unknownScenario(`who hears whom is not known: ${graph}`);
+    if (typeof graph === 'string') return { refusal: refuse('GRAPH_UNKNOWN', { problem: graph }) };
     const all = graph.neighbours[own]!;
     const page = all.slice(from, from + limit);
     const neighbours = page.map((place) => {
@@ -240,8 +236,8 @@ const handlers: {
     const first = from ?? 0;
     const last = Math.min(read.position.seq, first + limit - 1);
     if (first > last) {
-      const message = `the log has no entry ${first}: it has entries 0 to ${read.position.seq}`;
-      return { refusal: refuse('UNKNOWN_ENTRY', message) };
+      const values = { entry: first, last: read.position.seq };
+      return { refusal: refuse('ENTRY_UNKNOWN', values) };
     }
     const body = await runInSlices(linesOf(read, first, last));
     const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
@@ -252,11 +248,12 @@ const handlers: {
     await view.prepareIndex();
     const found = readEntry(network, view.index, entry!);
     if (found) return success(200, found);
-    return { refusal: refuse('UNKNOWN_ENTRY', `the log has no entry ${entry}`) };
+    const values = { entry: entry!, last: network.read.position.seq };
+    return { refusal: refuse('ENTRY_UNKNOWN', values) };
   },
 
   scenario: ({ services: { scenario: known, run } }) =>
-    known ? success(200, { ...known, graph: run && graphOf(run) }) : unknownScenario(unknown),
+    known ? success(200, { ...known, graph: run && graphOf(run) }) : unknownScenario(),
 };
 
 /** Wait of a progress request for the end of the indexing. */
@@ -331,13 +328,10 @@ function memeShown(meme: RecordOf['memes']) {
 }
 
 const unknownAgent = (id: string) => ({
-  refusal: refuse('UNKNOWN_AGENT', `no agent has the id ${id}`),
+  refusal: refuse('AGENT_UNKNOWN', { id }),
 });
 
-const none = (why: string) => ({ refusal: refuse('NO_DECISIONS', why) });
-const unknownRun =
-  'of agents that no simulation made nobody knows what their votes rest on; of those of a run ' +
-  'folkmoot explore DIR shows it, where sim --set measure.decisions=true recorded it';
+const none = (problem: string) => ({ refusal: refuse('DECISIONS_UNREADABLE', { problem }) });
 
 const votesAsShown =
   ({ read }: ServedNetwork, agent: number) =>
@@ -367,8 +361,7 @@ function rowOf({ read }: ServedNetwork, line: Decided, vote: RecordOf['votes'] |
 }
 
 function contradiction(id: string, block: number): Refusal {
-  const what = `the vote of ${id} on block number ${block}`;
-  return refuse('LOG_DAMAGED', `what was recorded of ${what} is not what the log says`);
+  return refuse('DECISION_MISMATCH', { agent_id: id, block });
 }
 
 /** Entries read between two pauses. */
@@ -393,8 +386,7 @@ function* linesOf(
   return lines.join('');
 }
 
-const unknownScenario = (why: string) => ({ refusal: refuse('UNKNOWN_SCENARIO', why) });
-const unknown = 'no scenario is known of this network';
+const unknownScenario = () => ({ refusal: refuse('SCENARIO_UNKNOWN') });
 
 /** Cached per graph. */
 const shownGraphs = new WeakMap<KnownGraph, object>();

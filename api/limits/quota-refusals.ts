@@ -10,23 +10,19 @@ import type { ChargedSignatures } from './signature-quota.js';
 
 export function refuseQuota({ name, quota, windowSeconds, resetSeconds }: Quota): Refusal {
   const unit = limitTable[name].unit === 'bytes' ? ' bytes' : '';
-  const allowed = `${quota}${unit} ${per(windowSeconds)} are allowed`;
-  const message = `${allowed}; try again in ${resetSeconds} s`;
+  const window = windows[windowSeconds] ?? `${windowSeconds} s`;
+  const values = { limit: name, quota: `${quota}${unit}`, window, seconds: resetSeconds };
   const details = { limit: name, quota, retry_after_s: resetSeconds };
-  return refuse('QUOTA_USED', message, { details });
+  return refuse('RATE_LIMIT', values, { details });
 }
 
-const windows: Record<number, string> = { 1: 'a second', 60: 'a minute', 86400: 'a day' };
-const per = (seconds: number) => windows[seconds] ?? `in ${seconds} s`;
+const windows: Record<number, string> = { 1: 'second', 60: 'minute', 86400: 'day' };
 
 /** Refuses a proposal until the network may open another block. */
 export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1000);
-  const message =
-    `the network opens at most ${quota} blocks a minute, shared among all producers; ` +
-    `try again in ${seconds} s`;
   const details = { limit: 'blocks', quota, retry_after_s: seconds };
-  return refuse('BLOCKS_USED', message, { details });
+  return refuse('BLOCK_RATE_LIMIT', { quota, seconds }, { details });
 }
 
 /*

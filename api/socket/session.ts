@@ -3,14 +3,10 @@
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { parseJson } from '../../engine/protocol/json.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
-import {
-  type ErrorCode,
-  type Reason,
-  type Refusal,
-  refuse,
-} from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { agentId, authInput } from '../../engine/protocol/signing.js';
+import { excerpt } from '../../engine/protocol/text.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import { findSignatureProblem, verifySignature } from '../checks/request-checks.js';
 import { unknownPointers } from '../checks/unknown-members.js';
@@ -18,8 +14,8 @@ import {
   type ClientMessage,
   clientMessages,
   closeCodes,
+  topics as knownTopics,
   socketLimits,
-  topicProblem,
 } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
 import type { ConnectionRecord, OpenSession, SessionHost, UsedAuths } from './connection-record.js';
@@ -30,7 +26,7 @@ import {
   type Subscriber,
 } from './feed.js';
 import { countTraffic, type Traffic } from './traffic.js';
-import { authenticatedAlready, beginWatching, type Watcher, watchesOnly } from './watch.js';
+import { beginWatching, type Watcher } from './watch.js';
 
 export class Session implements SocketHandlers, OpenSession {
   readonly #host: SessionHost;
@@ -98,7 +94,7 @@ export class Session implements SocketHandlers, OpenSession {
     const read = readClientMessage(text);
     // Messages are answered one at a time, so this belongs to the next acknowledgement.
     this.#unknown = shown(read.unknown);
-    if ('problem' in read) this.#bad(read.problem, read.pointer);
+    if ('refusal' in read) this.#bad(read.refusal);
     else this.#dispatch(read.message);
   }
 
@@ -147,10 +143,10 @@ export class Session implements SocketHandlers, OpenSession {
 
   #dispatch(message: AnyClientMessage): void {
     if (message.type === 'watch') this.#watch(message);
-    else if (this.#watcher && message.type !== 'ping') this.#error(...watchesOnly);
+    else if (this.#watcher && message.type !== 'ping') this.#error(refuse('CONNECTION_WATCHES'));
     else if (message.type === 'auth') this.#authInTurn(message);
     else if (!this.#record.agentId && !this.#watcher) {
-      this.#error('INVALID_SIGNATURE', 'MISSING', 'auth must be the first message');
+      this.#error(refuse('AUTH_MISSING', { type: message.type }));
       this.end('unauthenticated');
     } else if (message.type === 'subscribe') this.#subscribe(message);
     else if (message.type === 'unsubscribe') this.#unsubscribe(message);
@@ -158,14 +154,13 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #watch(message: ClientMessage['watch']): void {
-    if (this.#watcher) return this.#error(...watchesOnly);
-    if (this.#record.agentId) return this.#error(...authenticatedAlready);
+    if (this.#watcher) return this.#error(refuse('CONNECTION_WATCHES'));
+    if (this.#record.agentId) return this.#error(refuse('CONNECTION_AUTHENTICATED'));
     const onEnd = () => this.end('damaged');
     const asked = { ...message, ...this.#unknown };
     const begun = beginWatching(this.#host.watchers, this.#socket, asked, onEnd);
     if ('refusal' in begun) {
-      const { code, reason, message: why, details } = begun.refusal;
-      this.#error(code, reason, why, details);
+      this.#error(begun.refusal, begun.refusal.details);
       return this.end(begun.end);
     }
     this.#watcher = begun;
@@ -196,13 +191,13 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   async #auth(message: ClientMessage['auth']): Promise<void> {
-    if (this.#record.agentId) return this.#error(...authenticatedAlready);
+    if (this.#record.agentId) return this.#error(refuse('CONNECTION_AUTHENTICATED'));
     const answer = await authenticate(this.#host, message);
     if (this.#closed) return;
     if ('publicKey' in answer) return this.#authenticated(answer.publicKey);
-    const { code, reason, message: why } = answer.refusal;
+    const { code, reason } = answer.refusal;
     const details = { server_time: formatInstant(this.#host.now()), kind: 'auth' };
-    this.#error(code, reason, why, details);
+    this.#error(answer.refusal, details);
     const never = code === 'INVALID_AGENT' || reason === 'READ_ONLY';
     this.end(never ? 'unknownAgent' : 'unauthenticated');
   }
@@ -264,14 +259,16 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #known(topics: readonly string[]): boolean {
-    const problem = topicProblem(topics);
-    if (problem !== null) this.#error('INVALID_REQUEST', 'UNKNOWN_TOPIC', problem);
-    return problem === null;
+    const topic = topics.find((one) => !knownTopics.has(one));
+    if (topic === undefined) return true;
+    this.#error(refuse('TOPIC_UNKNOWN', { topic, topics: [...knownTopics].join(', ') }));
+    return false;
   }
 
-  #bad(why: string, pointer?: string): void {
+  #bad(refusal: Refusal): void {
+    const { pointer } = refusal;
     const details = pointer === undefined ? {} : { pointer };
-    this.#error('INVALID_REQUEST', 'SCHEMA', why, { ...details, ...this.#unknown });
+    this.#error(refusal, { ...details, ...this.#unknown });
     this.#malformed += 1;
     if (this.#malformed >= socketLimits.malformed) this.end('malformed');
   }
@@ -287,7 +284,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   #authTimedOut(): void {
     if (this.#closed || this.#record.agentId || this.#watcher) return;
-    this.#error('INVALID_SIGNATURE', 'MISSING', `no auth within ${socketLimits.authMs} ms`);
+    this.#error(refuse('AUTH_TIMEOUT', { limit: socketLimits.authMs }));
     this.end('authTimeout');
   }
 
@@ -295,7 +292,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#socket.send(JSON.stringify({ type, data: { ...data, ...this.#unknown } }));
   }
 
-  #error(code: ErrorCode, reason: Reason, message: string, more: object = {}): void {
+  #error({ code, reason, message }: Refusal, more: object = {}): void {
     const details = { reason, ...more };
     this.#socket.send(JSON.stringify({ type: 'error', error: { code, message, details } }));
   }
@@ -323,7 +320,9 @@ async function authenticate(
   { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
   { public_key, timestamp, signature }: ClientMessage['auth'],
 ): Promise<{ publicKey: string } | { refusal: Refusal }> {
-  if (network.readOnly !== undefined) return { refusal: refuse('READ_ONLY', network.readOnly) };
+  if (network.readOnly !== undefined) {
+    return { refusal: refuse('NETWORK_READ_ONLY', { folder: network.folder ?? 'in memory' }) };
+  }
   const publicKey = public_key.toLowerCase();
   const signed = { publicKey, timestamp, signature };
   // A registration through another node may not be applied here yet.
@@ -332,19 +331,17 @@ async function authenticate(
   const refusal = findSignatureProblem(signed, network.knows, now());
   if (refusal) return { refusal };
   const input = authInput(public_key, timestamp);
-  if (usedAuths.has(publicKey, input)) return { refusal: replayed() };
+  if (usedAuths.has(publicKey, input)) return { refusal: replayed(timestamp) };
   const valid = await verifySignature(network, signed, input);
   await network.durable; // The registration of the key may not be durable yet.
   if (!valid) {
-    const message = 'the signature does not fit auth:public_key:timestamp';
-    return { refusal: refuse('MISMATCH', message) };
+    return { refusal: refuse('AUTH_MISMATCH', { public_key, timestamp }) };
   }
   const first = usedAuths.use(publicKey, input, parseInstant(timestamp)!);
-  return first ? { publicKey } : { refusal: replayed() };
+  return first ? { publicKey } : { refusal: replayed(timestamp) };
 }
 
-const replayed = () =>
-  refuse('REPLAYED', 'this auth was used before: sign another, with a later timestamp');
+const replayed = (timestamp: string) => refuse('AUTH_REPLAYED', { timestamp });
 
 export type { ClientMessage };
 
@@ -361,7 +358,7 @@ const problemOf = Object.fromEntries(
 /** `unknown`: pointers to unknown members, which are ignored. */
 type Read =
   | { message: AnyClientMessage; unknown: readonly string[] }
-  | { problem: string; pointer?: string; unknown?: readonly string[] };
+  | { refusal: Refusal; unknown?: readonly string[] };
 
 function readClientMessage(text: string): Read {
   const parsed = parseJson(Buffer.from(text));

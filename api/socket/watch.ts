@@ -4,12 +4,7 @@
  * skipped.
  */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
-import {
-  type ErrorCode,
-  type Reason,
-  type Refusal,
-  refuse,
-} from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { type ClientMessage, type closeCodes, watchLimits } from '../contract/channels.js';
 import { type Control, describeWorld } from '../contract/control.js';
 import type { Socket } from '../transport/transport.js';
@@ -188,14 +183,15 @@ export function beginWatching(
   onEnd: () => void,
 ): Watcher | Refused {
   if (!watchers) {
-    const message = 'this server lets nobody watch without a key; expected auth, then subscribe';
-    return { refusal: refuse('NO_WATCH', message), end: 'notWatched' };
+    return { refusal: refuse('WATCH_DISABLED'), end: 'notWatched' };
   }
   if (!watchers.takes(socket.addressKey)) {
     const quota = watchLimits.perAddress;
-    const message = `${quota} connections of an address may watch; close one, or try again later`;
     const details = { limit: 'watchers', quota };
-    return { refusal: refuse('QUOTA_USED', message, { details }), end: 'crowded' };
+    return {
+      refusal: refuse('WATCHERS_OF_ADDRESS', { limit: quota }, { details }),
+      end: 'crowded',
+    };
   }
   const everyMs = every_ms ?? watchLimits.everyMs;
   const watcher: Watcher = { socket, everyMs, cursor: -1, dueAt: 0, onEnd };

@@ -34,14 +34,13 @@ export class Head {
   #look(): Refusal | null {
     const { headers } = this;
     if (headers.has('transfer-encoding')) {
-      const message = 'Transfer-Encoding is not taken; send the body whole, with a Content-Length';
-      return refuse('LENGTH_REQUIRED', message);
+      return refuse('LENGTH_REQUIRED');
     }
-    if (this.#twice) return refuse('SCHEMA', `the header ${this.#twice} stands twice`);
-    if (this.#strange) return refuse('SCHEMA', 'the name of a header is not a token of RFC 9110');
+    if (this.#twice) return refuse('HEADER_DUPLICATE', { name: this.#twice });
+    if (this.#strange) return refuse('HEADER_NAME_INVALID');
     const length = headers.get('content-length');
     if (length === undefined || LENGTH.test(length)) return null;
-    return refuse('SCHEMA', `Content-Length is ${shown(length)}; expected a number of bytes`);
+    return refuse('CONTENT_LENGTH_INVALID', { length: shown(length) });
   }
 
   /** True if a body follows the head. */

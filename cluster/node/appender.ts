@@ -91,13 +91,13 @@ export class Appender {
 
   /** Why nothing is taken now, or null. */
   unable(): Refusal | null {
-    if (this.#closed) return refuse('STOPPING', 'the network is closing');
+    if (this.#closed) return refuse('NETWORK_CLOSED');
     const cutOffMs = this.#options.cutOffMs();
     if (cutOffMs > 0) return noQuorum(cutOffMs);
-    if (this.#full) return refuse('DISK_FULL', 'the order of the cluster has no room');
+    if (this.#full) return refuse('ORDER_FULL');
     const { waitingInputs, waitingBytes } = bounds;
     const full = this.#waiting.length >= waitingInputs || this.#waitingBytes >= waitingBytes;
-    return full ? refuse('QUEUE_FULL', `${this.pending} requests wait for the order`) : null;
+    return full ? refuse('ORDER_QUEUE_FULL', { pending: this.pending }) : null;
   }
 
   /** Asks for a request's place in the order, or, of null, for a barrier. */
@@ -152,7 +152,7 @@ export class Appender {
     clearTimeout(this.#emptyTimer);
     this.#giveUp(
       this.#taken(() => true),
-      refuse('STOPPING', 'the network is closing'),
+      refuse('NETWORK_CLOSED'),
     );
     for (const { asked } of this.#sent.values()) this.#giveUp(asked, uncertain());
   }
@@ -226,7 +226,7 @@ export class Appender {
     const cutOffMs = this.#options.cutOffMs();
     const given = this.#taken(({ at }) => cutOffMs > 0 || at < oldest);
     if (given.length === 0) return;
-    const late = refuse('QUEUE_FULL', 'the order is too slow; nothing was done: try again');
+    const late = refuse('ORDER_TIMEOUT');
     this.#giveUp(given, cutOffMs > 0 ? noQuorum(cutOffMs) : late);
   }
 
@@ -255,9 +255,7 @@ function inputOf({ verified: { request, command }, spender }: AppendRequest): In
 }
 
 function noQuorum(cutOffMs: number): Refusal {
-  const since = `this node has not heard of the order for ${Math.trunc(cutOffMs)} ms`;
-  return refuse('NO_QUORUM', `${since}; nothing was done: try again, or another node`);
+  return refuse('NODE_CUT_OFF', { elapsed: Math.trunc(cutOffMs) });
 }
 
-const uncertain = (): Refusal =>
-  refuse('UNCERTAIN', 'it may have been done: send the same again, which is not done twice');
+const uncertain = (): Refusal => refuse('OUTCOME_UNCERTAIN');

@@ -287,12 +287,13 @@ export class ClusterNode {
     const ahead = this.#offsets.ahead();
     const off = Math.abs(ahead);
     if (off < bounds.clockWarnMs) return null;
-    const text = `this node's clock is ${off} ms ${ahead > 0 ? 'ahead of' : 'behind'} the others'`;
+    const side = ahead > 0 ? 'ahead of' : 'behind';
     if (performance.now() - this.#warnedAt > bounds.clockWindowMs) {
       this.#warnedAt = performance.now();
-      this.#warn(`${text}; at ${bounds.clockMostMs} ms it takes no writes`);
+      const text = `this node's clock is ${off} ms ${side} the clocks of the other nodes`;
+      this.#warn(`${text}; from ${bounds.clockMostMs} ms on it refuses writes`);
     }
-    return off < bounds.clockMostMs ? null : refuse('CLOCK', `${text}; ask another node`);
+    return off < bounds.clockMostMs ? null : refuse('NODE_CLOCK', { offset: off, side });
   }
 
   #fail(error: Error): void {

@@ -1,17 +1,24 @@
 /**
- * Admission: raw bytes become a command and the signatures to verify, or a refusal. Pure: the same
- * request gives the same command, live, simulated and in replay.
+ * Admission: converts a raw request to a command and its signatures to verify, or to a refusal.
+ * Pure: a request gives the same command live, in a simulation and in replay.
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
-import { type JsonResult, parseJson } from '../protocol/json.js';
+import { type JsonResult, parseJson, refuseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
 import type { Command, CommandKind } from '../protocol/schema/command.js';
-import { carriage, isTargetOf, type SignedRequest, targetId } from '../protocol/schema/entry.js';
+import {
+  carriage,
+  isTargetOf,
+  pathParameter,
+  type SignedRequest,
+  targetId,
+} from '../protocol/schema/entry.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import type { RequestBody } from '../protocol/schema/request.js';
-import { bodyProblem } from '../protocol/schema/validate.js';
+import { bodyProblem, refuseMember } from '../protocol/schema/validate.js';
 import { sha256Hex } from '../protocol/signing.js';
+import { excerpt } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
 import { UnsignedRequest } from '../protocol/unsigned.js';
 import { hexBytes, parseCredentials } from './credentials.js';
@@ -34,34 +41,33 @@ import {
   sniff,
 } from './drafts.js';
 
-/** Marks what verification gave. */
+/** Marks a result of verification. */
 export const checked: unique symbol = Symbol('checked');
 
-/** A request that is well-formed in every respect but not verified yet. */
+/** A well-formed request that is not verified yet. */
 export interface Admitted {
   request: SignedRequest;
   command: Command;
-  /** The request's own signature, hex as sent. */
+  /** Signature of the request, hex as sent. */
   signature: string;
-  /** The body, parsed: members that the protocol does not know included. */
+  /** Parsed body with unknown members. */
   raw: Readonly<Record<string, unknown>>;
-  /** The signature, ready to be verified. */
+  /** Builds the verification job of the request's signature. */
   ownJob(): VerifyJob;
-  /** The signatures inside it, which a proposal's transactions have. */
+  /** Builds the verification jobs of the transactions of a proposal. */
   innerJobs(): VerifyJob[];
-  /** When the signer says it signed, milliseconds since 1970. */
+  /** Signed timestamp, milliseconds since 1970. */
   signedAt: number;
-  /** sha256 of the text that the request's signature covers, to explain a refusal. */
+  /** Computes the sha256 of the signing input, for refusals. */
   inputSha256(): string;
   /**
-   * Whether verification gave it: a member from the start, so that to set it copies nothing.
+   * True for a result of verification. Present from the start, so that setting it is cheap.
    *
    * @internal
    */
   [checked]: boolean;
 }
 
-/** A well-formed request, or why it is none. */
 export type Admission = Admitted | { refusal: Refusal };
 
 const drafters: { [K in CommandKind]: Drafter<K> } = {
@@ -76,32 +82,30 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
   alliance_leave: draftAllianceLeave,
 };
 
-/** Admits a request of any kind. It never throws for a plain object, whatever its members are. */
+/** Admits a request of any kind. Never throws, even for invalid members of a plain object. */
 export function admit(request: SignedRequest, networkId: string): Admission {
   const malformed = memberProblem(request);
   if (malformed) return { refusal: malformed };
   if (!Object.hasOwn(carriage, request.kind)) {
-    return refuseDraft('UNKNOWN_ROUTE', `there are no requests of the kind ${request.kind}`);
+    const kinds = Object.keys(carriage).join(', ');
+    return refuseDraft('REQUEST_KIND_UNKNOWN', { kind: excerpt(request.kind), kinds });
   }
   const tooLarge = sizeProblem(request);
   if (tooLarge) return { refusal: tooLarge };
   return admitNow(request, networkId, request.file ? sniff(request.file) : null);
 }
 
-/** Admits a request whose file, if it has one, is known already. */
+/** Admits a request of valid size and form. `media` is the detected type of its file. */
 export function admitNow(
   request: SignedRequest,
   networkId: string,
   media: Media | null = null,
 ): Admission {
   const parsed = parse(request);
-  if ('message' in parsed) return refuseDraft('BAD_JSON', parsed.message, parsed.pointer);
+  if ('message' in parsed) return { refusal: refuseJson(parsed) };
   const { kind } = request;
   const problem = bodyProblem(kind, parsed.value);
-  if (problem) {
-    const where = problem.pointer || 'the body';
-    return refuseDraft('SCHEMA', `${where} ${problem.message}`, problem.pointer);
-  }
+  if (problem) return { refusal: refuseMember(problem) };
   const raw = parsed.value as Record<string, unknown>;
   const id = carriage[kind].signed === 'header' ? idIn(request) : '';
   if (typeof id !== 'string') return id;
@@ -122,14 +126,14 @@ function sign(
   const { publicKey, signature } = credentials;
   const inputSha256 = () => sha256Hex(signingInput(request, raw));
   const signer: Signer = { publicKey, inputSha256 };
-  // Jobs are made when asked for: where nothing is verified, nobody asks.
+  // Jobs are built on demand. A network without verification needs none.
   const ownJob = (): VerifyJob => ({
     publicKey: hexBytes(publicKey),
     message: Buffer.from(signingInput(request, raw)),
     signature: hexBytes(signature),
   });
   const innerJobs = () => drafted.jobs?.(signer) ?? none;
-  // A body's timestamp was checked with the body, a header's with the credentials.
+  // The draft or the credentials have checked the timestamp.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
   const command = drafted.command(signer);
   return {
@@ -145,16 +149,16 @@ function sign(
   };
 }
 
-/** What the request-target names, '' where such a one names nothing; or why it is no good. */
+/** Returns the id in the request-target, '' for a kind without one, or a refusal. */
 function idIn({ kind, target }: SignedRequest): string | { refusal: Refusal } {
   if (!isTargetOf(kind, target)) {
-    const message = `the request-target is not that of ${kind}: ${carriage[kind].path}`;
-    return refuseDraft('UNKNOWN_ROUTE', message);
+    const values = { target: excerpt(target), kind, path: carriage[kind].path };
+    return refuseDraft('REQUEST_TARGET_MISMATCH', values);
   }
   const id = targetId(kind, target) ?? '';
   if (id !== '' || !carriage[kind].path.includes('{id}')) return id;
-  const unknown = kind === 'status' ? 'UNKNOWN_AGENT' : 'UNKNOWN_ALLIANCE';
-  return refuseDraft(unknown, 'the path names nothing that can exist');
+  const unknown = kind === 'status' ? 'AGENT_UNKNOWN' : 'ALLIANCE_UNKNOWN';
+  return refuseDraft(unknown, { id: excerpt(pathParameter(kind, target)) });
 }
 
 function draft<K extends CommandKind>(kind: K, body: unknown, around: RequestContext): DraftResult {
@@ -167,28 +171,27 @@ function parse(request: SignedRequest): JsonResult {
   return said ? { value: said } : parseJson(request.body);
 }
 
-/** Members of a request that are text in every kind: the log holds them as they come. */
+/** String members of every kind of request. The log stores them as received. */
 const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;
 
-/** Refuses members that an untyped program in this process can give, and no transport can. */
+/** Refuses members of a wrong type, which only an untyped caller in this process can pass. */
 function memberProblem(request: SignedRequest): Refusal | null {
   if (typeof request !== 'object' || request === null) {
-    return refuse('MALFORMED', `the request is not an object: ${typeof request}`);
+    return refuse('REQUEST_NOT_OBJECT', { type: typeof request });
   }
   for (const name of texts) {
     const found: unknown = request[name];
     if (typeof found === 'string') continue;
-    const message = `${name} is not text: ${typeof found}; send '' where it is unused`;
-    return refuse('MALFORMED', message);
+    return refuse('REQUEST_MEMBER_NOT_STRING', { name, type: typeof found });
   }
   if (!isBytes(request.body)) {
-    return refuse('MALFORMED', `body is not a Uint8Array: ${typeof request.body}`);
+    return refuse('REQUEST_MEMBER_NOT_BYTES', { name: 'body', type: typeof request.body });
   }
   if (request.file === undefined || isBytes(request.file)) return null;
-  return refuse('MALFORMED', `file is not a Uint8Array: ${typeof request.file}`);
+  return refuse('REQUEST_MEMBER_NOT_BYTES', { name: 'file', type: typeof request.file });
 }
 
-/** Reads the internal slot, which bytes of another realm have and proxies of bytes do not. */
+/** Reads the internal slot: present on arrays of another realm, absent on proxies. */
 const typedArrayName = Object.getOwnPropertyDescriptor(
   Object.getPrototypeOf(Uint8Array.prototype),
   Symbol.toStringTag,
@@ -198,9 +201,9 @@ const isBytes = (value: unknown): value is Uint8Array =>
   typedArrayName.call(value) === 'Uint8Array';
 
 /**
- * Copies a request, so that its sender can use the same object and buffers again while its
- * signatures are checked: what is logged must be what was admitted. Of what is not bytes it keeps
- * the value, for `admit` to refuse.
+ * Copies a request, so that the caller can reuse the object and its buffers during verification:
+ * the logged request must equal the admitted one. Keeps values that are not bytes; `admit` refuses
+ * them.
  */
 export function copyRequest(request: SignedRequest): SignedRequest {
   const { kind, public_key, target, timestamp, signature, body, file } = request ?? {};
@@ -208,7 +211,7 @@ export function copyRequest(request: SignedRequest): SignedRequest {
   return file === undefined ? around : { ...around, file: bytesOf(file) };
 }
 
-/** The copy of detached bytes, which have the length 0, is empty. */
+/** Copies bytes. Detached bytes have the length 0, and their copy is empty. */
 const bytesOf = (value: Uint8Array): Uint8Array =>
   isBytes(value) ? new Uint8Array(value.length === 0 ? [] : value) : value;
 
@@ -216,16 +219,16 @@ function sizeProblem(request: SignedRequest): Refusal | null {
   const { kind, body, file } = request;
   const long = texts.find((name) => request[name].length > limits.bodyBytes);
   if (long) {
-    const message = `${long} has ${request[long].length} characters`;
-    return refuse('TOO_LARGE', `${message}, the limit is ${limits.bodyBytes}`);
+    const { length } = request[long];
+    return refuse('FIELD_TOO_LARGE', { name: long, length, limit: limits.bodyBytes });
   }
   const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
   if (body.length > most) {
-    return refuse('TOO_LARGE', `the body has ${body.length} bytes, the limit is ${most}`);
+    return refuse('BODY_TOO_LARGE', { bytes: body.length, limit: most });
   }
   if (file && file.length > limits.memeFileBytes) {
-    const message = `the file has ${file.length} bytes, the limit is ${limits.memeFileBytes}`;
-    return refuse('TOO_LARGE', message, { pointer: '/meme_file' });
+    const values = { bytes: file.length, limit: limits.memeFileBytes };
+    return refuse('FILE_TOO_LARGE', values, { pointer: '/meme_file' });
   }
   return null;
 }

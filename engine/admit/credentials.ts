@@ -1,64 +1,68 @@
-/** Keys, timestamps and signatures of a request: absent or malformed ones are refused with 401. */
+/** Checks of keys, timestamps and signatures. Missing or malformed ones are refused with 401. */
 
 import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
+import { formatInstant } from '../protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
-import { isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
+import { excerpt, excerptKey, isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
 import { lowerAscii } from '../protocol/unicode.js';
 
-/** Bytes of hex that has been checked: Buffer.from would silently cut bad hex short. */
+/** Decodes valid hex. Buffer.from silently truncates invalid hex. */
 export function hexBytes(hex: string): Uint8Array {
   return Buffer.from(hex, 'hex');
 }
 
 export function signatureProblem(signature: unknown): Refusal | null {
-  if (signature === undefined || signature === '') {
-    return refuse('MISSING', 'the signature is missing');
-  }
+  if (signature === undefined || signature === '') return refuse('SIGNATURE_MISSING');
   if (typeof signature === 'string' && isSignature(signature)) return null;
-  return refuse('MALFORMED', `a signature is 128 hex characters${instead(signature, 64)}`);
+  const hint = hexHint(signature, 64);
+  return refuse('SIGNATURE_MALFORMED', { signature: excerptKey(signature), hint });
 }
 
-/** What is wrong with a key as it was sent, in the header X-Agent-Public-Key or by register. */
+/** Checks a key from the header X-Agent-Public-Key or from a registration. */
 export function keyProblem(key: string): Refusal | null {
-  if (key === '') return refuse('MISSING', 'the header X-Agent-Public-Key is missing');
+  if (key === '') return refuse('KEY_MISSING');
   if (isPublicKey(key)) return null;
-  return refuse('MALFORMED', `a public key is 64 hex characters${instead(key, 32)}`);
+  return refuse('KEY_MALFORMED', { public_key: excerptKey(key), hint: hexHint(key, 32) });
 }
 
-/** What it looks like, where it is a known way to write so many bytes. */
-function instead(text: unknown, bytes: number): string {
-  if (typeof text !== 'string') return '';
-  if (text.startsWith('0x')) return '; leave out 0x';
-  const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
-  const long = base64 && Buffer.from(text, 'base64').length === bytes;
-  return long ? '; this one is base64: send hex' : '';
+/** Recognizes other encodings of `bytes` bytes. */
+function hexHint(text: unknown, bytes: number): string {
+  if (typeof text === 'string') {
+    if (text.startsWith('0x')) return 'remove the prefix 0x';
+    const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
+    if (base64 && Buffer.from(text, 'base64').length === bytes)
+      return 'encode it as hex, not base64';
+  }
+  return `encode its ${bytes} bytes as hex`;
 }
 
-/** A missing or malformed X-Timestamp is a failed signature. */
 export function badTimestampHeader(timestamp: string): Refusal {
-  return timestamp === ''
-    ? refuse('MISSING', 'the header X-Timestamp is missing')
-    : refuse('MALFORMED', `X-Timestamp is not an RFC 3339 timestamp: ${likeTimestamp(timestamp)}`);
+  return timestamp === '' ? refuse('TIMESTAMP_MISSING') : malformedTimestamp(timestamp);
 }
 
-/** It, and what it looks like. */
-function likeTimestamp(timestamp: string): string {
-  const shown = timestamp.slice(0, 64);
-  if (/^\d{9,11}(\.\d+)?$/.test(shown)) return `${shown} are seconds; send as 2026-01-31T12:00:00Z`;
-  if (/^\d{12,14}$/.test(shown)) return `${shown} are milliseconds; send as 2026-01-31T12:00:00Z`;
-  const unzoned = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$/.test(shown);
-  return unzoned ? `${shown} has no offset; add Z or one such as +01:00` : shown;
+export const malformedTimestamp = (timestamp: string): Refusal =>
+  refuse('TIMESTAMP_MALFORMED', { timestamp: excerpt(timestamp), hint: timestampHint(timestamp) });
+
+/** Recognizes Unix times and timestamps without an offset. */
+function timestampHint(timestamp: string): string {
+  const example = 'such as 2026-01-31T12:00:00Z';
+  if (/^\d{9,11}(\.\d+)?$/.test(timestamp)) return `convert the seconds to a date, ${example}`;
+  if (/^\d{12,14}$/.test(timestamp)) return `convert the milliseconds to a date, ${example}`;
+  const unzoned = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$/.test(timestamp);
+  return unzoned
+    ? 'add an offset: Z, or one such as +01:00'
+    : `send a date with an offset, ${example}`;
 }
 
 interface Credentials {
-  /** Lower case. */
+  /** Hex, lower case. */
   publicKey: string;
   signature: string;
 }
 
-/** Key and signature of a request, or why it has none. */
+/** Returns the key and the signature of a request, or a refusal. */
 export function parseCredentials(
   request: SignedRequest,
   raw: Readonly<Record<string, unknown>>,
@@ -68,8 +72,8 @@ export function parseCredentials(
   const publicKey = lowerKey(key);
   if (publicKey === null) return { refusal: keyProblem(key)! };
   if (request.kind === 'register' && lowerAscii(String(raw.public_key)) !== publicKey) {
-    const message = 'the key in the header is not the one in the body';
-    return { refusal: refuse('MISMATCH', message, { pointer: '/public_key' }) };
+    const values = { header: key, body: String(raw.public_key) };
+    return { refusal: refuse('KEYS_DIFFER', values, { pointer: '/public_key' }) };
   }
   if (signed !== 'body' && parseInstant(request.timestamp) === null) {
     return { refusal: badTimestampHeader(request.timestamp) };
@@ -82,15 +86,20 @@ export function parseCredentials(
 /** Returns true for a registered key (hex, lower case). */
 export type Knows = (publicKey: string) => boolean;
 
-/** Why a request is refused that was signed at `signedAt`: too far from `now`, both in ms. */
+/** Refuses a timestamp that differs too much from the server time, both in ms since 1970. */
 export function checkFreshness(signedAt: number, now: number): Refusal | null {
   const skew = signedAt - now;
   if (Math.abs(skew) <= limits.skewMs) return null;
-  const most = `${limits.skewMs} are allowed`;
-  return refuse('TIMESTAMP_SKEW', `the timestamp is ${skew} ms from the server's clock; ${most}`);
+  return refuse('TIMESTAMP_OUT_OF_RANGE', {
+    timestamp: formatInstant(signedAt),
+    skew: Math.abs(skew),
+    side: skew > 0 ? 'ahead of' : 'behind',
+    server_time: formatInstant(now),
+    allowed: limits.skewMs,
+  });
 }
 
-/** Why a request is refused whose key is not registered; a registration brings its own. */
+/** Refuses an unknown key, except for a registration. */
 export function checkKnownKey(
   { kind, public_key }: { kind: string; public_key: string },
   knows: Knows,
@@ -99,4 +108,4 @@ export function checkKnownKey(
 }
 
 export const unknownKey = (publicKey: string): Refusal =>
-  refuse('UNKNOWN_KEY', `key ${publicKey} is not registered; register it first`);
+  refuse('KEY_UNKNOWN', { public_key: publicKey });

@@ -1,5 +1,8 @@
-/** Drafts: checked bodies, each of which becomes a command once its signer is known. */
+/**
+ * Drafts: checks of bodies after validation. A draft becomes a command when its signer is known.
+ */
 import type { VerifyJob } from '../crypto/verifier.js';
+import type { RefusalKey } from '../protocol/refusals.js';
 import type { Command, CommandKind } from '../protocol/schema/command.js';
 import type {
   Capability,
@@ -8,7 +11,7 @@ import type {
   Sentiment,
   Status,
 } from '../protocol/schema/primitives.js';
-import { type Reason, type Refusal, refuse } from '../protocol/schema/reason.js';
+import { type Refusal, type RefusalArgs, refuse } from '../protocol/schema/reason.js';
 import type { RequestBody } from '../protocol/schema/request.js';
 import {
   agentId,
@@ -20,20 +23,19 @@ import {
   sha256Hex,
   transactionInput,
 } from '../protocol/signing.js';
-import { lowerHash, pointerStep } from '../protocol/text.js';
+import { excerpt, lowerHash, pointerStep } from '../protocol/text.js';
 import { durationMs, isDuration, parseInstant } from '../protocol/time.js';
 import { lowerAscii, lowerCase } from '../protocol/unicode.js';
 import { badTimestampHeader, hexBytes, signatureProblem } from './credentials.js';
 
-/** The signer of a request, and the digest of the signed text. */
 export interface Signer {
   /** Hex, lower case. */
   publicKey: string;
-  /** sha256 of the signing input, hex. */
+  /** Computes the sha256 of the signing input, hex. */
   inputSha256(): string;
 }
 
-/** A good body. `jobs` are signatures inside it, beside the request's own. */
+/** A valid body. `jobs` builds the verification jobs of signatures inside the body. */
 interface Draft {
   command(signer: Signer): Command;
   jobs?(signer: Signer): VerifyJob[];
@@ -41,14 +43,14 @@ interface Draft {
 
 export type DraftResult = Draft | { refusal: Refusal };
 
-/** The request around a body, as far as a command needs it. */
+/** Parts of a request that a command needs in addition to the body. */
 export interface RequestContext {
   networkId: string;
-  /** The path parameter, where the kind has one. */
+  /** Path parameter, or ''. */
   id: string;
-  /** The X-Timestamp header. */
+  /** Header X-Timestamp. */
   timestamp: string;
-  /** The raw body, parsed: unknown members included. */
+  /** Parsed body with unknown members. */
   raw: Readonly<Record<string, unknown>>;
   file: Uint8Array | undefined;
   media: Media | null;
@@ -59,21 +61,19 @@ export type Drafter<K extends CommandKind> = (
   around: RequestContext,
 ) => DraftResult;
 
-/** A refusal in the place of a draft. */
-export function refuseDraft(
-  reason: Reason,
-  message: string,
-  pointer?: string,
+export function refuseDraft<K extends RefusalKey>(
+  key: K,
+  ...args: RefusalArgs<K>
 ): { refusal: Refusal } {
-  return { refusal: refuse(reason, message, pointer === undefined ? {} : { pointer }) };
+  return { refusal: refuse(key, ...args) };
 }
 
-/** Lower-cased tags, the first of each kept. */
+/** Lower-cases tags and removes duplicates. */
 function cleanTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map(lowerCase))];
 }
 
-/** Repeated references count once. */
+/** Removes duplicates. */
 function cleanReferences(references: readonly string[] | undefined): string[] {
   const once: string[] = [];
   for (const one of references ?? []) if (!once.includes(one)) once.push(one);
@@ -96,13 +96,10 @@ export function draftRegister(body: RequestBody['register']): DraftResult {
 
 export function draftStatus(body: RequestBody['status'], around: RequestContext): DraftResult {
   const expected = body.expected_duration;
-  // '' says as much as nothing.
+  // '' is the same as absent.
   if (expected && !isDuration(expected)) {
-    return refuseDraft(
-      'SCHEMA',
-      'expected_duration is not an ISO 8601 duration',
-      '/expected_duration',
-    );
+    const pointer = '/expected_duration';
+    return refuseDraft('EXPECTED_DURATION_INVALID', { duration: excerpt(expected) }, { pointer });
   }
   const signedAt = parseInstant(around.timestamp);
   if (signedAt === null) return { refusal: badTimestampHeader(around.timestamp) };
@@ -121,7 +118,7 @@ export function draftStatus(body: RequestBody['status'], around: RequestContext)
 }
 
 export function draftVote(body: RequestBody['vote']): DraftResult {
-  if (parseInstant(body.timestamp) === null) return badBodyTimestamp();
+  if (parseInstant(body.timestamp) === null) return badBodyTimestamp(body.timestamp);
   return {
     command: ({ publicKey }) => ({
       kind: 'vote',
@@ -137,10 +134,10 @@ export function draftVote(body: RequestBody['vote']): DraftResult {
 export function draftPropose(body: RequestBody['propose'], around: RequestContext): DraftResult {
   for (const member of ['producer', 'network_id']) {
     if (Object.hasOwn(around.raw, member)) {
-      return refuseDraft('SCHEMA', `a proposal has no member ${member}`, `/${member}`);
+      return refuseDraft('MEMBER_FORBIDDEN', { member }, { pointer: `/${member}` });
     }
   }
-  if (parseInstant(body.timestamp) === null) return badBodyTimestamp();
+  if (parseInstant(body.timestamp) === null) return badBodyTimestamp(body.timestamp);
   const refusal = diffProblem(body.state_diff) ?? transactionProblem(body.transactions);
   if (refusal) return { refusal };
   const changes = changesOf(body.state_diff);
@@ -178,10 +175,8 @@ export function draftDiscuss(body: RequestBody['discuss']): DraftResult {
   };
 }
 
-function badBodyTimestamp() {
-  const message = 'timestamp is not an RFC 3339 timestamp with offset and a real calendar date';
-  return { refusal: refuse('SCHEMA', message, { pointer: '/timestamp' }) };
-}
+const badBodyTimestamp = (timestamp: string) =>
+  refuseDraft('TIMESTAMP_INVALID', { timestamp: excerpt(timestamp) }, { pointer: '/timestamp' });
 
 type Transactions = RequestBody['propose']['transactions'];
 
@@ -190,13 +185,16 @@ const DATA_BYTES = 4 * 1024;
 function transactionProblem(transactions: Transactions): Refusal | null {
   for (const [index, transaction] of transactions.entries()) {
     const pointer = `/transactions/${index}`;
-    if (Buffer.byteLength(transaction.data) > DATA_BYTES) {
-      const message = `the data is larger than ${DATA_BYTES} bytes`;
-      return refuse('SCHEMA', message, { pointer: `${pointer}/data` });
+    const bytes = Buffer.byteLength(transaction.data);
+    if (bytes > DATA_BYTES) {
+      const values = { bytes, limit: DATA_BYTES };
+      return refuse('TRANSACTION_DATA_TOO_LARGE', values, { pointer: `${pointer}/data` });
     }
-    if (sha256Hex(transaction.data) !== lowerAscii(transaction.hash)) {
-      const message = 'the hash is not the sha256 of the data';
-      return refuse('HASH_MISMATCH', message, { pointer: `${pointer}/hash` });
+    const hash = lowerAscii(transaction.hash);
+    const expected = sha256Hex(transaction.data);
+    if (hash !== expected) {
+      const more = { pointer: `${pointer}/hash` };
+      return refuse('TRANSACTION_HASH_MISMATCH', { hash, expected }, more);
     }
   }
   for (const [index, transaction] of transactions.entries()) {
@@ -222,7 +220,7 @@ function signatureOf(transaction: object): unknown {
   return 'signature' in transaction ? transaction.signature : undefined;
 }
 
-/** The member `type` of data that is a JSON object and has a plain one, else `custom`. */
+/** Returns the member `type` of data in JSON if it is a plain word, or `custom`. */
 function typeOf(data: string): string {
   if (!/^[\t\n\r ]*\{/.test(data)) return 'custom';
   try {
@@ -242,25 +240,27 @@ function diffProblem(diff: StateDiff): Refusal | null {
   const additions = diff?.additions ?? {};
   const deletions = diff?.deletions ?? {};
   const count = Object.keys(additions).length + Object.keys(deletions).length;
-  if (count > KEYS) return problem(`has ${count} keys, the limit is ${KEYS}`, '');
+  if (count > KEYS) {
+    return refuse('STATE_DIFF_TOO_MANY_KEYS', { count, limit: KEYS }, { pointer: '/state_diff' });
+  }
   const both = Object.keys(additions).find((key) => Object.hasOwn(deletions, key));
-  if (both !== undefined) return problem('is both added and deleted', below('additions', both));
+  if (both !== undefined) {
+    const pointer = below('additions', both);
+    return refuse('STATE_KEY_CONFLICT', { key: excerpt(both) }, { pointer });
+  }
   return tooLarge('additions', additions) ?? tooLarge('deletions', deletions);
 }
 
-const below = (member: string, key: string) => `/${member}/${pointerStep(key)}`;
+const below = (member: string, key: string) => `/state_diff/${member}/${pointerStep(key)}`;
 
 function tooLarge(member: string, values: Record<string, unknown>): Refusal | null {
   for (const [key, value] of Object.entries(values)) {
-    if (Buffer.byteLength(jcs(value)) <= VALUE_BYTES) continue;
-    return problem(`is larger than ${VALUE_BYTES} bytes of JSON`, below(member, key));
+    const bytes = Buffer.byteLength(jcs(value));
+    if (bytes <= VALUE_BYTES) continue;
+    const pointer = below(member, key);
+    return refuse('STATE_VALUE_TOO_LARGE', { pointer, bytes, limit: VALUE_BYTES }, { pointer });
   }
   return null;
-}
-
-function problem(message: string, path: string): Refusal {
-  const pointer = `/state_diff${path}`;
-  return refuse('SCHEMA', `${pointer} ${message}`, { pointer });
 }
 
 function changesOf(diff: StateDiff) {
@@ -275,23 +275,14 @@ const LONGEST_MS = 30 * 86_400_000;
 
 export function draftMeme(body: RequestBody['meme'], around: RequestContext): DraftResult {
   const { file, media, timestamp } = around;
-  if (!file) return refuseDraft('SCHEMA', 'the file meme_file is missing', '/meme_file');
+  if (!file) return refuseDraft('MEME_FILE_MISSING', {}, { pointer: '/meme_file' });
   const content_sha256 = lowerAscii(body.content_sha256);
-  if (sha256Hex(file) !== content_sha256) {
-    return refuseDraft(
-      'HASH_MISMATCH',
-      'content_sha256 is not that of the file',
-      '/content_sha256',
-    );
+  const expected = sha256Hex(file);
+  if (expected !== content_sha256) {
+    const values = { hash: content_sha256, expected };
+    return refuseDraft('MEME_HASH_MISMATCH', values, { pointer: '/content_sha256' });
   }
-  if (!media) {
-    const accepted = 'PNG, JPEG, WebP, GIF or plain UTF-8 text that does not begin with <';
-    return refuseDraft(
-      'MEDIA_TYPE',
-      `the file is not of an accepted type: ${accepted}`,
-      '/meme_file',
-    );
-  }
+  if (!media) return refuseDraft('MEME_TYPE', {}, { pointer: '/meme_file' });
   const { caption, tags } = body;
   return {
     command: ({ publicKey }) => ({
@@ -311,8 +302,8 @@ export function draftAlliancePropose(body: RequestBody['alliance_propose']): Dra
   const duration = body.duration ?? 'PT1H';
   const milliseconds = durationMs(duration);
   if (milliseconds === null || milliseconds < SHORTEST_MS || milliseconds > LONGEST_MS) {
-    const message = 'duration is not PT1M..P30D in weeks, days, hours, minutes, seconds';
-    return refuseDraft('SCHEMA', message, '/duration');
+    const pointer = '/duration';
+    return refuseDraft('ALLIANCE_DURATION_INVALID', { duration: excerpt(duration) }, { pointer });
   }
   return {
     command: ({ publicKey, inputSha256 }) => ({
@@ -359,28 +350,30 @@ export function draftAllianceLeave(
 
 export interface Media {
   type: MemeType;
-  /** The type it is served with. */
+  /** Content-Type of responses. */
   media_type: string;
 }
 
 const png = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const gif = [...'GIF'].map((char) => char.charCodeAt(0));
 const jpeg = [0xff, 0xd8, 0xff];
-/** After the first three bytes of a JPEG: a lossless one, which no browser shows. */
+/** Fourth byte of a lossless JPEG, which browsers do not support. */
 const LOSSLESS = 0xf7;
 const riff = [...'RIFF'].map((char) => char.charCodeAt(0));
 const webp = [...'WEBP'].map((char) => char.charCodeAt(0));
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
-/** Lists blank characters explicitly: the platform's list depends on its version of Unicode. */
+/**
+ * Lists blank characters explicitly, because `\s` depends on the Unicode version of the platform.
+ */
 const blankThenTag =
   /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
 
-/** The media of a file, or null where it is of no accepted type. */
+/** Detects the media type of a file; null for an unsupported type. */
 export function sniff(file: Uint8Array): Media | null {
   const image = imageOf(file);
   if (image === 'gif') return { type: 'gif', media_type: 'image/gif' };
@@ -388,7 +381,7 @@ export function sniff(file: Uint8Array): Media | null {
   return isPlainText(file) ? { type: 'text', media_type: 'text/plain; charset=utf-8' } : null;
 }
 
-/** By the first bytes, after a byte order mark if there is one: no other byte is looked at. */
+/** Detects an image by its first bytes, after byte order marks. */
 function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
   let from = 0;
   while (has(file, byteOrderMark, from)) from += byteOrderMark.length;
@@ -401,7 +394,7 @@ function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
 const has = (file: Uint8Array, bytes: readonly number[], from: number): boolean =>
   bytes.every((byte, index) => file[from + index] === byte);
 
-/** Text that no browser would take for markup: the first visible character is not `<`. */
+/** Returns true for UTF-8 text that browsers do not treat as markup. */
 function isPlainText(file: Uint8Array): boolean {
   if (file.length === 0) return false;
   try {

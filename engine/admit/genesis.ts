@@ -1,10 +1,10 @@
-/** The parameters in entry 0, or why there are none. Safe in a browser. */
+/** Parses the parameters in entry 0. Safe in a browser. */
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { genesisProblem } from '../protocol/schema/validate.js';
 import { StoreError } from '../store/store.js';
 
-/** @throws {StoreError} when the entry holds no parameters of this version. */
+/** @throws {StoreError} for missing, invalid or older parameters. */
 export function parseGenesis(entry: Entry): Genesis {
   let genesis: unknown;
   try {
@@ -22,7 +22,7 @@ export function parseGenesis(entry: Entry): Genesis {
   return genesis as Genesis;
 }
 
-/** What schema version 2 added, where a genesis that is one otherwise does not have it. */
+/** Returns a member that schema version 2 added, if it is the only problem of the genesis. */
 function lacking(genesis: unknown): string | undefined {
   const { dormant_share_max, leak_periods } = genesisDefaults;
   const added = { dormant_share_max, leak_periods };

@@ -1,30 +1,28 @@
-/** Verification of an admitted request: the key must be known, and every signature must hold. */
+/** Verification of admitted requests: the key must be known, and all signatures must be valid. */
 import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/verifier.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { type Admitted, checked } from './admit.js';
 import { checkKnownKey, type Knows } from './credentials.js';
 
-/** A request that is well-formed and whose signatures were checked: only verification makes one. */
+/** A request with verified signatures. Only verification creates one. */
 export interface Verified extends Admitted {
   /** @internal */
   [checked]: true;
 }
 
-/** Marks what was checked; it copies nothing. */
 function mark(admitted: Admitted): Verified {
   admitted[checked] = true;
   return admitted as Verified;
 }
 
-/** Whether a value came out of verification: an untyped program can give anything else. */
+/** Returns true for a result of verification. An untyped caller can pass any value. */
 export const isVerified = (value: Verified): boolean =>
   typeof value === 'object' && value?.[checked] === true;
 
-/** The request's own signature first, then those inside it. */
+/** Jobs of the request's signature, then of those inside its body. */
 const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
 
-/** The request's own signature and those inside it, in one go. */
 async function verifyAll(
   admitted: Admitted,
   verifier: Verifier,
@@ -38,18 +36,19 @@ async function verifyAll(
   return own ? withInner(admitted, failedIn(inner)) : { refusal: mismatch(admitted) };
 }
 
-/** Taken as it is, where nothing is verified: the key must be known all the same. */
+/** Accepts a request of a known key in a network without verification. */
 function takeUnverified(
   admitted: Admitted,
   verifier: Verifier,
   knows: Knows,
 ): Verified | { refusal: Refusal } {
-  if (verifier.name !== 'off') throw new TypeError('signatures are verified here: use verifyAll');
+  if (verifier.name !== 'off')
+    throw new TypeError('this network verifies signatures; use verifyAll');
   const refusal = checkKnownKey(admitted.command, knows);
   return refusal ? { refusal } : mark(admitted);
 }
 
-/** The signatures inside a request whose own one holds; at once where there are none. */
+/** Verifies the signatures inside a body. Synchronous if there are none. */
 function verifyInner(
   admitted: Admitted,
   verifier: Verifier,
@@ -62,8 +61,8 @@ function verifyInner(
 }
 
 /**
- * A failed signature of a proposal's transaction is told to the engine, which refuses it last,
- * after everything that is wrong with the block.
+ * Marks a request as verified. The index of an invalid transaction signature goes to the engine,
+ * which checks it last, after all other problems of the block.
  */
 function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
@@ -86,28 +85,29 @@ function verdictsOf(
   );
 }
 
-/** What a full queue is to the caller; everything else is a fault. */
+/** Converts VerifierBusy to a refusal, and rethrows anything else. */
 function busy(error: unknown): Refusal {
   if (!(error instanceof VerifierBusy)) throw error;
-  return refuse('QUEUE_FULL', error.message);
+  return refuse('VERIFIER_BUSY');
 }
 
-function mismatch({ request, inputSha256 }: Admitted): Refusal {
-  const message =
-    'the signature does not fit the key and the text that this request signs; ' +
-    'POST /api/v1/debug/verify shows that text';
+const shortHex = (hex: string) => `${hex.slice(0, 16)}..`;
+
+function mismatch({ request, command, signature, inputSha256 }: Admitted): Refusal {
+  const input_sha256 = inputSha256();
   const details = {
     kind: request.kind,
-    expected_input_sha256: inputSha256(),
+    expected_input_sha256: input_sha256,
     body_sha256: sha256Hex(request.body),
     request_target: request.target,
   };
-  return refuse('MISMATCH', message, { details });
+  const values = { public_key: command.public_key, signature: shortHex(signature), input_sha256 };
+  return refuse('SIGNATURE_MISMATCH', values, { details });
 }
 
 /**
- * The signatures of requests, checked for one network, in steps: its own signature, then a look at
- * what it asks, then those inside it. `Network.verify` does all at once.
+ * Verifies the signatures of requests of a network, in one call or in steps: the signature of the
+ * request first, then (after a check of its command) those inside its body.
  */
 export class Verification {
   readonly #verifier: Verifier;
@@ -119,19 +119,19 @@ export class Verification {
     this.#hasKey = knows;
   }
 
-  /** False in a simulation that does not verify signatures. */
+  /** False in a simulation without verification. */
   get enabled(): boolean {
     return this.#verifier.name !== 'off';
   }
 
-  /** All signatures of a request in one go. */
+  /** Verifies all signatures of a request. */
   all(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
     return verifyAll(admitted, this.#verifier, this.#hasKey);
   }
 
   /**
-   * The request's own signature alone; null when it holds. The caller knows that the key is
-   * registered, and `inner` verifies the signatures inside the request.
+   * Verifies the request's signature only. Returns null if it is valid. The caller must know that
+   * the key is registered, and call `inner` for the signatures inside the body.
    */
   own(admitted: Admitted): Promise<Refusal | null> {
     return this.#verifier
@@ -139,33 +139,33 @@ export class Verification {
       .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
   }
 
-  /** Counts a signature that another process of this server has verified. */
+  /** Counts a signature that a different process of this server has verified. */
   countHeld(): void {
     this.#verifier.stats.verified += 1;
   }
 
   /**
-   * Does the work of `all` for a request that another node of this network has verified: its own
-   * signature holds, and so do those inside it, except that of the transaction `failed`.
+   * Accepts a request that a different node of the cluster has verified: all of its signatures are
+   * valid, except that of the transaction `failed`.
    */
   elsewhere(admitted: Admitted, failed?: number): Verified {
     return withInner(admitted, failed);
   }
 
-  /** The signatures inside a request whose own one holds; at once where there are none. */
+  /** Verifies the signatures inside a body. Synchronous if there are none. */
   inner(admitted: Admitted): Verified | Promise<Verified | { refusal: Refusal }> {
     return verifyInner(admitted, this.#verifier);
   }
 
   /**
    * Accepts a request of a registered key without verifying signatures.
-   * @throws {TypeError} where signatures are verified.
+   * @throws {TypeError} if the network verifies signatures.
    */
   skip(admitted: Admitted): Verified | { refusal: Refusal } {
     return takeUnverified(admitted, this.#verifier, this.#hasKey);
   }
 
-  /** One signature of a known key over any text: what no command carries. */
+  /** Verifies a signature over any text that is not a command. */
   async text(job: VerifyJob): Promise<boolean> {
     const [valid] = await this.#verifier.verify([job]);
     return valid === true;

@@ -1,6 +1,6 @@
 /**
- * Registered agents: dense ordinals, found by key or id. Each is a row with its state; its actor is
- * started when something is first sent to it, for most that vote are never sent anything.
+ * Registered agents, by ordinal, key and id. The actor of an agent starts with its first event:
+ * most voters never receive one.
  */
 
 import TinyQueue from 'tinyqueue';
@@ -17,7 +17,7 @@ import { type Actor, assign, emit, setup } from './bundled/xstate.js';
 import type { Changes, Outbox } from './changes.js';
 import { startActor, type UnknownEvent } from './machine.js';
 
-/** What is held of an agent; name and description stay in the store. */
+/** An agent in memory. Its name and description are only in the store. */
 export interface Agent {
   readonly ordinal: number;
   readonly id: string;
@@ -26,7 +26,6 @@ export interface Agent {
   readonly validator: boolean;
   readonly producer: boolean;
   readonly registeredAt: number;
-  /** As its actor has them. */
   readonly status: Status;
   readonly context: AgentContext;
 }
@@ -34,9 +33,9 @@ export interface Agent {
 type AgentActor = Actor<typeof agentMachine>;
 type Row = { -readonly [K in keyof Agent]: Agent[K] } & { actor: AgentActor | null };
 
-/** An agent that fell dormant, or woke: no event tells it. */
+/** A change of dormancy, which has no event. */
 export interface DormancyChange {
-  /** Its ordinal. */
+  /** Ordinal of the agent. */
   agent: number;
   dormant: boolean;
 }
@@ -50,7 +49,7 @@ export class Agents {
   readonly #changed = new Set<number>();
   #dormancyChanges: DormancyChange[] = [];
   readonly #outbox: Outbox;
-  /** Agents in status active, by capability. */
+  /** Agents with status active, by capability. */
   activeValidators = 0;
   activeProducers = 0;
   /** Active validators that are not dormant. */
@@ -66,7 +65,7 @@ export class Agents {
 
   byKey = (key: string): Agent | undefined => this.#byKey.get(key);
   byId = (id: string): Agent | undefined => this.#byId.get(id);
-  /** @throws {Error} for an unknown ordinal: ordinals come only from the engine's records. */
+  /** @throws {Error} for an unknown ordinal, which is a bug. */
   at(ordinal: number): Agent {
     const agent = this.#all[ordinal];
     if (!agent) throw new Error(`no agent has the ordinal ${ordinal}`);
@@ -100,7 +99,7 @@ export class Agents {
     this.send(agent, { type: `set_${status}`, previous: agent.status, ...change });
   }
 
-  /** Sends to the agent's actor and marks its record as changed. */
+  /** Sends an event to the actor of an agent, and marks the agent for saving. */
   send({ ordinal }: Agent, event: Parameters<AgentActor['send']>[0]): void {
     const row = this.#all[ordinal]!;
     const { id, status, context } = row;
@@ -117,7 +116,7 @@ export class Agents {
     }
   }
 
-  /** Who fell dormant or woke since it was asked last, in order. */
+  /** Returns and clears the changes of dormancy, in order. */
   takeTurned(): readonly DormancyChange[] {
     if (this.#dormancyChanges.length === 0) return noAgents;
     const turned = this.#dormancyChanges;
@@ -193,7 +192,6 @@ const agent = setup({
   },
 });
 
-/** The event that announces a change of an agent's status. */
 const statusEvent = (status: Status, context: AgentContext): StatusEvent => ({
   type: 'agent_status',
   data: {
@@ -249,14 +247,14 @@ const order = (a: Due, b: Due) => a.deadline - b.deadline || (a.id < b.id ? -1 :
 
 export class Deadlines {
   #heap = new TinyQueue<Due>([], order);
-  /** The deadline in force of each id; heap items that differ are leftovers. */
+  /** Current deadline by id. Heap items that differ are stale. */
   readonly #current = new Map<string, number>();
 
   set(id: string, deadline: number): void {
     if (this.#current.get(id) === deadline) return;
     this.#current.set(id, deadline);
     this.#heap.push({ deadline, id });
-    // Long alliances that end early would otherwise leave their item for up to 30 days.
+    // Without this, an alliance that ends early leaves a stale item for up to 30 days.
     if (this.#heap.length > 2 * this.#current.size + 64) this.#rebuild();
   }
 
@@ -264,7 +262,7 @@ export class Deadlines {
     this.#current.delete(id);
   }
 
-  /** The next one due, which stays. */
+  /** Returns the next deadline without removing it. */
   next(): Readonly<Due> | null {
     for (;;) {
       const top = this.#heap.peek();
@@ -280,7 +278,7 @@ export class Deadlines {
   }
 }
 
-/** One whole: 1,000,000 stands for a score of 100. */
+/** Scores are integers: 1,000,000 is a score of 100. */
 export const SCALE = 1_000_000;
 
 const column = Object.fromEntries(standingFields.map((field, index) => [field, index])) as Record<
@@ -315,7 +313,7 @@ export class Standings {
     this.#changed.add(ordinal);
   }
 
-  /** Marks a new agent's row for saving. */
+  /** Marks the row of a new agent for saving. */
   touch(ordinal: number): void {
     this.#changed.add(ordinal);
   }

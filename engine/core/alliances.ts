@@ -1,4 +1,4 @@
-/** Alliances in memory: proposed and active ones with their actors, and who is in which. */
+/** Proposed and active alliances with their actors, and the alliances of each agent. */
 
 import type { EventData } from '../protocol/schema/event.js';
 import { type AllianceStatus, formatInstant } from '../protocol/schema/primitives.js';
@@ -17,7 +17,7 @@ export interface StoredAlliance {
 
 export class Alliances {
   readonly #open = new Map<string, AllianceActor>();
-  /** Alliances that count for an agent: its active ones, and those it founded and proposes. */
+  /** Alliances that count toward the limit of an agent: its active ones and its proposals. */
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #outbox: Outbox;
   readonly #deadlines: Deadlines;
@@ -49,7 +49,7 @@ export class Alliances {
     return actor && stored(actor);
   }
 
-  /** Sends to the alliance's actor, then keeps records, deadlines and memberships in step. */
+  /** Sends an event to an alliance, then updates records, deadlines and memberships. */
   send(id: string, event: Parameters<AllianceActor['send']>[0], changes: Changes): StoredAlliance {
     const actor = this.#open.get(id);
     if (!actor) throw new Error(`alliance ${id} is not open`);
@@ -69,12 +69,12 @@ export class Alliances {
     return after;
   }
 
-  /** How many count towards an agent's limit. */
+  /** Returns the number of alliances that count toward the limit of an agent. */
   countOf(agentId: string): number {
     return this.#byAgent.get(agentId)?.size ?? 0;
   }
 
-  /** The members of each active alliance of an agent. */
+  /** Returns the active alliances of an agent with their members. */
   *activeOf(agentId: string): Iterable<{ id: string; members: readonly string[] }> {
     for (const id of this.#byAgent.get(agentId) ?? []) {
       const alliance = this.get(id);
@@ -82,7 +82,7 @@ export class Alliances {
     }
   }
 
-  /** Who shares an active alliance with an agent, itself left out. */
+  /** Returns the agents that share an active alliance with an agent. */
   alliesOf(agentId: string): Set<string> {
     const allies = new Set<string>();
     for (const { members } of this.activeOf(agentId)) for (const id of members) allies.add(id);
@@ -133,7 +133,7 @@ const alliance = setup({
   },
 });
 
-/** What an alliance shows of itself; once it is over, no members and no duration. */
+/** Builds the public data of an alliance. An ended alliance has no members and no duration. */
 export function allianceData(
   status: AllianceStatus,
   context: AllianceContext,

@@ -1,4 +1,4 @@
-/** Open blocks: actor, ballots and proposal of each. A closed block leaves memory. */
+/** Open blocks with their actors, ballots and proposals. Closed blocks are only in the store. */
 
 import { blockOf } from '../protocol/schema/block.js';
 import type { ProposeCommand } from '../protocol/schema/command.js';
@@ -27,7 +27,7 @@ export interface OpenBlock {
   readonly actor: Actor<typeof blockMachine>;
 }
 
-/** Its record. The tally in it is that of its end: until then it is with the ballots. */
+/** Returns the record of a block. Its tally is set when the block closes. */
 export const blockContext = (block: OpenBlock): BlockContext => block.actor.getSnapshot().context;
 
 export class Blocks {
@@ -35,7 +35,7 @@ export class Blocks {
   readonly #agents: Agents;
   readonly #outbox: Outbox;
   readonly #rule: Genesis;
-  /** How many were ever proposed. */
+  /** Number of blocks proposed since genesis. */
   count: number;
 
   constructor(genesis: Genesis, agents: Agents, outbox: Outbox, count: number) {
@@ -49,7 +49,7 @@ export class Blocks {
     return this.#open.get(hash);
   }
 
-  /** By ascending hash: an order that does not depend on how memory was filled. */
+  /** Returns the open blocks by ascending hash, an order that does not depend on history. */
   open(): OpenBlock[] {
     return [...this.#open.values()].sort((a, b) => (a.hash < b.hash ? -1 : 1));
   }
@@ -71,7 +71,7 @@ export class Blocks {
     this.#open.delete(hash);
   }
 
-  /** What its votes come to, or null while they decide nothing; never null at its deadline. */
+  /** Returns the decision of a block, or null while it is open; never null at the deadline. */
   decided({ ballots }: OpenBlock, atDeadline = false): QuorumDecision | null {
     return decide(this.#rule, ballots.tally, atDeadline);
   }
@@ -80,7 +80,7 @@ export class Blocks {
     return neededToFinalize(this.#rule, tally);
   }
 
-  /** How many further votes close the block at the earliest; 0 when it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
   votesUntilClose(hash: string): number {
     const block = this.#open.get(hash);
     if (!block) return 0;
@@ -108,12 +108,12 @@ export class Blocks {
 }
 
 /*
- * The votes of one open block, by position in its electorate, and what they come to. Kept beside
- * the actor, not in it: a vote sends nothing.
+ * The votes of an open block, by position in its electorate. They are not in the actor, so a vote
+ * sends no event to it.
  */
 
 const codes = { approve: 1, reject: 2 } as const;
-/** Electors of one personality that can veto together. */
+/** Smallest number of electors of one personality that can veto together. */
 const SMALLEST_GROUP = 3;
 
 class Ballots {
@@ -123,9 +123,9 @@ class Ballots {
   readonly #agents: Agents;
   readonly #choices: Uint8Array;
   readonly #rejections = new Map<string, number>();
-  /** Groups with an approving member: they can no longer veto. */
+  /** Personalities with an approving member, which can no longer veto. */
   readonly #split = new Set<string>();
-  /** Positions of the voters that referred to each meme. */
+  /** Positions of the voters that refer to each meme. */
   readonly references = new Map<string, number[]>();
 
   constructor(rule: QuorumRule, electorate: Electorate, agents: Agents) {
@@ -138,7 +138,6 @@ class Ballots {
     this.#choices = new Uint8Array(electors);
   }
 
-  /** Of all votes so far. */
   get tally(): Readonly<Tally> {
     return this.#tally;
   }
@@ -149,7 +148,7 @@ class Ballots {
     return code === codes.reject ? 'reject' : null;
   }
 
-  /** Takes a vote, which must be the first of its voter. */
+  /** Counts a vote, which must be the first of its voter. */
   cast(position: number, decision: Decision, references: readonly string[]): void {
     this.#choices[position] = codes[decision];
     this.#tally[decision] += this.electorate.weights[position]!;
@@ -164,7 +163,7 @@ class Ballots {
     else if (this.#rejectsAsOne(personality)) this.#tally.vetoed = this.#rule.policy === 'veto';
   }
 
-  /** Votes that the group nearest to a veto still lacks; infinite when none can. */
+  /** Returns the smallest number of votes that a group needs to veto; infinity if none can. */
   closestVeto(): number {
     let closest = Number.POSITIVE_INFINITY;
     for (const [personality, size] of this.electorate.groups) {
@@ -174,12 +173,12 @@ class Ballots {
     return closest;
   }
 
-  /** Positions that have voted, ascending. */
+  /** Positions of the voters, ascending. */
   *voters(): Iterable<number> {
     for (const [position, code] of this.#choices.entries()) if (code !== 0) yield position;
   }
 
-  /** Counts one more rejection; whether by it all of a personality group have rejected. */
+  /** Counts a rejection. Returns true if the whole personality group has now rejected. */
   #rejectsAsOne(personality: string): boolean {
     const rejections = (this.#rejections.get(personality) ?? 0) + 1;
     this.#rejections.set(personality, rejections);
@@ -189,11 +188,11 @@ class Ballots {
 }
 
 /*
- * A block's life: voting, then one of four ends. Votes are counted beside it, in a table; the
- * policy decides what they come to, and this machine obeys it.
+ * The states of a block: voting, then one of four final states. The policy decides the final state
+ * from the ballots.
  */
 
-/** How a block leaves voting. */
+/** Final status of a block. */
 export type BlockEnd = Exclude<BlockStatus, 'voting'>;
 
 type BlockEvent =
@@ -238,7 +237,6 @@ const unknown = block.emit(({ context, event }) => ({
   event: event.type,
 }));
 
-/** Emits what the event carries: the machine adds nothing to a proposal. */
 const announce = block.emit(({ context, event }) =>
   event.type === 'proposed'
     ? { type: 'block_proposal', data: event.data }

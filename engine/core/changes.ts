@@ -1,13 +1,13 @@
 /**
- * What one entry causes (changed records, emitted events), and the reader of stored records. An
- * entry changes each record at most once, in an order that the entry fixes.
+ * The output of one entry: changed records and emitted events. An entry changes each record at most
+ * once, and the order of changes depends on the entry alone.
  */
 
 import type { ProposeCommand } from '../protocol/schema/command.js';
 import type { Emitted } from '../protocol/schema/event.js';
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/record.js';
 
-/** A record that one entry changed; `null` deletes it. */
+/** A changed record; the value `null` deletes it. */
 export interface Change {
   table: Table;
   key: RecordKey;
@@ -40,9 +40,9 @@ export class Outbox {
     this.#emitted.push(emitted);
   }
 
-  /** An actor threw or got an event that its state does not know: a bug, told by the engine. */
-  fault(what: unknown): void {
-    this.#faults.push(what);
+  /** Notes a bug: an actor threw, or received an event that its state does not handle. */
+  fault(error: unknown): void {
+    this.#faults.push(error);
   }
 
   take(): Emitted[] {
@@ -56,20 +56,20 @@ export class Outbox {
   }
 }
 
-/** What the engine asks of its host: synchronous reads of what it does not hold in memory. */
+/** Synchronous reads of records that the engine does not hold in memory. The host provides it. */
 export interface Reader {
-  /** A record as of the last applied entry, committed or not. */
+  /** Returns a record as of the last applied entry, committed or not. */
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined;
-  /** Records in key order; asked for only while restoring. */
+  /** Returns records in key order. Called only while an engine is restored. */
   range<T extends Table>(
     table: T,
     options?: { from?: RecordKey; to?: RecordKey; reverse?: boolean },
   ): Iterable<{ key: RecordKey; value: RecordOf[T] }>;
-  /** The command of a logged proposal; asked for only while restoring. */
+  /** Returns the command of a logged proposal. Called only while an engine is restored. */
   proposal(entry: number): ProposeCommand;
 }
 
-/** A reader over nothing, for engines that start at genesis without a store. */
+/** A reader without records, for engines that start at genesis without a store. */
 export const emptyReader: Reader = {
   read: () => undefined,
   range: () => [],

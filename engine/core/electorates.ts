@@ -1,4 +1,4 @@
-/** Keeps the electorate of the next block: rebuilt only when somebody's standing in it changed. */
+/** Caches the electorate of the next block, and rebuilds it only after a relevant change. */
 import { limits } from '../protocol/limits.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordOf } from '../protocol/schema/record.js';
@@ -26,18 +26,18 @@ export class Electorates {
     this.#from = sources;
   }
 
-  /** How many snapshots there are. */
+  /** Number of snapshots. */
   get count(): number {
     return this.#count;
   }
 
-  /** Takes up the last snapshot; the next block finds out whether it still holds. */
+  /** Loads the last snapshot. The next block checks if it is still current. */
   restore(count: number): void {
     this.#count = count;
     if (count > 0) this.#current = this.get(count - 1);
   }
 
-  /** Somebody joined, left, slept or woke. */
+  /** Called after a validator registers, changes its status, becomes dormant or wakes up. */
   electorsChanged(): void {
     this.#stale = true;
   }
@@ -50,7 +50,7 @@ export class Electorates {
     if (this.#from.genesis.weights === 'alliance_bonus') this.#stale = true;
   }
 
-  /** Whoever would vote on a block proposed now. Ordinals ascend. */
+  /** Returns the electors of a block proposed now, by ascending ordinal. */
   electors(): Electors {
     if (!this.#stale && this.#current) {
       return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
@@ -59,18 +59,18 @@ export class Electorates {
     return { agents: eligible, weights: this.#weights(eligible) };
   }
 
-  /** All active validators, with what each would weigh if none were dormant. Ordinals ascend. */
+  /** Returns all active validators, weighted as if none were dormant, by ascending ordinal. */
   active(): Electors {
     const all = this.#validators(() => true);
     return { agents: all, weights: this.#weights(all) };
   }
 
-  /** How many electors a block proposed now would have, without building anything. */
+  /** Returns the number of electors of a block proposed now. */
   size(): number {
     return this.#from.agents.awakeValidators;
   }
 
-  /** The snapshot for a new block; a new one is recorded. */
+  /** Returns the snapshot for a new block, and records it if it is new. */
   snapshot(changes: Changes): Electorate {
     if (!this.#stale && this.#current) return this.#current;
     const electors = this.electors();
@@ -94,7 +94,6 @@ export class Electorates {
     return electorate;
   }
 
-  /** The active ones that fit, by ordinal. */
   #validators(fits: (agent: Agent) => boolean): number[] {
     const { agents } = this.#from;
     const found: number[] = [];
@@ -129,8 +128,9 @@ export class Electorates {
 }
 
 /*
- * Electorates: who may vote on a block and with what weight. A snapshot is immutable and shared by
- * all blocks that were proposed while it held; it is stored once and referred to by its number.
+ * An electorate is an immutable snapshot of the voters of a block and their weights. All blocks
+ * that are proposed while it is current share it. It is stored once, and blocks refer to its
+ * number.
  */
 
 export interface Electorate {
@@ -149,7 +149,6 @@ interface Electors {
   weights: number[];
 }
 
-/** A snapshot out of its record. */
 function electorateOf(
   id: number,
   { agents, weights }: RecordOf['electorates'],
@@ -168,7 +167,7 @@ function electorateOf(
   return { id, agents, weights, total, largestWeight, groups };
 }
 
-/** Where an agent stands in the electorate, or -1. */
+/** Returns the position of an agent in an electorate, or -1. */
 export function findElector(electorate: Electorate, ordinal: number): number {
   let low = 0;
   let high = electorate.agents.length - 1;

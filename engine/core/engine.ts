@@ -1,7 +1,7 @@
 /**
- * The deterministic state machine: `apply(entry) -> step`. Synchronous, total and pure: it reads no
- * clock, draws no chance and does no I/O but through its reader. A thrown error is a bug, after
- * which this engine must not be used again; whatever a caller can do wrong is an outcome.
+ * The deterministic state machine: `apply(entry) -> step`. It is synchronous and total, reads no
+ * clock, uses no randomness, and does no I/O except through its reader. Mistakes of a caller are
+ * outcomes. A thrown error is a bug, after which the engine must not be used again.
  */
 
 import { limits } from '../protocol/limits.js';
@@ -35,28 +35,28 @@ import {
 } from './state.js';
 import type { FinalizedCount } from './throughput.js';
 
-/** An entry as the engine takes it. A tick has no command. */
+/** An entry to apply. A tick has no command. */
 export interface Input {
   seq: number;
   at: number;
   command: Command | null;
 }
 
-/** What one entry did. Nothing changed when the outcome is `refused` or `duplicate`. */
+/** Result of an entry. If the outcome is `refused` or `duplicate`, nothing changed. */
 export interface Step {
   /** Null for a tick. */
   outcome: Outcome | null;
   events: Event[];
   changes: Change[];
   /**
-   * Who fell dormant or woke by it.
+   * Agents that became dormant or woke up.
    *
    * @internal
    */
   turned: readonly DormancyChange[];
 }
 
-/** Where the engine stands: the last applied entry and event. */
+/** The last applied entry and event. */
 export interface Position {
   seq: number;
   at: number;
@@ -70,7 +70,7 @@ export type Summary = Omit<ReturnType<typeof computeMetrics>, 'tps'> & {
 
 const headFields = Object.keys(Head.properties) as (keyof Head)[];
 
-/** The state machine alone, without log, clock or disk: entries in, steps out. */
+/** The state machine without log, clock or disk. */
 export class Engine {
   readonly #state: State;
   #last: Position;
@@ -82,7 +82,7 @@ export class Engine {
     this.#savedHead = getHead(state);
   }
 
-  /** A new network; the step is that of entry 0, genesis. */
+  /** Creates a network. The step is that of entry 0, genesis. */
   static create(genesis: Genesis, at: number, reader: Reader): { engine: Engine; step: Step } {
     const state = newState(genesis, reader);
     const engine = new Engine(state, { seq: 0, at, event_seq: 0 });
@@ -93,19 +93,19 @@ export class Engine {
     };
   }
 
-  /** An engine that goes on where the records of its reader end. */
+  /** Restores an engine from the records of its reader. */
   static restore(genesis: Genesis, reader: Reader, last: Position): Engine {
     return new Engine(restoreState(genesis, reader, last.at), last);
   }
 
-  /** The last applied entry and event. */
   get position(): Position {
     return this.#last;
   }
 
   /**
-   * Applies the next entry. Deadlines strictly below its time must have fired: the host applies a
-   * tick first, so that a refused command leaves no trace.
+   * Applies the next entry. The host must first apply a tick if a deadline before `at` is due, so
+   * that a refused command leaves no trace.
+   * @throws {Error} if the entry is out of sequence or a tick is missing.
    */
   apply({ seq, at, command }: Input): Step {
     this.#expect(seq, at, command);
@@ -121,14 +121,14 @@ export class Engine {
     return { outcome, events: this.#events(), changes: this.#changes(), turned };
   }
 
-  /** Looks ahead: the outcome that would change nothing, or null when it would be done. */
+  /** Returns the outcome of a command that would change nothing, or null if it would apply. */
   precheck(command: Command, at: number): Outcome | null {
     this.#state.now = at;
     const precheck = check(this.#state, command);
     return 'outcome' in precheck ? precheck.outcome : null;
   }
 
-  /** When something happens by itself next, or null. */
+  /** Returns the time of the next deadline, or null. */
   nextDeadline(): number | null {
     return this.#state.deadlines.next()?.deadline ?? null;
   }
@@ -137,13 +137,13 @@ export class Engine {
     return this.#state.agents.byKey(publicKey) !== undefined;
   }
 
-  /** The overall reputation of the agent with this key, of 1,000,000; 0 where none has it. */
+  /** Returns the overall reputation of an agent, 0 to 1,000,000; 0 for an unknown key. */
   reputationOf(publicKey: string): number {
     const agent = this.#state.agents.byKey(publicKey);
     return agent ? this.#state.standings.get(agent.ordinal, 'overall') : 0;
   }
 
-  /** How many further votes close the block at the earliest; 0 when it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
   votesUntilClose(blockHash: string): number {
     return this.#state.blocks.votesUntilClose(blockHash);
   }
@@ -180,7 +180,9 @@ export class Engine {
     electorates.electorsChanged();
   }
 
-  /** Fires what is due strictly before `at`, by (deadline, id); it all happens at `at`. */
+  /**
+   * Fires all deadlines before `at`, ordered by (deadline, id). The time of all effects is `at`.
+   */
   #tick(at: number): null {
     const state = this.#state;
     for (;;) {
@@ -235,7 +237,7 @@ export class Engine {
   }
 }
 
-// A rule's plan is its own business: it goes from its check to its effect, unseen.
+// The type of a plan is private to its rule.
 const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {
   register: register as CommandRule<CommandOf<'register'>, unknown>,
   status: status as CommandRule<CommandOf<'status'>, unknown>,
@@ -250,10 +252,9 @@ const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {
 
 const ruleOf = (command: Command) => rules[command.kind] as CommandRule<Command, unknown>;
 
-/** What would become of the command now. Changes nothing. */
 function check(state: State, command: Command): Precheck<unknown> {
   if (command.kind !== 'register' && !state.agents.byKey(command.public_key)) {
-    return refusedOutcome('UNKNOWN_KEY', `key ${command.public_key} is not registered`);
+    return refusedOutcome('KEY_UNKNOWN', { public_key: command.public_key });
   }
   return ruleOf(command).check(state, command);
 }
@@ -280,7 +281,7 @@ function restoreState(genesis: Genesis, reader: Reader, at: number): State {
 }
 
 function restoreAgents(state: State): void {
-  // Records ascend by id; ordinals put each agent in its place.
+  // Records are ordered by id; the ordinal places each agent.
   for (const { key, value: profile } of state.reader.range('agents')) {
     state.agents.restore(profile, state.reader.read('agent_states', key)!);
   }
@@ -289,7 +290,7 @@ function restoreAgents(state: State): void {
   }
 }
 
-/** An open block counts its stored votes again: they, not a tally, are the truth. */
+/** Recounts the stored votes of an open block; its tally is not stored. */
 function restoreBlock(state: State, hash: string): void {
   const { context } = state.reader.read('blocks', hash)!;
   const proposal = state.reader.proposal(context.entry);
@@ -312,7 +313,7 @@ function restoreThroughput(state: State, at: number): void {
   const heights = state.reader.range('heights', { reverse: true });
   for (const { value } of heights) {
     const { context } = state.reader.read('blocks', value.block_hash)!;
-    // What leaves the window just now still has its last report to come.
+    // A block that leaves the window at this instant is still due in the last report.
     if (context.closed_at < at - limits.throughputWindowMs) break;
     recent.push({ at: context.closed_at, count: context.transactions });
   }

@@ -1,6 +1,7 @@
 /**
- * Root actors, one XState machine each: created, restored, never children of one another (a parent
- * with thousands of children is copied at every join). They have no clock and speak by `emit`.
+ * Starts the actors of agents, alliances and blocks, one XState machine each. All are root actors:
+ * XState would copy a parent with thousands of children each time that a child is added. Actors
+ * have no clock and report by `emit`.
  */
 import type { Emitted } from '../protocol/schema/event.js';
 import {
@@ -12,7 +13,7 @@ import {
 } from './bundled/xstate.js';
 import type { Outbox } from './changes.js';
 
-/** XState would read Date.now for delays; no machine here may have any. */
+/** XState reads Date.now for delays. No machine of the engine may have delays. */
 const noClock = {
   setTimeout(): never {
     throw new Error('an engine actor asked for a timer: time comes with log entries');
@@ -24,7 +25,7 @@ type Birth<M extends AnyStateMachine> =
   | { input: InputFrom<M> }
   | { state: string; context: ContextFrom<M> };
 
-/** Starts an actor, new or as it was stored; what it emits goes to the outbox. */
+/** Starts a new or stored actor whose emitted events go to the outbox. */
 export function startActor<M extends AnyStateMachine>(
   machine: M,
   id: string,
@@ -39,7 +40,7 @@ export function startActor<M extends AnyStateMachine>(
           clock: noClock,
           snapshot: machine.resolveState({ value: birth.state, context: birth.context }),
         };
-  // The one boundary where XState's option types cannot follow a generic machine.
+  // XState's option types cannot follow a generic machine.
   const actor = createActor(machine, options as never) as Actor<M>;
   actor.on('*', (emitted) => {
     if (emitted.type === 'unknown_event') outbox.fault(emitted);
@@ -50,7 +51,7 @@ export function startActor<M extends AnyStateMachine>(
   return actor;
 }
 
-/** What a machine emits for an event that its state does not know: never silence. */
+/** Emitted for an event that the current state does not handle. The engine treats it as a bug. */
 export interface UnknownEvent {
   type: 'unknown_event';
   actor: string;

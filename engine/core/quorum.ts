@@ -1,9 +1,9 @@
-/** Policies as data: when a tally decides a block. Integers only; weights sum to below 2^27. */
+/** Decides blocks by policy, in integers. The sum of all weights is below 2^27. */
 import type { Genesis } from '../protocol/schema/genesis.js';
 
 export type QuorumRule = Pick<Genesis, 'policy' | 'participation_bps'>;
 
-/** Weights, except `voted` and `electors`, which are heads. */
+/** Weights, except `voted` and `electors`, which count agents. */
 export interface Tally {
   approve: number;
   reject: number;
@@ -15,7 +15,7 @@ export interface Tally {
 
 export type QuorumDecision = 'finalized' | 'rejected' | 'expired';
 
-/** What the tally decides now, or null while it decides nothing. */
+/** Returns the decision of a tally, or null while there is none. */
 export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): QuorumDecision | null {
   const { approve, reject, total } = tally;
   if (rule.policy === 'majority') {
@@ -29,7 +29,7 @@ export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): Quo
   return atDeadline ? 'expired' : null;
 }
 
-/** The smallest approving weight that finalizes, given what has been rejected so far. */
+/** Returns the smallest approving weight that finalizes, given the rejecting weight so far. */
 export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
   if (rule.policy !== 'majority') return Math.floor((2 * tally.total) / 3) + 1;
   const turnout = Math.ceil((rule.participation_bps * tally.total) / 10_000);
@@ -37,9 +37,9 @@ export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
 }
 
 /**
- * How many further votes it takes at the least to close the block before its deadline: up to that
- * many may be verified together without any of them coming late. `closestVeto` is the number of
- * votes that the nearest personality group still lacks for a veto.
+ * Returns the minimum number of further votes that close a block before its deadline. That many
+ * votes can be verified in one batch without any of them arriving after the end. `closestVeto` is
+ * the smallest number of votes that a personality group needs to veto.
  */
 export function votesUntilClose(
   rule: QuorumRule,

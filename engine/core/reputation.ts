@@ -1,5 +1,5 @@
 /**
- * What a finalized or rejected block does to reputations, in integers: samples are taken from
+ * Updates reputations after a finalized or rejected block, in integers. All samples are taken from
  * ballots, weights and alliances first; then penalties decay and the five scores move.
  */
 
@@ -10,12 +10,12 @@ import { blockContext, type OpenBlock } from './blocks.js';
 import { findElector } from './electorates.js';
 import type { State } from './state.js';
 
-/** A move of `overall` by this much is an event. */
+/** Smallest change of `overall` that emits an event. */
 const TOLD_STEP = 1_000;
 const PENALTY = 250_000;
 const PENALTY_MOST = 500_000;
 
-/** A share of the whole scale; the product stays below 2^53 by the bounds on weights. */
+/** Scales part / whole to SCALE. The bounds on weights keep the product below 2^53. */
 const share = (part: number, whole: number) => Math.trunc((SCALE * part) / whole);
 
 const ema = (old: number, sample: number) => old + Math.trunc((sample - old) / 16);
@@ -26,7 +26,7 @@ interface Voter {
   decision: Decision;
 }
 
-/** Scores whoever took part in a closed block; scores that moved are emitted, by agent id. */
+/** Updates the scores of a closed block's participants, and emits changed scores by agent id. */
 export function judgeBlock(
   state: State,
   block: OpenBlock,
@@ -55,7 +55,7 @@ export function judgeBlock(
   state.electorates.reputationChanged();
 }
 
-/** The penalty of an equivocation, at once. */
+/** Applies the penalty of an equivocation immediately. */
 export function penalize(state: State, ordinal: number): void {
   const penalty = state.standings.get(ordinal, 'penalty') + PENALTY;
   state.standings.set(ordinal, 'penalty', Math.min(PENALTY_MOST, penalty));
@@ -101,7 +101,7 @@ function ratePeers(state: State, block: OpenBlock, voters: Voter[], producer: nu
   }
 }
 
-/** For each meme referred to, how well its references foretold the outcome; ascending meme id. */
+/** Computes for each meme, by ascending id, the share of its references that match the outcome. */
 function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
   const { agents, weights } = ballots.electorate;
   const samples: { creator: number; sample: number }[] = [];
@@ -121,7 +121,7 @@ function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
   return samples;
 }
 
-/** The best unity over each participant's active alliances with two voting members or more. */
+/** Computes the best unity of each participant's active alliances with two or more voters. */
 function allianceSamples(
   state: State,
   voters: Voter[],
@@ -190,14 +190,15 @@ function publishMoves(state: State, ordinals: number[], reason: string): void {
   }
 }
 
-/** Misses beyond are not told apart. */
+/** Counter limit. */
 const MOST_MISSED = 1_000_000;
-/** The whole of a share in 1/10,000. */
+/** 100 % in basis points. */
 const WHOLE_BPS = 10_000;
 
 /**
- * Counts an expired block, which has left `state.blocks`. Blocks that are in voting at one time
- * count once: a block proposed before the last counted block ended adds no miss.
+ * Counts the absences of an expired block, which has left `state.blocks`. Blocks that are
+ * open at the same time count once: a block proposed before the end of the last counted block adds
+ * no absence.
  */
 export function countAbsences(state: State, block: OpenBlock): void {
   const after = state.genesis.dormant_after;
@@ -212,7 +213,7 @@ export function countAbsences(state: State, block: OpenBlock): void {
   const absent: number[] = [];
   for (const [position, agent] of block.ballots.electorate.agents.entries()) {
     const voted = block.ballots.choice(position) !== null;
-    // What has been proposed by now comes too early for the next miss.
+    // Blocks proposed before this point cannot count as the next absence.
     const counted = ordinal < standings.get(agent, 'judged');
     if (!voted && (counted || votesIn(open, agent))) continue;
     const missed = voted ? 0 : Math.min(MOST_MISSED, standings.get(agent, 'missed') + 1);
@@ -223,7 +224,7 @@ export function countAbsences(state: State, block: OpenBlock): void {
   if (absent.length > 0) sleep(state, absent);
 }
 
-/** Whether it has voted in a block that is still in voting: then it is there. */
+/** Returns true if an agent has voted on a block that is still open, and so is present. */
 function votesIn(open: readonly OpenBlock[], agent: number): boolean {
   return open.some(({ ballots }) => {
     const position = findElector(ballots.electorate, agent);
@@ -231,7 +232,7 @@ function votesIn(open: readonly OpenBlock[], agent: number): boolean {
   });
 }
 
-/** Puts to sleep whom the share has room for: who missed most first, then by ordinal. */
+/** Makes agents dormant up to the limit, ordered by absences (descending), then by ordinal. */
 function sleep(state: State, absent: number[]): void {
   const { agents, standings, electorates, genesis, failed } = state;
   const active = electorates.active();
@@ -254,7 +255,7 @@ function sleep(state: State, absent: number[]): void {
   }
 }
 
-/** The weight that may be dormant, out of that of all active validators. */
+/** Returns the largest weight that may be dormant, given that of all active validators. */
 function mostDormant(
   { dormant_share_max: share, leak_periods }: Genesis,
   total: number,
@@ -262,7 +263,7 @@ function mostDormant(
 ): number {
   let most = Math.trunc((total * share) / WHOLE_BPS);
   if (leak_periods === 0 || share === 0) return most;
-  // Rounded up, so that also of a few the last ones can go.
+  // Rounded up, so that a small remainder can become dormant too.
   for (let leaks = Math.trunc(failed / leak_periods); leaks > 0 && most < total; leaks -= 1) {
     most += Math.ceil(((total - most) * share) / WHOLE_BPS);
   }

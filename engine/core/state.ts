@@ -1,12 +1,16 @@
 /**
- * The whole state of one engine, and the outcomes that commands return. Only commands change the
- * state.
+ * The state of an engine, and the outcomes of commands. Only entries of the log change the state.
  */
 
 import type { Command, ProposeCommand } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type BlockStatus, GENESIS_HASH } from '../protocol/schema/primitives.js';
-import { type Reason, type Refusal, refuse } from '../protocol/schema/reason.js';
+import {
+  type Refusal,
+  type RefusalArgs,
+  type RefusalKey,
+  refuse,
+} from '../protocol/schema/reason.js';
 import type { BlockContext, Head } from '../protocol/schema/record.js';
 import type { Answer } from '../protocol/schema/view.js';
 import { type Agent, Agents, Deadlines, Standings } from './agents.js';
@@ -30,18 +34,18 @@ export interface State {
   readonly blocks: Blocks;
   readonly throughput: Throughput;
   /**
-   * Transactions among which no duplicate was found, and the head at which they were looked up:
-   * only another final block changes that.
+   * Head at which the transactions of a proposal were found to have no duplicate. The result holds
+   * until another block is finalized.
    */
   readonly lookedUp: WeakMap<ProposeCommand['transactions'], string>;
-  /** Finalized height and head, and when metrics are due (0: never). */
+  /** Height and hash of the last finalized block, and the time of the next metrics (0: none). */
   height: number;
   headHash: string;
   metricsAt: number;
-  /** Failed voting periods in a row, and how many blocks there were when the last was counted. */
+  /** Consecutive failed voting periods, and the number of blocks when the last was counted. */
   failed: number;
   failedBlocks: number;
-  /** Of the entry being applied. */
+  /** Time and sequence number of the entry that is being applied. */
   now: number;
   entry: number;
 }
@@ -91,22 +95,21 @@ export function getHead(state: State): Head {
 }
 
 /**
- * What became of a command; each has exactly one.
+ * Outcome of a command.
  *
- * - `accepted`: done, logged; `data` is the answer.
- * - `duplicate`: it had been done before; `data` is the present record, and nothing changed.
- * - `refused`: nothing changed, nothing is logged.
- * - `equivocation`: a second, different vote: refused to the caller, yet logged, because the signed
- * evidence counts.
+ * - `accepted`: applied and logged; `data` is the response.
+ * - `duplicate`: applied before; `data` is the current record. Nothing changes.
+ * - `refused`: nothing changes, and nothing is logged.
+ * - `equivocation`: a second, conflicting vote. The caller gets a refusal, but the vote is logged
+ *   because it is signed evidence.
  */
 export type Outcome =
   | { result: 'accepted'; data: Answer }
   | { result: 'duplicate'; data: Answer }
   | { result: 'refused'; refusal: Refusal }
-  /** Refused to the caller, yet logged: the signed evidence counts. */
   | { result: 'equivocation'; refusal: Refusal };
 
-/** Either what the effect needs, or an outcome that changes nothing. */
+/** Result of a check: a plan for the effect, or an outcome that changes nothing. */
 export type Precheck<P> = { plan: P } | { outcome: Outcome };
 
 export interface CommandRule<C extends Command, P> {
@@ -114,15 +117,13 @@ export interface CommandRule<C extends Command, P> {
   effect(state: State, command: C, plan: P): Outcome;
 }
 
-export function refusedOutcome(
-  reason: Reason,
-  message: string,
-  more: { pointer?: string; details?: Record<string, unknown> } = {},
+export function refusedOutcome<K extends RefusalKey>(
+  key: K,
+  ...args: RefusalArgs<K>
 ): { outcome: Outcome } {
-  return { outcome: { result: 'refused', refusal: refuse(reason, message, more) } };
+  return { outcome: { result: 'refused', refusal: refuse(key, ...args) } };
 }
 
-/** A repeat gets the current record. */
 export function repeatedOutcome(data: Answer): { outcome: Outcome } {
   return { outcome: { result: 'duplicate', data: { ...data, duplicate: true } } };
 }
@@ -132,32 +133,26 @@ export function acceptedOutcome(data: Answer): Outcome {
 }
 
 export function refuseInactive(agent: Agent): ReturnType<typeof refusedOutcome> | null {
-  const { status } = agent;
-  if (status === 'active') return null;
-  return refusedOutcome(
-    'NOT_ACTIVE',
-    `agent ${agent.id} is ${status}; set its status to active first`,
-  );
+  const { id, status } = agent;
+  return status === 'active' ? null : refusedOutcome('AGENT_NOT_ACTIVE', { agent_id: id, status });
 }
 
-/** Refuses the first reference to a meme that does not exist. */
+/** Refuses the first reference to an unknown meme. */
 export function refuseUnknownMeme(state: State, references: readonly string[]) {
-  const index = references.findIndex((meme) => !state.reader.read('memes', meme));
-  if (index < 0) return null;
-  return refusedOutcome('UNKNOWN_MEME', `no meme has the id ${references[index]}`, {
-    pointer: '/meme_references',
-    details: { meme_id: references[index] },
-  });
+  const id = references.find((meme) => !state.reader.read('memes', meme));
+  if (id === undefined) return null;
+  const more = { pointer: '/meme_references', details: { meme_id: id } };
+  return refusedOutcome('MEME_UNKNOWN', { id }, more);
 }
 
 export interface BlockState {
   status: BlockStatus;
   context: BlockContext;
-  /** Of all votes so far; that of the context is the last one. */
+  /** Tally of all votes so far. The tally in `context` is set when the block closes. */
   tally: Readonly<Tally>;
 }
 
-/** A block as it stands, open or closed long ago. */
+/** Returns an open or closed block. */
 export function getBlock(state: State, hash: string): BlockState | undefined {
   const open = state.blocks.get(hash);
   if (open) return { status: 'voting', context: blockContext(open), tally: open.ballots.tally };
@@ -166,13 +161,11 @@ export function getBlock(state: State, hash: string): BlockState | undefined {
 }
 
 export function refuseUnknownBlock(hash: string): Precheck<never> {
-  return refusedOutcome('UNKNOWN_BLOCK', `no block has the hash ${hash}`, {
-    pointer: '/block_hash',
-  });
+  return refusedOutcome('BLOCK_UNKNOWN', { id: hash }, { pointer: '/block_hash' });
 }
 
 export function refuseVotingClosed({ status, context }: BlockState): Precheck<never> {
-  return refusedOutcome('VOTING_CLOSED', `block ${context.block_hash} is ${status}`, {
-    details: { block_status: status, height: context.height },
-  });
+  const { block_hash, height } = context;
+  const details = { block_status: status, height };
+  return refusedOutcome('BLOCK_CLOSED', { block_hash, status, height }, { details });
 }

@@ -1,4 +1,4 @@
-/** Transactions finalized in the last minute of engine time, and when to report the rate next. */
+/** Transactions finalized in the last minute of engine time, and the time of the next report. */
 import { limits } from '../protocol/limits.js';
 
 export interface FinalizedCount {
@@ -6,7 +6,7 @@ export interface FinalizedCount {
   count: number;
 }
 
-/** Per second, two decimals, over (now - window, now]. */
+/** Computes transactions per second over (now - window, now], truncated to two decimals. */
 export function computeTps(recent: readonly FinalizedCount[], now: number): number {
   const after = now - limits.throughputWindowMs;
   const sum = recent.reduce((all, { at, count }) => (at > after ? all + count : all), 0);
@@ -14,10 +14,10 @@ export function computeTps(recent: readonly FinalizedCount[], now: number): numb
 }
 
 export class Throughput {
-  /** Replaced, never changed: a committed view keeps the one of its time. */
+  /** Replaced, never mutated, because committed views keep a reference. */
   recent: readonly FinalizedCount[] = [];
 
-  /** Times never descend; what is finalized at one instant is kept as one. */
+  /** Adds a count. Times never descend; counts of the same instant are merged. */
   add(at: number, count: number): void {
     if (count === 0) return;
     const kept = this.recent.filter((one) => one.at > at - limits.throughputWindowMs);
@@ -26,8 +26,9 @@ export class Throughput {
   }
 
   /**
-   * The next report at or after `from`: the next multiple of the interval, or the instant at which
-   * the rate becomes zero when that is sooner; 0 when the rate is zero and has been told so.
+   * Returns the time of the next report at or after `from`: the next multiple of the interval, or
+   * the instant at which the rate becomes zero if that is sooner. Returns 0 if the rate is zero and
+   * has been reported as zero.
    */
   nextReport(from: number): number {
     const last = this.recent.at(-1);

@@ -1,6 +1,6 @@
 /**
- * Moves a network's past into segments while it serves: the last entries stay in the store, older
- * ones go, a bit each turn. Never touches what is not durable, nor what the engine may read.
+ * Moves old entries of a live network into archive segments, one small step per event-loop turn. It
+ * moves only durable entries that the engine cannot read.
  */
 import { setImmediate } from 'node:timers/promises';
 import { limits } from '../protocol/limits.js';
@@ -12,22 +12,22 @@ import {
   StoreError,
 } from '../store/store.js';
 
-/** How a network moves its past into compressed segments while it serves: see docs/archives.md. */
+/** Archiving of old entries into compressed segments: see docs/archives.md. */
 export interface ArchiveOptions {
-  /** Moves the past into segments, all but about this many of the last entries. Default: none. */
+  /** Number of recent entries to keep in the store, approximately. Default: no archiving. */
   archiveAfter?: number;
-  /** Told of each segment. */
+  /** Called after each new segment. */
   onArchived?: (moved: { first: number; last: number; file: string }) => void;
-  /** What keeps one from being made: nothing is lost, and it is tried again later. */
+  /** Called if a segment cannot be written. Nothing is lost, and the archiver retries later. */
   onArchiveFault?: (error: Error) => void;
 }
 
-/** How long after a fault it is tried again. */
+/** Delay of a retry after a fault. */
 const RETRY_MS = 60_000;
 
 /**
- * The first entry that has to stay: an opening reads the proposals of blocks in voting, and the
- * last entry says when the log ended.
+ * Returns the first entry that must stay in the store. Opening a network reads the proposals of
+ * open blocks, and the time of the last entry.
  */
 export function findFirstKept(store: Store): number {
   let first = store.meta()?.seq ?? 0;
@@ -40,8 +40,8 @@ export function findFirstKept(store: Store): number {
 }
 
 /**
- * A store that archives in the background, after its commits and until it is closed. Once a
- * transaction of its own has failed, so does every commit.
+ * Wraps a store so that it archives in the background after commits, until it is closed. After the
+ * archiver's transaction has failed, every commit fails.
  */
 export function archiving(store: Store, options: ArchiveOptions): Store {
   if (!store.archive) return store;
@@ -60,7 +60,7 @@ export function archiving(store: Store, options: ArchiveOptions): Store {
   });
 }
 
-/** The first of the segments that are not there, as a copy without its archive has none of them. */
+/** Reports the first missing segment, and the number of others. */
 function noteProblems(archive: StoreArchive, onFault: (error: Error) => void): void {
   const problems = archive.problems();
   const [problem] = problems;
@@ -74,9 +74,9 @@ class Archiver {
   readonly #store: Store;
   readonly #archive: StoreArchive;
   readonly #options: ArchiveOptions;
-  /** It is not known what was written. */
+  /** Set after a failed transaction, whose result is unknown. */
   failure: StoreError | null = null;
-  /** Fewer are not worth a segment. */
+  /** Minimum number of entries of a segment. */
   readonly #atLeast: number;
   #running: Promise<void> | null = null;
   #stopped = false;
@@ -88,24 +88,24 @@ class Archiver {
     this.#options = options;
     const quarter = Math.ceil((options.archiveAfter ?? 0) / 4);
     this.#atLeast = Math.min(limits.archiveSegmentEntries, Math.max(1, quarter));
-    // What an earlier process recorded and did not live to delete.
+    // An earlier process may have ended before it deleted archived entries.
     if (archive.end.entry > 0) this.#start();
   }
 
-  /** Something was committed: there may be enough for a segment. */
+  /** Starts archiving after a commit if there are enough entries for a segment. */
   committed(seq: number): void {
     if (this.#running || this.#stopped || this.failure || this.#due(seq) === null) return;
     if (performance.now() >= this.#restUntil) this.#start();
   }
 
-  /** Ends after what is under way: a segment, or one transaction of deletes. */
+  /** Stops after the current segment or transaction. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running;
   }
 
   #start(): void {
-    // Not in the turn of a commit: whoever waits for it is told first.
+    // Starts in the next turn, so that callers that wait for the commit continue first.
     this.#running = setImmediate()
       .then(() => this.#run())
       .finally(() => {
@@ -124,7 +124,7 @@ class Archiver {
     }
   }
 
-  /** Deletes some of what segments hold, or makes a segment; false when there is nothing to do. */
+  /** Deletes some archived entries or writes a segment. Returns false if there is nothing to do. */
   async #step(): Promise<boolean> {
     if (await this.#archive.trim()) return true;
     const due = this.#due(this.#store.meta()?.seq ?? 0);
@@ -138,7 +138,7 @@ class Archiver {
     return true;
   }
 
-  /** Entries below this may go, or null while there are too few of them. */
+  /** Returns the end (exclusive) of the entries to archive, or null if there are too few. */
   #due(seq: number): number | null {
     const { archiveAfter } = this.#options;
     if (archiveAfter === undefined) return null;

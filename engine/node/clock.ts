@@ -1,19 +1,19 @@
-/** Where engine time comes from: milliseconds since 1970 that never descend. */
+/** Source of engine time. */
 export interface Clock {
-  /** Milliseconds since 1970; never descends. */
+  /** Returns milliseconds since 1970, which never descend. */
   now(): number;
-  /** Calls back at `at` or soon after; a clock without it is driven by its owner. */
+  /** Calls back at `at` or soon after. The owner of a clock without it fires deadlines. */
   wakeAt?(at: number, wake: () => void): () => void;
-  /** The time that others live by, where it is another: a clock that was held has fallen behind. */
+  /** Returns wall time if it differs: a clock that was held lags behind it. */
   outside?(): number;
 }
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Wall time at the start and monotonic time since: it never jumps when the wall clock is set. Where
- * the log is ahead of the wall clock, time goes on from the log's end: if it stood still until the
- * wall clock has caught up, a block would be in voting for as long.
+ * Creates a clock from the wall time at the start and monotonic time since then, so that setting
+ * the wall clock has no effect. If the log is ahead of the wall clock (`least`), time continues
+ * from the end of the log. It does not wait for the wall clock, because open blocks would wait too.
  */
 export function systemClock(least = 0): Clock {
   const wall = Math.max(Date.now(), least);
@@ -28,15 +28,12 @@ export function systemClock(least = 0): Clock {
   };
 }
 
-/**
- * Another clock less all the time for which it was held: while it is held it stands still, and
- * afterwards it goes on from there, without catching up.
- */
+/** A clock that can be held. After its release it continues from that time without catching up. */
 class HoldableClock implements Clock {
   readonly #clock: Clock;
   #behindMs = 0;
   #heldAt: number | null = null;
-  /** Only where the other clock can: it must not be asked of one that is held. */
+  /** Absent if the underlying clock has none. Must not be called while the clock is held. */
   readonly wakeAt?: (at: number, wake: () => void) => () => void;
 
   constructor(clock: Clock) {
@@ -52,7 +49,6 @@ class HoldableClock implements Clock {
     return this.#heldAt ?? this.#clock.now() - this.#behindMs;
   }
 
-  /** What the other clock shows: the time that those outside live by. */
   outside(): number {
     return this.#clock.outside?.() ?? this.#clock.now();
   }
@@ -68,14 +64,14 @@ class HoldableClock implements Clock {
   }
 }
 
-/** A clock that stands still until it is set. */
+/** A clock that changes only by `set`. */
 export interface VirtualClock extends Clock {
   set(at: number): void;
 }
 
 /**
- * A clock that stands at `start` (milliseconds since 1970) until it is set: deadlines of a network
- * on it fire by `fireDeadlines()` or with the next request.
+ * Creates a clock at `start` (milliseconds since 1970) that changes only by `set`. Deadlines of a
+ * network with this clock fire by `fireDeadlines()` or with the next request.
  */
 export function virtualClock(start: number): VirtualClock {
   let time = start;
@@ -88,7 +84,7 @@ export function virtualClock(start: number): VirtualClock {
   };
 }
 
-/** Rings once at the time last set; a clock that cannot wake anybody leaves that to its owner. */
+/** Calls back once at the time last set, if the clock has `wakeAt`. */
 class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -100,7 +96,7 @@ class Alarm {
     this.#ring = ring;
   }
 
-  /** Null switches it off. */
+  /** Null cancels the alarm. */
   set(at: number | null): void {
     if (at === this.#at || !this.#clock.wakeAt) return;
     this.#cancel();
@@ -113,15 +109,14 @@ class Alarm {
   }
 }
 
-/** What a network's time asks of its engine. */
 interface Timed {
   readonly position: { readonly at: number };
   nextDeadline(): number | null;
 }
 
 /**
- * A network's time: it never goes back, and whoever runs the network may hold it. One alarm rings
- * at its next deadline.
+ * The time of a network. It never goes back, the operator can hold it, and an alarm fires the next
+ * deadline.
  */
 export class Timekeeper {
   /** @internal */
@@ -137,30 +132,31 @@ export class Timekeeper {
     this.#alarm = new Alarm(this.clock, ring);
   }
 
-  /** Now, in milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   get now(): number {
     return Math.max(this.clock.now(), this.#engine.position.at);
   }
 
-  /** Whether it stands still, and all that would change something is refused: `PAUSED`. */
+  /** True while time is held. Writes are then refused with `PAUSED`. */
   get held(): boolean {
     return this.clock.held;
   }
 
-  /** From now on it stands still: no deadline fires, and reads go on. */
+  /** Holds time: no deadline fires, writes are refused, and reads continue. */
   hold(): void {
     this.clock.hold();
     this.setAlarm();
   }
 
-  /** It goes on from where it was held; nothing is caught up. */
+  /** Continues from the time of `hold`, without catching up. */
   release(): void {
     this.clock.release();
     this.setAlarm();
   }
 
   /**
-   * For the next deadline; where it is overdue because nothing can be written, a bit later.
+   * Sets the alarm for the next deadline, or for a retry if the deadline is overdue because writes
+   * are refused.
    *
    * @internal
    */
@@ -171,7 +167,7 @@ export class Timekeeper {
   }
 
   /**
-   * No alarm rings any more.
+   * Cancels the alarm for good.
    *
    * @internal
    */
@@ -181,5 +177,5 @@ export class Timekeeper {
   }
 }
 
-/** How long an overdue deadline waits for the queue or the disk. */
+/** Retry interval of an overdue deadline. */
 const OVERDUE_MS = 100;

@@ -1,6 +1,6 @@
 /**
- * Group commit without timers: whatever was applied during one commit is the next batch. Callers
- * and events are published after a batch is durable, never before.
+ * Group commit without timers: entries applied during a commit are the next batch. Callers get
+ * their outcomes, and events are published, only after the batch is durable.
  */
 import { type Outcome, refusedOutcome } from '../core/state.js';
 import { countSize, limits } from '../protocol/limits.js';
@@ -15,18 +15,19 @@ type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
   indexed: IndexItem[];
 };
 
-/** What the queue asks of its owner. */
 interface Owner<V> {
-  /** The state that the batch ends in: taken together with the batch. */
+  /** Returns the state at the end of the batch, called when the batch is taken. */
   snapshot(): { meta: StoreMeta; view: V };
-  /** The batch is durable: its events may be published. */
+  /** Called when a batch is durable and its events can be published. */
   committed(view: V, batch: Pick<Content, 'events' | 'changes'>): void;
-  /** It is unknown whether the commit holds: nothing may be answered or published any more. */
+  /**
+   * Called when the result of a commit is unknown. The owner must stop responding and publishing.
+   */
   failed(error: Error): void;
 }
 
 interface Pending extends Content {
-  /** Whether there is anything to commit, be it only where the batch ends. */
+  /** True if the batch must be committed, even if only its end changes. */
   begun: boolean;
   bytes: number;
   durable: Promise<void>;
@@ -50,7 +51,7 @@ function newPending(): Pending {
   };
 }
 
-// Promise.withResolvers comes with Node 22.
+// Promise.withResolvers needs Node 22.
 function withResolvers() {
   let resolve!: () => void;
   let reject!: (error: Error) => void;
@@ -58,7 +59,7 @@ function withResolvers() {
     resolve = yes;
     reject = no;
   });
-  // Whoever awaits it sees the failure; nobody may be waiting.
+  // Prevents an unhandled rejection if there is no waiting caller.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }
@@ -70,7 +71,7 @@ export class CommitQueue<V> {
   #next = newPending();
   #inFlight: Pending | null = null;
   #failure: Promise<void> | null = null;
-  /** Durable entries, the time that their commits took, and the sizes of these. */
+  /** Number of durable entries, and the duration and sizes of their commits. */
   readonly #committed = { entries: 0, commitMs: 0, commitSizes: [] as number[] };
 
   constructor(store: Store, owner: Owner<V>) {
@@ -79,28 +80,25 @@ export class CommitQueue<V> {
     this.#index = new IndexWriter(store, store.meta());
   }
 
-  /** Entries that are applied but not durable. */
+  /** Number of entries that are applied but not durable. */
   get backlog(): number {
     return this.#next.entries.length + (this.#inFlight?.entries.length ?? 0);
   }
 
-  /** What became durable since it was opened. */
+  /** Commits since the network was opened. */
   get stats() {
     return { commits: this.#store.commits, ...this.#committed };
   }
 
-  /** Why nothing more can be added, or null. */
+  /** Returns a refusal if no entry can be added, or null. */
   unable(): Outcome | null {
-    if (!this.#hasRoom())
-      return refusedOutcome('DISK_FULL', 'too little free space to write; make room').outcome;
+    if (!this.#hasRoom()) return refusedOutcome('DISK_FULL').outcome;
     const { backlog } = this;
     const full = backlog >= limits.pendingEntries || this.#next.bytes >= limits.pendingBytes;
-    return full
-      ? refusedOutcome('QUEUE_FULL', `${backlog} entries wait for the disk`).outcome
-      : null;
+    return full ? refusedOutcome('COMMIT_QUEUE_FULL', { backlog }).outcome : null;
   }
 
-  /** Whether the disk has room for more than what waits. A disk that does not say has failed. */
+  /** Returns true if the disk has room beyond the backlog. Fails the queue if that is unknown. */
   #hasRoom(): boolean {
     try {
       return this.#store.hasRoom(this.#next.bytes + (this.#inFlight?.bytes ?? 0));
@@ -110,7 +108,7 @@ export class CommitQueue<V> {
     }
   }
 
-  /** Resolves when everything added so far is durable; rejects when that is unknown. */
+  /** Resolves when all added entries are durable, and rejects if that is unknown. */
   get durable(): Promise<void> {
     if (this.#failure) return this.#failure;
     if (this.#next.begun) return this.#next.durable;
@@ -133,7 +131,7 @@ export class CommitQueue<V> {
     this.begin();
   }
 
-  /** What comes first in a batch starts it, after this turn; a running commit starts the next. */
+  /** Begins a batch, which is committed after this turn or after the running commit. */
   begin(): void {
     if (this.#next.begun) return;
     this.#next.begun = true;
@@ -168,7 +166,7 @@ export class CommitQueue<V> {
     crashPoint('publish.after');
   }
 
-  /** Nothing may be answered any more: whoever waits, or will, is refused. */
+  /** Rejects all waiting and future callers. */
   #fail(batch: Pending, error: Error): void {
     batch.reject(error);
     this.#next.reject(error);

@@ -1,11 +1,13 @@
 /**
- * A row of the index from entries to events: some entries that follow each other, how many events
- * came of each, and what no event tells; with totals up to its end, so that a part of a long log is
- * summed up without being read. Outside of every digest: it follows from the log.
+ * The index from entries to events. A row covers consecutive entries: the number of events of each,
+ * and the changes of dormancy, which have no events. Its totals up to its last entry allow sums
+ * over a part of a long log without reading it. No digest covers the index, which follows from the
+ * log.
  *
- * Whole numbers in base 128, low digits first (LEB128): format, entries, events in all, time of the
- * last entry, totals; then for each entry `8 * events + 4 * turned + 2 * closes + registers`, and
- * where agents turned, how many, and for each `2 * ordinal + dormant`.
+ * Encoding: integers in base 128, low digits first (LEB128): format, number of entries, number of
+ * events up to its end, time of the last entry, totals. Then for each entry `8 * events + 4 *
+ * turned + 2 * closes + registers`, and if agents turned, their number and `2 * ordinal + dormant`
+ * for each.
  */
 import type { DormancyChange } from '../core/agents.js';
 import type { Step } from '../core/engine.js';
@@ -16,35 +18,34 @@ import { type Store, StoreError, type StoreMeta } from '../store/store.js';
 
 const FORMAT = 1;
 
-/** Ends of blocks, in the order in which a row has their totals. */
+/** Final statuses of blocks, in the order of the totals of a row. */
 export const blockEnds = BlockStatus.enum.filter((status) => status !== 'voting');
 
-/** Sums since the log or, where older entries have no index, the index began. */
+/** Sums since the start of the log, or since the start of the index if that is later. */
 export interface IndexTotals {
-  /** By `eventTypes`. */
+  /** In the order of `eventTypes`. */
   events: number[];
-  /** By `blockEnds`. */
+  /** In the order of `blockEnds`. */
   ends: number[];
   registered: number;
 }
 
-/** What the index has of one entry. */
 export interface IndexedEntry {
   events: number;
-  /** It registered an agent. */
+  /** True if the entry registers an agent. */
   registers: boolean;
-  /** A block left voting by it. */
+  /** True if the entry closes a block. */
   closes: boolean;
   turned: readonly DormancyChange[];
 }
 
 export interface IndexRow {
-  /** The entries that it tells of, both inclusive. */
+  /** Range of entries, both inclusive. */
   first: number;
   last: number;
-  /** Time of its last entry. */
+  /** Time of the last entry. */
   at: number;
-  /** The last event up to its end. */
+  /** Number of the last event up to the last entry. */
   event_seq: number;
   totals: IndexTotals;
   entries: IndexedEntry[];
@@ -77,10 +78,10 @@ function put(bytes: number[], value: number): void {
   bytes.push(rest);
 }
 
-/** The row that ends with entry `last`. @throws {StoreError} `CORRUPT` when it is none. */
+/** Decodes the row that ends with entry `last`. @throws {StoreError} `CORRUPT` */
 export function decodeIndexRow(last: number, bytes: Uint8Array): IndexRow {
   const reader = new Reader(last, bytes);
-  if (reader.next() !== FORMAT) throw reader.damaged('it is of another format');
+  if (reader.next() !== FORMAT) throw reader.damaged('unknown format');
   const count = reader.next();
   const event_seq = reader.next();
   const at = reader.next();
@@ -89,7 +90,7 @@ export function decodeIndexRow(last: number, bytes: Uint8Array): IndexRow {
     ends: blockEnds.map(() => reader.next()),
     registered: reader.next(),
   };
-  if (count < 1 || count > last + 1) throw reader.damaged(`it tells of ${count} entries`);
+  if (count < 1 || count > last + 1) throw reader.damaged(`invalid number of entries: ${count}`);
   const entries: IndexedEntry[] = [];
   while (entries.length < count) entries.push(entryIn(reader));
   reader.end();
@@ -126,16 +127,16 @@ class Reader {
     let value = 0;
     for (let weight = 1; ; weight *= 128) {
       const byte = this.#bytes[this.#at];
-      if (byte === undefined) throw this.damaged('it is cut off');
+      if (byte === undefined) throw this.damaged('truncated');
       this.#at += 1;
       value += (byte % 128) * weight;
-      if (!Number.isSafeInteger(value)) throw this.damaged('it has a number beyond all bounds');
+      if (!Number.isSafeInteger(value)) throw this.damaged('number too large');
       if (byte < 128) return value;
     }
   }
 
   end(): void {
-    if (this.#at !== this.#bytes.length) throw this.damaged('it has more than its entries');
+    if (this.#at !== this.#bytes.length) throw this.damaged('trailing bytes');
   }
 
   damaged(why: string): StoreError {
@@ -144,13 +145,13 @@ class Reader {
 }
 
 /*
- * Reads of the index from entries to events. Whoever opened the folder with an older program left
- * entries without rows: what is told here is where the rows begin that go on to the log's end.
+ * Reads of the index. An older version of the program may have appended entries without rows, so
+ * reads begin where the rows are complete up to the end of the log.
  */
 
 type Rows = Pick<Store, 'index'>;
 
-/** The last row, if it ends with the log; null also where it is damaged. */
+/** Returns the last row if it ends with the log and is intact, or null. */
 function lastRow(store: Rows, end: Pick<StoreMeta, 'seq'>): IndexRow | null {
   const [stored] = store.index({ reverse: true, limit: 1 });
   if (stored?.seq !== end.seq) return null;
@@ -162,14 +163,14 @@ function lastRow(store: Rows, end: Pick<StoreMeta, 'seq'>): IndexRow | null {
   }
 }
 
-/** The row that tells of an entry, or undefined. @throws {StoreError} `CORRUPT` */
+/** Returns the row with an entry, or undefined. @throws {StoreError} `CORRUPT` */
 export function findIndexRow(store: Rows, seq: number): IndexRow | undefined {
   const [stored] = store.index({ from: seq, limit: 1 });
   const row = stored && decodeIndexRow(stored.seq, stored.bytes);
   return row && row.first <= seq ? row : undefined;
 }
 
-/** Rows from the one that tells of `from` to the one that tells of `to`, as far as there are. */
+/** Yields the existing rows from the one with `from` to the one with `to`. */
 export function* readIndexRows(store: Rows, from: number, to: number): Generator<IndexRow, void> {
   for (const { seq, bytes } of store.index({ from })) {
     const row = decodeIndexRow(seq, bytes);
@@ -179,19 +180,19 @@ export function* readIndexRows(store: Rows, from: number, to: number): Generator
   }
 }
 
-/** Events that came before a row's totals begin: the same for all rows of one run. */
+/** Number of events before the totals of a row begin. Equal for all rows of one run. */
 const eventsBefore = ({ event_seq, totals }: IndexRow) =>
   event_seq - totals.events.reduce((sum, count) => sum + count, 0);
 
 /**
- * The first entry of the rows that go on without a gap to the log's end; one beyond its end where
- * there are none.
+ * Returns the first entry of the rows that are complete up to the end of the log, or the entry
+ * after its end if there are none.
  */
 export function findIndexStart(store: Rows, end: Pick<StoreMeta, 'seq'>): number {
   const last = lastRow(store, end);
   if (!last) return end.seq + 1;
   const before = eventsBefore(last);
-  // Rows of an older run have fewer events before them, or the same where none came in between.
+  // Rows of an older run have fewer events before them, or as many if there were none in between.
   let low = 0;
   let high = last.first;
   while (low < high) {
@@ -203,13 +204,13 @@ export function findIndexStart(store: Rows, end: Pick<StoreMeta, 'seq'>): number
   return high;
 }
 
-/** Entries that a row tells of at the most: a bucket of an overview is no finer. */
+/** Maximum number of entries of a row, which is the finest bucket of an overview. */
 const ROW_ENTRIES = 256;
 
 const typeIndex = new Map(eventTypes.map((type, index) => [type, index]));
 const endIndex = new Map<string, number>(blockEnds.map((end, index) => [end, index]));
 
-/** An entry with what came of it, as the index keeps it. */
+/** An entry and its effects, for the index. */
 export interface IndexItem {
   seq: number;
   at: number;
@@ -218,7 +219,6 @@ export interface IndexItem {
   ends: readonly string[];
 }
 
-/** What the index keeps of a step. */
 export function toIndexItem(
   of: { seq: number; at: number; kind: EntryKind },
   step: Step,
@@ -241,13 +241,12 @@ export class IndexWriter {
   #totals: IndexTotals;
   #eventSeq: number;
 
-  /** Goes on where the index ends, if it ends with the log; begins anew elsewhere. */
+  /** Continues an index that ends with the log, or else begins a new run of rows. */
   constructor(store: Pick<Store, 'index'>, end: Pick<StoreMeta, 'seq' | 'event_seq'> | null) {
     this.#totals = (end && lastRow(store, end))?.totals ?? noTotals();
     this.#eventSeq = end?.event_seq ?? 0;
   }
 
-  /** The rows of a batch. */
   rows(batch: readonly IndexItem[]): { seq: number; bytes: Uint8Array }[] {
     const rows: { seq: number; bytes: Uint8Array }[] = [];
     for (let from = 0; from < batch.length; from += ROW_ENTRIES) {
@@ -257,7 +256,7 @@ export class IndexWriter {
     return rows;
   }
 
-  /** One row of some entries, at least one. */
+  /** Builds a row of one or more entries. */
   row(some: readonly IndexItem[]): Uint8Array {
     for (const one of some) this.#add(one);
     const { at } = some.at(-1)!;

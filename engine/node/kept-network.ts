@@ -1,6 +1,6 @@
 /**
- * A network in a folder that is only read: what is there, and what another process still adds to
- * it. It takes no lock and writes nothing.
+ * A read-only network in a folder, which another process may still extend. It takes no lock and
+ * writes nothing.
  */
 
 import { statSync } from 'node:fs';
@@ -13,6 +13,8 @@ import { createVerifier } from '../crypto/create-verifier.js';
 import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
 import { limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
+import { formatMessage } from '../protocol/messages.js';
+import { refusalMessages } from '../protocol/refusals.js';
 import type { CommandKind } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
@@ -25,25 +27,22 @@ import { Followers, type Network } from './network.js';
 import { type Applied, readGenesis } from './open-store.js';
 import { type CommittedView, Views } from './views.js';
 
-/** Which folder is read, and who is told when it is lost. */
 export interface KeptOptions {
-  /** The folder of a network: another process may write to it. */
+  /** Folder of the network. Another process may write to it. */
   path: string;
-  /** Whether a look at the data comes first, and refuses what is damaged. Default: true. */
+  /** Checks the data first, and refuses damaged data. Default: true. */
   whole?: boolean;
-  /** Called once when the folder is deleted, replaced or damaged: what was read stays readable. */
+  /** Called once if the folder is deleted, replaced or damaged. Earlier data stays readable. */
   onLost?: (why: string) => void;
 }
 
-/** How often the folder is looked at, and how many new events are told at a time. */
+/** Poll interval of the folder, and number of events per page. */
 const LOOK_MS = 100;
 const PAGE = 1_024;
 
-const advice = 'whoever holds the network takes writes: folkmoot serve --data FOLDER';
-
 /**
- * A network in a folder, only to be read and served: a finished run, or one that another process
- * goes on with, which is followed. Whatever would write is refused.
+ * A read-only network in a folder: a finished run, or the network of another process, which it
+ * follows. It refuses all writes.
  *
  * @example
  * ```ts
@@ -67,23 +66,20 @@ export class KeptNetwork implements ServedNetwork {
   readonly #verifier: Verifier;
   readonly #followers = new Followers();
   readonly #lookout: FolderPoll;
-  /** The last event that followers were told. */
+  /** Number of the last event that was published to followers. */
   #notified: number;
-  /** Its parameters, as entry 0 has them. */
+  /** Parameters of the network, from entry 0. */
   readonly genesis: Genesis;
-  /** Drawn once per folder. */
+  /** Random id of the folder. */
   readonly epoch: string;
-  /** Where it is kept. */
   readonly folder: string;
-  /** It is on disk. */
   readonly durableOnDisk = true;
-  /** Signatures, of known keys over any text. */
+  /** Verifies signatures of registered keys over any text. */
   readonly verification: Verification;
-  /** Reads of what is committed. */
+  /** Reads of committed state. */
   readonly read: Views;
-  /** Why nothing can be written, and what to do instead. */
+  /** Message of the refusal of writes. */
   readonly readOnly: string;
-  /** Nothing waits for the disk here. */
   readonly backlog = 0;
 
   private constructor(store: Store, meta: StoreMeta, { path, onLost = () => {} }: KeptOptions) {
@@ -91,7 +87,7 @@ export class KeptNetwork implements ServedNetwork {
     this.genesis = readGenesis(store);
     this.epoch = meta.epoch;
     this.folder = path;
-    this.readOnly = `${path} is only read here; ${advice}`;
+    this.readOnly = formatMessage(refusalMessages.NETWORK_READ_ONLY, { folder: path });
     const signed = this.genesis.signatures !== 'none';
     this.#verifier = signed ? createVerifier('inline') : createOffVerifier();
     this.verification = new Verification(this.#verifier, this.knows);
@@ -102,10 +98,9 @@ export class KeptNetwork implements ServedNetwork {
   }
 
   /**
-   * Opens a folder for reading, and looks whether its data is whole, as far as that is quick:
-   * `replay` says whether all of it follows from its log.
+   * Opens a folder for reading, after a quick check of its data. Only `replay` checks all of it.
    *
-   * @throws {StoreError} when no network is there, or it is damaged or unreadable.
+   * @throws {StoreError} if the folder has no network, or its data is damaged or unreadable.
    */
   static open(options: KeptOptions): KeptNetwork {
     const { path, whole = true } = options;
@@ -122,54 +117,52 @@ export class KeptNetwork implements ServedNetwork {
     }
   }
 
-  /** Why nothing new is read any more, or null. */
+  /** Reason why the folder is no longer read, or null. */
   get lost(): string | null {
     return this.#lookout.lost;
   }
 
-  /** Its time, in milliseconds since 1970: where its log ends. */
+  /** Time of the last entry, in milliseconds since 1970. */
   get time(): number {
     return this.read.position.at;
   }
 
-  /** Whether an agent has this key (hex, lower case). */
+  /** Returns true for a registered key (hex, lower case). */
   knows = (publicKey: string): boolean =>
     this.#store.get('agents', agentId(publicKey)) !== undefined;
 
-  /** Refused, as all that would write. */
+  /** Refuses every request. */
   precheck(): Outcome {
-    return { result: 'refused', refusal: refuse('READ_ONLY', this.readOnly) };
+    return { result: 'refused', refusal: refuse('NETWORK_READ_ONLY', { folder: this.folder }) };
   }
 
-  /** Refused, as all that would write. */
+  /** Refuses every request. */
   apply(): Applied {
     return { outcome: this.precheck(), events: [], durable: this.durable };
   }
 
-  /** Deadlines are for whoever goes on with it. */
+  /** Does nothing: the process that writes to the folder fires deadlines. */
   fireDeadlines(): readonly [] {
     return [];
   }
 
-  /** Nobody votes here. */
   votesUntilClose = (): number => 0;
 
-  /** What it shows is durable. */
   get durable(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** What an operator watches: signatures that were checked, and no commits. */
+  /** Counters for operators. */
   get stats() {
     const none = { commits: 0, entries: 0, commitMs: 0, commitSizes: [] as number[] };
     return { ...this.#verifier.stats, ...none };
   }
 
-  /** Calls back with events that another process adds; returns how to stop that. */
+  /** Calls back with events of another process. Returns a function that unsubscribes. */
   onEvents = (listener: (events: readonly PublishedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
-  /** Looks no more, and closes the folder. */
+  /** Stops polling and closes the folder. */
   async close(): Promise<void> {
     this.#lookout.close();
     this.#followers.end();
@@ -177,7 +170,7 @@ export class KeptNetwork implements ServedNetwork {
     await this.#verifier.close();
   }
 
-  /** What another process has added meanwhile. */
+  /** Publishes what another process has added. */
   #poll(): void {
     const meta = this.#store.meta()!;
     if (meta.seq !== this.read.position.seq) this.read.swap(this.#viewOf(meta));
@@ -192,7 +185,7 @@ export class KeptNetwork implements ServedNetwork {
     this.#notified = meta.event_seq;
   }
 
-  /** Counted when it is asked for: agents are many. */
+  /** Computes the summary on demand, because it reads all agents. */
   #viewOf(meta: StoreMeta): CommittedView {
     const store = this.#store;
     let summary: CommittedView['summary'] | undefined;
@@ -213,7 +206,7 @@ export class KeptNetwork implements ServedNetwork {
   }
 }
 
-/** @throws {StoreError} when an archive lacks something, or the last entry is not the log's end. */
+/** @throws {StoreError} if the archive is incomplete, or the digests of the last entry differ. */
 function assertWhole(store: Store, end: StoreMeta, path: string): void {
   const [problem] = store.archive?.problems() ?? [];
   if (problem !== undefined) throw new StoreError('ARCHIVE_PROBLEM', { problem });
@@ -230,12 +223,14 @@ class FolderPoll {
   readonly #timer: NodeJS.Timeout;
   readonly #poll: () => void;
   readonly #onLost: (why: string) => void;
-  /** What the last look found. A folder may be between two names: only what lasts is told. */
+  /**
+   * Problem of the last poll. It is reported if it lasts, because a folder may be being renamed.
+   */
   #found: string | null = null;
-  /** Why it is looked at no more, or null. */
+  /** Reason why polling has stopped, or null. */
   lost: string | null = null;
 
-  /** `look` may throw: then what is there cannot be read. It never holds the process. */
+  /** `look` throws if the folder cannot be read. The timer does not keep the process alive. */
   constructor(folder: string, everyMs: number, look: () => void, onLost: (why: string) => void) {
     this.#file = join(folder, 'data.mdb');
     this.#opened = statSync(this.#file).ino;
@@ -255,7 +250,7 @@ class FolderPoll {
     this.#found = why;
     if (why === null || !lasts) return;
     this.close();
-    this.lost = `${folder} ${why}: what was read before is still shown, and nothing new`;
+    this.lost = `${folder} ${why}; no new data is read`;
     this.#onLost(this.lost);
   }
 
@@ -263,18 +258,18 @@ class FolderPoll {
     try {
       const now = statSync(this.#file, { throwIfNoEntry: false });
       if (!now) return 'was deleted';
-      if (now.ino !== this.#opened) return 'was replaced by another';
+      if (now.ino !== this.#opened) return 'was replaced';
       this.#poll();
       return null;
     } catch (error) {
-      return `cannot be read any more (${(error as Error).message})`;
+      return `cannot be read (${(error as Error).message})`;
     }
   }
 }
 
 /**
- * A request that was let in elsewhere, or nobody waits for here any more, and what became of it:
- * what it costs its agent is counted here as well.
+ * A request that another node admitted, or whose client has gone, with its outcome. Its cost is
+ * charged here too.
  *
  * @internal
  */
@@ -284,19 +279,16 @@ export interface Spent {
   publicKey: string;
   /** Hex. */
   signature: string;
-  /** Of its body and its file. */
+  /** Size of the body and the file. */
   bytes: number;
-  /** The address that it came from, as limits count it; empty where nobody said. */
+  /** Client address as limits count it; empty if it is unknown. */
   spender: string;
   outcome: Outcome;
-  /** How long ago it was done, in ms. */
+  /** Time since its outcome. */
   ageMs: number;
 }
 
-/**
- * What a server needs of a network: one that goes on in this process, or one in a folder that is
- * only read.
- */
+/** The network of a server: a live network, a cluster node, or a read-only folder. */
 export interface ServedNetwork
   extends Pick<
     Network,
@@ -314,32 +306,32 @@ export interface ServedNetwork
     | 'durable'
     | 'onEvents'
   > {
-  /** As {@link Network.precheck}; a promise where others may know more. */
+  /** As {@link Network.precheck}; a promise in a cluster. */
   precheck(admitted: Admitted): Outcome | null | Promise<Outcome | null>;
   /**
-   * As {@link Network.apply}; a promise where others fix the order. They count it for `spender`,
-   * the address that it came from as limits count it.
+   * As {@link Network.apply}; a promise in a cluster, whose nodes charge `spender`, the client
+   * address as limits count it.
    */
   apply(verified: Verified, spender?: string): Applied | Promise<Applied>;
   /**
-   * Calls back with what is spent elsewhere; whoever is the first is told what was read so far.
-   * Absent where all is asked here.
+   * Calls back with the costs of requests at other nodes. The first listener also gets earlier
+   * ones. Absent outside a cluster.
    *
    * @internal
    */
   onSpent?(listener: (spent: Spent) => void): void;
   /**
-   * Resolves once all is durable here that any node of the network has told anybody so far, or with
-   * why that is not known. Absent where nobody else tells anything.
+   * Resolves with null once everything that any node has returned to a client so far is durable
+   * here, or with a refusal if that is unknown. Absent outside a cluster.
    */
   readonly barrier?: () => Promise<Refusal | null>;
-  /** For how long, in ms, it has not heard what others do; 0 as long as it does. Absent without. */
+  /** Time without contact to the cluster, in ms; 0 while connected. Absent outside a cluster. */
   readonly cutOffMs?: () => number;
-  /** Why nothing can be written to it, and what to do instead; absent where it can. */
+  /** Message of the refusal of writes; absent if the network is writable. */
   readonly readOnly?: string;
 }
 
-/** The same that an engine gives which goes on where the records end, at that time. */
+/** Computes the summary that an engine restored from the records would return. */
 function summaryOf(store: Store, at: number): Summary {
   const head = read(store, 'network', 'head');
   return {
@@ -377,7 +369,7 @@ function pendingIn(store: Store): number {
   return pending;
 }
 
-/** What the last minute finalized, ascending; what is finalized at one instant as one. */
+/** Counts the transactions finalized in the last minute, ascending, one row per instant. */
 function recentIn(store: Store, at: number): { at: number; count: number }[] {
   const recent: { at: number; count: number }[] = [];
   for (const { json } of store.range('heights', { reverse: true })) {

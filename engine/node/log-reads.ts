@@ -1,10 +1,9 @@
-/** Reads of the committed log itself, and of the index from its entries to their events. */
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import type { DerivedFrom } from '../store/derived-folder.js';
 import type { Store, StoreMeta } from '../store/store.js';
 import { findIndexRow, findIndexStart, type IndexRow, readIndexRows } from './entry-index.js';
 
-/** What stands in the log of an entry beside its request: its time, and both digests after it. */
+/** Time of an entry and the digests after it. */
 export interface EntryEnd {
   seq: number;
   /** Milliseconds since 1970. */
@@ -14,7 +13,7 @@ export interface EntryEnd {
   log_digest: string;
 }
 
-/** Reads of the committed log itself. */
+/** Reads of the committed log and of its index. */
 export class LogReads {
   readonly #store: Store;
   readonly #end: () => number;
@@ -25,7 +24,7 @@ export class LogReads {
     this.#end = end;
   }
 
-  /** An entry's time and digests, or undefined where the log has no such entry. */
+  /** Returns the time and digests of an entry, or undefined for an unknown entry. */
   entry(seq: number): EntryEnd | undefined {
     const stored = seq <= this.#end() ? this.#store.entry(seq) : undefined;
     if (!stored) return undefined;
@@ -34,7 +33,7 @@ export class LogReads {
   }
 
   /**
-   * The log up to an entry, as the source of a derived file; null where it has no such entry.
+   * Describes the log up to an entry as the source of a derived file; null for an unknown entry.
    *
    * @internal
    */
@@ -51,7 +50,7 @@ export class LogReads {
   }
 
   /**
-   * Entries as they are stored, both ends inclusive.
+   * Returns stored entries, both ends inclusive.
    *
    * @internal
    */
@@ -60,7 +59,7 @@ export class LogReads {
   }
 
   /**
-   * A file, by its hash.
+   * Returns a file by its hash.
    *
    * @internal
    */
@@ -69,7 +68,7 @@ export class LogReads {
   }
 
   /**
-   * The first entry of the rows of the index that go on without a gap to the end.
+   * Returns the first entry from which the index is complete.
    *
    * @internal
    */
@@ -78,7 +77,7 @@ export class LogReads {
   }
 
   /**
-   * The row of the index that tells of an entry.
+   * Returns the index row with an entry.
    *
    * @internal
    */
@@ -87,7 +86,7 @@ export class LogReads {
   }
 
   /**
-   * Rows of the index from the one that tells of `from` to the one that tells of `to`.
+   * Returns the index rows from the one with `from` to the one with `to`.
    *
    * @internal
    */

@@ -1,7 +1,7 @@
 /**
- * The embedded network: orders requests, applies them, commits in groups, then answers callers and
- * publishes events, never before they are durable. An error in between ends the process, and
- * restart is the recovery, because the state on disk always equals the end of the log.
+ * The embedded network. It orders requests, applies them, commits them in groups, and only then
+ * resolves outcomes and publishes events. An error in between ends the process. The state on disk
+ * always equals the end of the log, so a restart recovers the network.
  */
 import { type Admitted, admit, copyRequest } from '../admit/admit.js';
 import { isVerified, Verification, type Verified } from '../admit/verify.js';
@@ -29,8 +29,8 @@ import {
 import { type CommittedView, type Overlay, Views } from './views.js';
 
 /**
- * A network in this process: requests are verified, applied in order, committed in groups, and then
- * answered and published. Its state always equals the end of its log.
+ * A network in this process. It verifies requests, applies them in order and commits them in
+ * groups. Its state always equals the end of its log.
  *
  * @example
  * ```ts
@@ -56,19 +56,19 @@ export class Network {
   readonly #queue: CommitQueue<CommittedView>;
   readonly #onFatal: (error: Error) => void;
   readonly #followers = new Followers();
-  /** Its parameters, as entry 0 has them. */
+  /** Parameters of the network, from entry 0. */
   readonly genesis: Genesis;
-  /** Whether what is published survives the process. */
+  /** True if published events survive the process. */
   readonly durableOnDisk: boolean;
-  /** Where it is kept; null in memory. */
+  /** Folder of the network; null if it is in memory. */
   readonly folder: string | null;
-  /** Drawn once per folder: event numbers of another epoch belong to another history. */
+  /** Random id of the folder. Event numbers of a different epoch belong to a different history. */
   readonly epoch: string;
-  /** Its time, which whoever runs it may hold. */
+  /** Time of the network, which the operator can hold. */
   readonly time: Timekeeper;
-  /** Signatures, all at once or one after the other. */
+  /** Verifies signatures, in one call or in steps. */
   readonly verification: Verification;
-  /** Reads of what is committed. */
+  /** Reads of committed state. */
   readonly read: Views;
   #mark: OrderMark | undefined;
   #closing: Promise<void> | null = null;
@@ -101,9 +101,9 @@ export class Network {
   }
 
   /**
-   * Opens a network, new or where it was left.
-   * @throws {StoreError} when the folder is locked, of another network, damaged or unreadable.
-   * @throws {TypeError} when neither `path` nor `memory` is given, or a parameter is out of bounds.
+   * Opens a new or existing network.
+   * @throws {StoreError} if the folder is locked, damaged, unreadable or of a different network.
+   * @throws {TypeError} if neither `path` nor `memory` is set, or a parameter is out of range.
    */
   static async open(options: NetworkOptions): Promise<Network> {
     const opened = await openStore(options, options.clock ?? systemClock());
@@ -111,35 +111,35 @@ export class Network {
   }
 
   /**
-   * Checks form and signatures; whether the timestamp is recent is for the caller to check. A
-   * request of any form is refused, never thrown at; it is copied, so that the caller may change it
-   * afterwards.
+   * Checks the form and the signatures of a request, but not the freshness of its timestamp.
+   * Returns a refusal for any invalid value and never throws. The request is copied, so the caller
+   * can reuse its buffers.
    */
   async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
     const admitted = admit(copyRequest(request), this.genesis.network_id);
     return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
   }
 
-  /** The second half of `verify`, for callers that look at the command in between. */
+  /** Verifies an admitted request: the second half of `verify`. */
   async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
-    if (this.#state !== 'open') return { refusal: refuse('STOPPING', 'the network is closed') };
+    if (this.#state !== 'open') return { refusal: refuse('NETWORK_CLOSED') };
     return this.verification.all(admitted);
   }
 
-  /** Whether an agent has this key (hex, lower case). */
+  /** Returns true for a registered key (hex, lower case). */
   knows = (publicKey: string): boolean => this.#engine.hasKey(publicKey);
 
   /**
-   * The outcome of a request that would change nothing, or null: a cheap look ahead, before anybody
-   * pays for its signatures. Deadlines that are due must have fired (`fireDeadlines`).
+   * Returns the outcome of a request that would change nothing, or null. It is a cheap check before
+   * signatures are verified. Call `fireDeadlines` first.
    */
   precheck(admitted: Admitted): Outcome | null {
     return this.unable() ?? this.#engine.precheck(admitted.command, this.time.now);
   }
 
   /**
-   * Applies a request now; what it did is durable when `durable` resolves. What `verify` did not
-   * give is refused.
+   * Applies a verified request now. Its effects are durable when `durable` resolves. Refuses a
+   * value that is not a result of `verify`.
    */
   apply(verified: Verified): Applied {
     const unable = this.unable() ?? (isVerified(verified) ? null : unverified());
@@ -148,7 +148,8 @@ export class Network {
   }
 
   /**
-   * Applies, in one turn, what an order has at `mark`, whose time its clock shows.
+   * Applies the requests that the order of a cluster has at `mark`, in one turn. The clock shows
+   * the time of the mark.
    *
    * @internal
    */
@@ -175,8 +176,8 @@ export class Network {
   }
 
   /**
-   * Applies what `verify` gave and waits until the outcome rests on durable state only. A request
-   * that `verify` refused stays refused, and so is what `verify` did not give.
+   * Applies a result of `verify` and waits until all state that the outcome depends on is durable.
+   * Passes on a refusal, and refuses any other value.
    */
   async submit(verified: Verified | { refusal: Refusal }): Promise<Outcome> {
     if (typeof verified !== 'object' || verified === null) return unverified();
@@ -187,8 +188,8 @@ export class Network {
   }
 
   /**
-   * Fires all deadlines before `now`, each as an entry of its own; a live clock does so by itself.
-   * @returns the events that they caused.
+   * Fires all deadlines before `now`, one entry each. A system clock does this automatically.
+   * @returns the events of the deadlines.
    */
   fireDeadlines(): readonly Event[] {
     const events = this.unable() ? [] : this.#fireUntil(this.time.now);
@@ -196,45 +197,48 @@ export class Network {
     return events;
   }
 
-  /** When something happens by itself next, or null. */
+  /** Returns the time of the next deadline, or null. */
   nextDeadline = (): number | null => this.#engine.nextDeadline();
 
-  /** The overall reputation of the agent with this key, of 1,000,000, as of what is applied. */
+  /**
+   * Returns the overall reputation of an agent by key, 0 to 1,000,000, as of the last applied
+   * entry.
+   */
   reputationOf = (publicKey: string): number => this.#engine.reputationOf(publicKey);
 
-  /** How many further votes close the block at the earliest; 0 when it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
   votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
 
-  /** The last entry that is applied, durable or not. */
+  /** Number of the last applied entry, durable or not. */
   get applied(): number {
     return this.#engine.position.seq;
   }
 
-  /** Entries applied but not yet durable. */
+  /** Number of entries that are applied but not durable. */
   get backlog(): number {
     return this.#queue.backlog;
   }
 
-  /** What an operator watches; counted since the network was opened. */
+  /** Counters since the network was opened, for operators. */
   get stats() {
     return { ...this.#verifier.stats, ...this.#queue.stats };
   }
 
-  /** Resolves when all that was applied so far is durable. */
+  /** Resolves when all applied entries are durable. */
   get durable(): Promise<void> {
     return this.#queue.durable;
   }
 
-  /** Committed events after `since` (default: from now on), in order, until the network closes. */
+  /** Yields committed events after `since` (default: new events), until the network closes. */
   follow(since = this.read.position.event_seq): AsyncGenerator<Event, void> {
     return this.#followers.follow(this.read, since);
   }
 
-  /** Calls back with the events of each commit, encoded; returns how to stop that. */
+  /** Calls back with the encoded events of each commit. Returns a function that unsubscribes. */
   onEvents = (listener: (events: readonly PublishedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
-  /** Commits and publishes what was applied, and closes the store; the verifier stays open. */
+  /** Commits and publishes all applied entries, then closes the store. The verifier stays open. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -251,17 +255,15 @@ export class Network {
     }
   }
 
-  /** Why nothing can be done now, or null. */
+  /** Returns a refusal if no request can be applied now, or null. */
   unable(): Outcome | null {
-    if (this.#state === 'failed')
-      return refusedOutcome('STOPPING', 'the network failed; open it again').outcome;
-    if (this.#state !== 'open') return refusedOutcome('STOPPING', 'the network is closing').outcome;
-    if (this.time.held)
-      return refusedOutcome('PAUSED', 'the network is held; try again when it goes on').outcome;
+    if (this.#state === 'failed') return refusedOutcome('NETWORK_FAILED').outcome;
+    if (this.#state !== 'open') return refusedOutcome('NETWORK_CLOSED').outcome;
+    if (this.time.held) return refusedOutcome('NETWORK_PAUSED').outcome;
     return this.#queue.unable();
   }
 
-  /** One tick for each deadline, one millisecond after it. */
+  /** Applies a tick for each deadline, one millisecond after it. */
   #fireUntil(at: number): Event[] {
     const events: Event[] = [];
     for (;;) {
@@ -274,7 +276,7 @@ export class Network {
     }
   }
 
-  /** A step that cannot be logged leaves the engine ahead of the log: that stops the network. */
+  /** Stops the network if a step cannot be logged, because the engine is then ahead of the log. */
   #append(entry: Entry, step: Step, file?: Uint8Array): void {
     this.#guard(() => this.#log(entry, step, file));
   }
@@ -309,7 +311,7 @@ export class Network {
     this.time.setAlarm();
   }
 
-  /** A throw in here is a bug: the engine's state cannot be trusted any more. */
+  /** Stops the network if `work` throws, because the state of the engine is then unknown. */
   #guard<T>(work: () => T): T {
     try {
       return work();
@@ -328,10 +330,7 @@ export class Network {
   }
 }
 
-function unverified(): Outcome {
-  return refusedOutcome('MALFORMED', 'the request was not verified: pass on what verify gives')
-    .outcome;
-}
+const unverified = (): Outcome => refusedOutcome('REQUEST_NOT_VERIFIED').outcome;
 
 type Listener = (events: readonly PublishedEvent[]) => void;
 
@@ -340,13 +339,13 @@ export class Followers {
   readonly #listeners = new Set<Listener>();
   #ended = false;
 
-  /** Calls back at each commit, in order, after it is durable. */
+  /** Calls back after each durable commit, in order. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Hands on events that were committed. */
+  /** Publishes committed events. */
   publish(events: readonly PublishedEvent[]): void {
     for (const listener of this.#listeners) listener(events);
     const waiting = [...this.#waiting];
@@ -354,23 +353,23 @@ export class Followers {
     for (const resume of waiting) resume();
   }
 
-  /** The store is about to close: who follows goes on where it was after the next opening. */
+  /** Ends all followers before the store closes. They can resume after the next opening. */
   end(): void {
     this.#ended = true;
     this.publish([]);
   }
 
-  /** Committed events after `since`, read as fast as they are taken. */
+  /** Yields committed events after `since`, at the pace of the consumer. */
   async *follow(read: Views, since: number): AsyncGenerator<Event, void> {
     let next = Math.max(0, since) + 1;
     while (!this.#ended) {
       const head = read.position.event_seq;
       if (head < next) {
-        // Nothing awaits between this check and the wait: no commit can slip through.
+        // There is no await between this check and the wait, so no commit is missed.
         await new Promise<void>((resolve) => this.#waiting.add(resolve));
         continue;
       }
-      // Read in whole pages: the store may close while a slow consumer holds one.
+      // Reads whole pages, because the store may close while a slow consumer holds one.
       const last = Math.min(head, next + PAGE - 1);
       const page = [...read.events(next, last)];
       next = last + 1;

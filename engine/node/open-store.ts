@@ -1,4 +1,4 @@
-/** Opens the store of a network and an engine over it: new from genesis, or where it was left. */
+/** Opens the store of a new or existing network, and restores its engine. */
 import { randomUUID } from 'node:crypto';
 import { admitNow } from '../admit/admit.js';
 import { parseGenesis } from '../admit/genesis.js';
@@ -25,9 +25,7 @@ import { encodeStep } from './encode.js';
 import { IndexWriter, toIndexItem } from './entry-index.js';
 import { Overlay } from './views.js';
 
-/**
- * The parameters of a network: its name, and whatever shall differ from {@link genesisDefaults}.
- */
+/** Parameters of a network: its name, and values that differ from {@link genesisDefaults}. */
 export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
 interface OpenStoreOptions extends ArchiveOptions {
@@ -53,7 +51,7 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
     if (stored) assertOrder(stored, options);
     const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
     const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
-    // What others order they have on their disks; but that it began is on this one.
+    // Nodes of a cluster can fetch ordered entries again, but genesis must be on this disk.
     const store = options.order ? createWriteBehind(kept) : kept;
     const overlay = new Overlay(store, (entry) => readProposal(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
@@ -75,11 +73,12 @@ function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): S
   });
 }
 
-/** @throws {TypeError} naming the parameter that is out of bounds. */
+/** @throws {TypeError} if a parameter is out of range. */
 export function completeGenesis(options: GenesisOptions): Genesis {
   const genesis = { ...genesisDefaults, ...options };
   const problem = genesisProblem(genesis);
-  if (problem) throw new TypeError(`genesis parameter ${problem.pointer} ${problem.message}`);
+  if (problem)
+    throw new TypeError(`invalid genesis parameter: ${problem.pointer} ${problem.message}`);
   return genesis;
 }
 
@@ -104,14 +103,14 @@ function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   throw new StoreError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
 }
 
-/** The parameters in entry 0. */
+/** Reads the parameters from entry 0. */
 export function readGenesis(store: Store): Genesis {
   const stored = store.entry(0);
   if (!stored) throw new StoreError('ENTRY_MISSING', { seq: 0 });
   return parseGenesis(decodeEntry(splitStored(stored).bytes));
 }
 
-/** Makes entry 0 durable before anything else can happen. */
+/** Commits entry 0 before any other entry. */
 async function begin(
   store: Store,
   genesis: Genesis,
@@ -149,7 +148,7 @@ async function begin(
   return meta;
 }
 
-/** The command of a logged proposal, as it was admitted. */
+/** Returns the command of a logged proposal. @throws {StoreError} `CORRUPT` */
 export function readProposal(store: Store, genesis: Genesis, seq: number): ProposeCommand {
   const stored = store.entry(seq);
   if (!stored) throw new StoreError('ENTRY_MISSING', { seq });
@@ -162,7 +161,7 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
 }
 
 /**
- * What a network is opened with: where it is kept, its parameters, who checks signatures.
+ * Options of a network.
  *
  * @example
  * ```ts
@@ -173,7 +172,7 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
  * const options: NetworkOptions = { path: 'kept', genesis, verifier };
  * const first = await Network.open(options);
  * await first.close();
- * const again = await Network.open(options); // goes on where it was left
+ * const again = await Network.open(options); // continues
  * console.log(again.read.position.seq, again.genesis.voting_period_ms); // 0 30000
  * await again.close();
  * await verifier.close();
@@ -181,39 +180,41 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
  */
 export interface NetworkOptions extends ArchiveOptions {
   /**
-   * A folder, made if it is missing; or `memory: true`, which dies with the process. With
-   * `memory: 'state'` entries and events go into the digests and are not held either.
+   * Folder of the network, created if it is missing. With `memory: true` the network is only in
+   * memory. With `memory: 'state'` entries and events are digested but not kept.
    */
   path?: string;
   memory?: boolean | 'state';
-  /** `network_id` and whatever shall differ from the defaults. An existing folder keeps its own. */
+  /** Must match the parameters of an existing folder. */
   genesis: GenesisOptions;
   verifier: Verifier;
-  /** Default: the system's clock. */
+  /** Default: the system clock. */
   clock?: Clock;
   /** Free space below which writes are refused, bytes. */
   freeSpaceBytes?: number;
   /**
-   * The order that its requests come by, where others fix it: who drew `log`, drew the epoch of all
-   * networks that come by it. Such a folder is opened in no other way.
+   * Identifies the order of a cluster, which fixes the order of requests and the epoch of all of
+   * its networks. The folder can be opened with this order only.
    *
    * @internal
    */
   order?: { log: string; epoch: string };
-  /** Called once when a commit failed or an invariant broke. Default: one line, exit code 13. */
+  /**
+   * Called once if a commit fails or an invariant breaks. Default: prints a line, exits with 13.
+   */
   onFatal?: (error: Error) => void;
 }
 
-/** What `apply` gives at once: applied in memory, durable later. */
+/** Result of `apply`, applied in memory but not durable yet. */
 export interface Applied {
   outcome: Outcome;
-  /** What it and the deadlines before it caused. Not to be published before `durable`. */
+  /** Events of the request and of deadlines before it. Do not publish them before `durable`. */
   events: readonly Event[];
   durable: Promise<void>;
 }
 
-/** The default of `onFatal`: restart is the recovery. */
+/** Default of `onFatal`. A restart recovers the network. */
 export function endProcess(error: Error): void {
-  process.stderr.write(`folkmoot: the network stopped: ${error.message}; restart to recover\n`);
+  process.stderr.write(`folkmoot: network failed: ${error.message}; restart to recover\n`);
   exitProcess(13);
 }

@@ -1,4 +1,3 @@
-/** Reads of what is committed: from the store and the committed view, never from the engine. */
 import { allianceData } from '../core/alliances.js';
 import type { Change, Reader } from '../core/changes.js';
 import type { Summary } from '../core/engine.js';
@@ -29,44 +28,43 @@ import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
 import { LogReads } from './log-reads.js';
 
-/** What a batch ends in. */
+/** State at the end of a committed batch. */
 export interface CommittedView {
   meta: StoreMeta;
   summary: Summary;
 }
 
-/** Agents whose rows are kept, so that memory is bounded. */
+/** Maximum number of cached agents. */
 const MOST_ROWS = 100_000;
-/** Records that are read between two pauses. */
+/** Number of records read between two pauses. */
 const AT_ONCE = 50;
-/** The number of times that a list is read when agents change meanwhile. */
+/** Number of attempts to read a list while agents change. */
 const ROUNDS = 3;
 
-/** A score as it is shown: 0 to 100. */
+/** Converts a score to 0 to 100. */
 const shown = (score: number) => score / 10_000;
 
 /**
- * Reads of what is committed, from the store and the committed view. Ids and hashes are lower-case
- * hex.
+ * Reads of committed state, from the store and the committed view, never from the engine. Ids and
+ * hashes are lower-case hex.
  */
 export class Views {
   readonly #store: Store;
   readonly #genesis: Genesis;
   readonly #clock: Clock;
   /**
-   * The log itself, and what came of its entries.
+   * The log and its index.
    *
    * @internal
    */
   readonly log: LogReads;
   #view: CommittedView;
   /**
-   * What many ask for at a time, made once: for a millisecond, and for as long as the view. All get
-   * the same, so none may change it.
+   * Cached responses: of one millisecond, and of one view. They are frozen because they are shared.
    */
   #state: { outside: number; value: Readonly<NetworkState> } | null = null;
   #agents: Readonly<AgentList> | null = null;
-  /** Agents that were read and have not changed since, and their ids by ordinal. */
+  /** Cached agents that have not changed since, and their ids by ordinal. */
   readonly #rows = new Map<string, Readonly<AgentView>>();
   readonly #ids = new Map<number, string>();
 
@@ -80,9 +78,9 @@ export class Views {
   }
 
   /**
-   * What is committed now. The network's own.
+   * Replaces the committed view.
    *
-   * @param changes the records that changed; without them, all may have.
+   * @param changes the changed records; if absent, any record may have changed.
    * @internal
    */
   swap(view: CommittedView, changes?: Batch['changes']): void {
@@ -104,13 +102,13 @@ export class Views {
     if (agentId !== undefined) this.#rows.delete(agentId);
   }
 
-  /** The end of the committed log, with its digests. */
+  /** End of the committed log, with its digests. */
   get position(): StoreMeta {
     return this.#view.meta;
   }
 
   /**
-   * The end of what is in its folder, which comes behind where others have it all.
+   * End of the stored log. On a node of a cluster it lags behind `position`.
    *
    * @internal
    */
@@ -118,7 +116,7 @@ export class Views {
     return this.#store.stored?.() ?? this.position;
   }
 
-  /** The network as a whole, as of now. */
+  /** Returns the state of the network as of now. */
   networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;
     const outside = Math.max(this.#clock.outside?.() ?? this.#clock.now(), meta.at);
@@ -138,7 +136,7 @@ export class Views {
     return value;
   }
 
-  /** An agent, or undefined where none has this id. */
+  /** Returns an agent, or undefined for an unknown id. */
   agent(agentId: string): Readonly<AgentView> | undefined {
     const known = this.#rows.get(agentId);
     if (known) return known;
@@ -172,20 +170,20 @@ export class Views {
     return agent;
   }
 
-  /** All registered agents, ascending by id. */
+  /** Yields all registered agents, by ascending id. */
   *agents(): Iterable<Readonly<AgentView>> {
     for (const { value } of this.records('agents')) yield this.#agent(value);
   }
 
-  /** All active agents, ascending by id. */
+  /** Returns all active agents, by ascending id. */
   activeAgents(): Readonly<AgentList> {
     this.#agents ??= activeAmong(this.agents());
     return this.#agents;
   }
 
   /**
-   * As `activeAgents`, with a pause wherever it yields. Where many agents change meanwhile, rows
-   * may be of neighbouring entries.
+   * As `activeAgents`, but yields between slices. If many agents change meanwhile, the rows can be
+   * from different entries.
    *
    * @internal
    */
@@ -212,7 +210,7 @@ export class Views {
     return activeAmong(agents);
   }
 
-  /** An agent's scores, or undefined where none has this id. */
+  /** Returns the scores of an agent, or undefined for an unknown id. */
   reputation(agentId: string): ReputationView | undefined {
     const profile = this.record('agents', agentId);
     if (!profile) return undefined;
@@ -227,7 +225,7 @@ export class Views {
     };
   }
 
-  /** Headers, newest first; `before` is exclusive. */
+  /** Yields blocks, newest first. `before` is an ordinal, exclusive. */
   *blocks(before?: number): Iterable<BlockView & { ordinal: number }> {
     const to = before === undefined ? {} : { to: before };
     for (const { value } of this.records('block_numbers', { reverse: true, ...to })) {
@@ -236,7 +234,7 @@ export class Views {
     }
   }
 
-  /** A block, or undefined where none has this hash. */
+  /** Returns a block, or undefined for an unknown hash. */
   block(hash: string): BlockView | undefined {
     const block = this.record('blocks', hash);
     return block && this.#blockView(block);
@@ -262,7 +260,7 @@ export class Views {
     };
   }
 
-  /** While a block is in voting its record holds no tally: the votes are the truth. */
+  /** Counts the votes of an open block, whose record has no tally yet. */
   #countVotes({ ordinal, electorate }: RecordOf['blocks']['context']) {
     const { agents, weights } = this.record('electorates', electorate)!;
     const weightOf = new Map(agents.map((agent, position) => [agent, weights[position]!]));
@@ -273,7 +271,7 @@ export class Views {
     return tally;
   }
 
-  /** Who may vote, with what weight. */
+  /** Returns the electors of an electorate with their weights. */
   electors(id: number): { agent_id: string; public_key: string; weight: number }[] {
     const { agents, weights } = this.record('electorates', id)!;
     return agents.map((ordinal, position) => {
@@ -283,7 +281,7 @@ export class Views {
     });
   }
 
-  /** Alliances as they stand, ascending by id. */
+  /** Yields alliances in their current state, by ascending id. */
   *alliances(options: RangeOptions = {}): Iterable<EventData['alliance_update']> {
     for (const { value } of this.records('alliances', options)) {
       yield allianceData(value.state, value.context);
@@ -291,47 +289,48 @@ export class Views {
   }
 
   /**
-   * The signed body of an entry, as received, the key that signed it, and what was read for it:
-   * the body's bytes, and those of blocks of the archive that were unpacked.
+   * Returns the signed body of an entry, the signing key, and the number of bytes read: those of
+   * the body and of unpacked blocks of the archive.
+   * @throws {Error} for an unknown entry.
    */
   signed(entry: number): { public_key: string; body: Record<string, unknown>; bytes: number } {
     const unpackedBefore = this.#store.archive?.unpackedBytes ?? 0;
     const stored = this.#store.entry(entry);
     const unpacked = (this.#store.archive?.unpackedBytes ?? 0) - unpackedBefore;
-    if (!stored) throw new Error(`entry ${entry} is not in the log`);
+    if (!stored) throw new Error(`unknown log entry: ${entry}`);
     const { public_key, body } = decodeEntry(splitStored(stored).bytes);
     const text = Buffer.from(body).toString();
     return { public_key, body: JSON.parse(text), bytes: body.length + unpacked };
   }
 
-  /** A meme's file. */
+  /** Returns the file of a meme, or undefined. */
   memeContent(memeId: string): { bytes: Uint8Array; mediaType: string } | undefined {
     const meme = this.record('memes', memeId);
     const bytes = meme && this.#store.blob(meme.content_sha256);
     return bytes && { bytes, mediaType: meme.media_type };
   }
 
-  /** Committed events, both ends inclusive. */
+  /** Yields committed events, both ends inclusive. */
   *events(from: number, to: number): Iterable<Event> {
     for (const { json } of this.#store.events(from, to)) yield JSON.parse(json) as Event;
   }
 
-  /** Committed events with their stored texts, both ends inclusive. */
+  /** Yields committed events as stored JSON, both ends inclusive. */
   *eventTexts(from: number, to: number): Iterable<EncodedEvent> {
     for (const { seq, json } of this.#store.events(from, to)) {
-      // Canonical JSON ends with the member `type`: no need to read the rest.
+      // Canonical JSON of an event ends with the member `type`.
       const type = json.slice(json.lastIndexOf('"type":"') + 8, -2) as EventType;
       yield { seq, type, json };
     }
   }
 
-  /** A committed record, decoded. */
+  /** Returns a committed record. */
   record<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
     const json = this.#store.get(table, key);
     return json === undefined ? undefined : (JSON.parse(json) as RecordOf[T]);
   }
 
-  /** Committed records of a table, in key order. */
+  /** Yields committed records of a table, in key order. */
   *records<T extends Table>(
     table: T,
     options: RangeOptions = {},
@@ -360,11 +359,11 @@ function activeAmong(agents: Iterable<Readonly<AgentView>>): Readonly<AgentList>
 }
 
 /*
- * The engine's reader over a store: records that are applied but not committed yet lie over those
- * on disk, because LMDB does not show its own uncommitted writes.
+ * The engine's reader. It overlays uncommitted records on the store, because LMDB does not show
+ * uncommitted writes.
  */
 
-/** What the engine reads by key while it runs; the other tables it only writes. */
+/** Tables that the engine reads by key while it runs. It only writes the others. */
 const readTables: readonly Table[] = [
   'agents',
   'alliances',
@@ -377,13 +376,11 @@ const readTables: readonly Table[] = [
   'votes',
 ];
 
-/** What it reads of a store. */
 type Records = Pick<Store, 'get' | 'range'>;
 
-/** The same for equal keys of one table, which are all of one form. */
 const idOf = (key: RecordKey): string | number => (typeof key === 'object' ? key.join(' ') : key);
 
-/** What lies over one table, by key, in the order of entries. */
+/** Uncommitted records of one table, by key, in the order of entries. */
 type Laid = Map<string | number, { value: unknown; seq: number }>;
 
 export class Overlay implements Reader {
@@ -398,7 +395,7 @@ export class Overlay implements Reader {
 
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
     const laid = this.#laid.get(table);
-    // Mostly nothing lies there: then no text is made of a key of several parts.
+    // The overlay is mostly empty; then no text of a composite key is built.
     const pending = laid && laid.size > 0 ? laid.get(idOf(key)) : undefined;
     if (pending) return (pending.value ?? undefined) as RecordOf[T] | undefined;
     const json = this.#store.get(table, key);
@@ -415,19 +412,19 @@ export class Overlay implements Reader {
     return this.#proposal(entry);
   }
 
-  /** Lays the changes of entry `seq` over the store. */
+  /** Adds the changes of entry `seq`. */
   add(seq: number, changes: readonly Change[]): void {
     for (const { table, key, value } of changes) {
       const laid = this.#laid.get(table);
       if (!laid) continue;
       const id = idOf(key);
-      // What is laid again goes to the end.
+      // Moves a changed record to the end.
       laid.delete(id);
       laid.set(id, { value, seq });
     }
   }
 
-  /** Takes away what entries up to `seq` laid: the store has it now. */
+  /** Removes the changes of entries up to `seq`, which are now in the store. */
   remove(seq: number): void {
     for (const laid of this.#laid.values()) {
       for (const [id, pending] of laid) {

@@ -1,14 +1,14 @@
 /**
- * Canonical JSON, RFC 8785, of JSON values without lone surrogates: what is signed, hashed and
- * stored is this text. Pure, and safe in a browser.
+ * Canonical JSON (RFC 8785) of JSON values without lone surrogates, for signing, hashing and
+ * storing. Pure and safe in a browser.
  */
 import { stringify } from 'safe-stable-stringify';
 
 /**
- * What is made or sent with its members in order, as frequent things are, takes the platform's own
- * encoder: less time, and a text of one piece where the other gives a tree of many. A test compares
- * it with a library that is made for RFC 8785 and takes three to six times as long.
- * @throws {TypeError} on what is no JSON value.
+ * Encodes a value. Values with sorted members, which are frequent, use JSON.stringify: it is faster
+ * and returns a flat string. A test compares the result with a library for RFC 8785, which takes
+ * three to six times as long.
+ * @throws {TypeError} for a value without a JSON form.
  */
 export function canonical(value: unknown): string {
   const text = isInOrder(value)
@@ -16,11 +16,11 @@ export function canonical(value: unknown): string {
     : Array.isArray(value)
       ? stringify(value)
       : sorted(value as Readonly<Record<string, unknown>>);
-  if (text === undefined) throw new TypeError('only JSON values have a canonical form');
+  if (text === undefined) throw new TypeError('value has no JSON form');
   return text;
 }
 
-/** An object out of order, whose members may well be in order each. */
+/** Encodes an object with unsorted members. */
 function sorted(object: Readonly<Record<string, unknown>>): string {
   const members = Object.keys(object)
     .filter((key) => object[key] !== undefined)

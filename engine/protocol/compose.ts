@@ -1,6 +1,6 @@
 /**
- * Signed requests, composed: what a client sends and a scripted agent submits. Pure and safe in a
- * browser; the key stays behind `sign`.
+ * Composes signed requests for clients and scripted agents. Pure and safe in a browser. The private
+ * key stays behind `sign`.
  */
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
@@ -17,17 +17,17 @@ import {
 import { utf8 } from './text.js';
 import { type AroundBody, plainJson, UnsignedRequest } from './unsigned.js';
 
-/** A key that can sign: `sign` takes the text of a signing input and gives hex. */
+/** A signing key. `sign` takes the text of a signing input and returns hex. */
 export interface Signatory {
   /** Hex. */
   publicKey: string;
   sign(input: string): string;
-  /** Takes the place of every signature, in a network without any: inputs are not even made. */
+  /** Placeholder for all signatures of a network without signatures. No inputs are built. */
   unsigned?: string;
 }
 
 /**
- * The text that a request's signature covers; `raw` is its body, parsed.
+ * Returns the text that the signature of a request covers; `raw` is its parsed body.
  *
  * @example
  * ```ts
@@ -60,7 +60,7 @@ export function signingInput(
   return httpInput({ method, target, timestamp, bodySha256: sha256Hex(request.body) });
 }
 
-/** A request whose signature is in its body, where it takes its place; `body` is nobody else's. */
+/** Signs a request in the member `signature` of `body`, which is mutated. */
 function signedInBody(
   kind: 'vote' | 'propose',
   by: Signatory,
@@ -72,7 +72,7 @@ function signedInBody(
   return withBody(by, around, body);
 }
 
-/** A request whose signature is in the header X-Agent-Signature; `body` is nobody else's. */
+/** Signs a request in the header X-Agent-Signature. `body` must not be shared. */
 function signedInHeader(
   kind: CommandKind,
   by: Signatory,
@@ -97,8 +97,8 @@ function withBody(by: Signatory, around: AroundBody, body: Record<string, unknow
 }
 
 /**
- * What an agent says of itself: a personality (any name; scripted agents know some), a name of 1 to
- * 64 characters, and what it can do.
+ * Data of a registration: a personality (any word; scripted agents know some), a name of 1 to 64
+ * characters, and capabilities.
  */
 export interface Registration {
   personality: string;
@@ -108,20 +108,19 @@ export interface Registration {
 }
 
 /**
- * Composes a signed registration. The agent's id follows from its key: `agentId` of
- * `folkmoot/signing`.
+ * Composes a signed registration. The id of the agent is `agentId` (`folkmoot/signing`) of its key.
  *
- * @param timestamp when it is signed, RFC 3339; a server refuses what is more than 5 minutes off.
+ * @param timestamp time of signing, RFC 3339; servers allow a skew of 5 minutes.
  */
 export function composeRegister(by: Signatory, timestamp: string, fields: Registration) {
   return signedInHeader('register', by, timestamp, { public_key: by.publicKey, ...fields });
 }
 
 /**
- * Composes a signed status update of the agent `agentId`, who must be the signer. Each must be
- * signed later than the one before.
+ * Composes a signed status update of the agent `agentId`, which must be the signer. The timestamp
+ * must be later than that of the agent's last update.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeStatus(
   by: Signatory,
@@ -132,10 +131,7 @@ export function composeStatus(
   return signedInHeader('status', by, timestamp, { ...fields }, agentId);
 }
 
-/**
- * A vote: on which block, what, why (up to 1,024 characters), and memes that it refers to (up to 16
- * ids).
- */
+/** A vote. `reason` has up to 1,024 characters, and `meme_references` up to 16 ids. */
 export interface VoteFields {
   block_hash: string;
   decision: Decision;
@@ -144,13 +140,13 @@ export interface VoteFields {
 }
 
 /**
- * Composes a signed vote. A second, different vote on a block is an equivocation: it costs
+ * Composes a signed vote. A second, conflicting vote on a block is an equivocation, which costs
  * reputation.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeVote(by: Signatory, timestamp: string, fields: VoteFields) {
-  // Member by member: most of what is composed are votes, and a copy takes 20 times as long.
+  // Listed by name, because most requests are votes and a spread takes 20 times as long.
   const { block_hash, decision, reason, meme_references } = fields;
   const known = { block_hash, decision, reason, meme_references, timestamp, signature: '' };
   for (const name in fields) {
@@ -163,7 +159,7 @@ export function composeVote(by: Signatory, timestamp: string, fields: VoteFields
 const isVoteField = (name: string): boolean =>
   name === 'block_hash' || name === 'decision' || name === 'reason' || name === 'meme_references';
 
-/** One transaction of a proposal; `sender` is left out when the producer signs it. */
+/** A transaction of a proposal. `sender` is absent if the producer signs it. */
 export interface SignedTransaction {
   hash: string;
   data: string;
@@ -172,11 +168,11 @@ export interface SignedTransaction {
 }
 
 /**
- * Composes one signed transaction of a proposal.
+ * Composes a signed transaction of a proposal.
  *
- * @param networkId the network that it is for: it is valid on no other.
- * @param data up to 4,096 characters; what it means is the application's.
- * @param bySender whether the signer is somebody else than the producer.
+ * @param networkId id of the only network on which the transaction is valid.
+ * @param data up to 4,096 characters, opaque to the network.
+ * @param bySender true if the signer is not the producer.
  */
 export function composeTransaction(
   by: Signatory,
@@ -190,8 +186,8 @@ export function composeTransaction(
 }
 
 /**
- * A block: the head that it follows, its transactions (up to 1,000), what it changes in the
- * application state, and a meme.
+ * A block: its parent (the head), up to 1,000 transactions, the change of the application state,
+ * and a meme.
  */
 export interface ProposalFields
   extends Omit<
@@ -206,7 +202,7 @@ export interface ProposalFields
 /**
  * Composes a signed block proposal.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeProposal(by: Signatory, timestamp: string, fields: ProposalFields) {
   return signedInBody('propose', by, { ...fields, timestamp, signature: '' });
@@ -223,9 +219,9 @@ export interface MemeFields {
 }
 
 /**
- * Composes a signed meme; its file travels beside the signed fields, which hold its hash.
+ * Composes a signed meme. The signed fields have the hash of the file.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields): SignedRequest {
   const { caption, tags, file } = fields;
@@ -246,15 +242,15 @@ export interface DiscussFields {
 /**
  * Composes a signed message about a block.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeDiscuss(by: Signatory, timestamp: string, fields: DiscussFields) {
   return signedInHeader('discuss', by, timestamp, { ...fields });
 }
 
 /**
- * An alliance to found: whom to invite (1 to 31 ids of agents), what for, and how long it lasts (an
- * ISO 8601 duration from PT1M to P30D; default PT1H).
+ * An alliance to found: 1 to 31 ids of agents to invite, the purpose, and the duration (ISO 8601,
+ * PT1M to P30D; default PT1H).
  */
 export interface AllianceFields {
   target_ids: readonly string[];
@@ -265,16 +261,16 @@ export interface AllianceFields {
 /**
  * Composes a signed proposal of an alliance.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeAlliancePropose(by: Signatory, timestamp: string, fields: AllianceFields) {
   return signedInHeader('alliance_propose', by, timestamp, { ...fields });
 }
 
 /**
- * Composes a signed answer to an invitation.
+ * Composes a signed response to an invitation.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeAllianceRespond(
   by: Signatory,
@@ -286,9 +282,9 @@ export function composeAllianceRespond(
 }
 
 /**
- * Composes a signed leave of an alliance.
+ * Composes a signed request to leave an alliance.
  *
- * @param timestamp when it is signed, RFC 3339.
+ * @param timestamp time of signing, RFC 3339.
  */
 export function composeAllianceLeave(by: Signatory, timestamp: string, allianceId: string) {
   return signedInHeader('alliance_leave', by, timestamp, {}, allianceId);

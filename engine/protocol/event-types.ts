@@ -1,54 +1,52 @@
 /**
- * The event types, one row each, and the enumerations that rows of a view number. The schema of an
- * event's `data` is in schema/event.ts: this module is without TypeBox, so that the page and the
- * command line load it at once.
+ * Event types and the enumerations that rows of a view encode as numbers. The schemas of `data` are
+ * in schema/event.ts, so that the page and the command line can load this module without TypeBox.
  */
 
-/** Enumerations. The index of a word is its number in a view: new words go to the end. */
+/** Enumerations. The index of a word is its number in a view, so new words go to the end. */
 export const statuses = ['active', 'inactive', 'maintenance'] as const;
 export const decisions = ['approve', 'reject'] as const;
 export const sentiments = ['positive', 'negative', 'neutral'] as const;
 export const blockStatuses = ['voting', 'finalized', 'rejected', 'expired', 'orphaned'] as const;
 export const allianceStatuses = ['proposed', 'active', 'lapsed', 'dissolved', 'expired'] as const;
 
-/** Lists of what rows introduce, and kinds of texts that readers are shown. */
+/** Lists to which rows add items, and kinds of texts. */
 export const rowLists = ['agents', 'blocks', 'memes', 'alliances'] as const;
 export const saidKinds = ['remark', 'reason', 'meme'] as const;
 
-/** The number that a row of a view carries. */
+/** Value of a row of a view. */
 export type RowValue =
-  /** The index of a member's word. `weighted`: twice the weight of the vote is added to it. */
+  /** Index of a member's word. `weighted` adds twice the weight of the vote. */
   | { of: string; words: readonly string[]; weighted?: true }
-  /** A member times `times`, to a whole number; the page shows it with so many digits. */
+  /** A member times `times`, as an integer; the page shows it with `digits` decimals. */
   | { of: string; times: number; digits: number };
 
-/** How a view shows an event, or a fact that no event tells. */
+/** Presentation of an event, or of a fact without an event, in a view. */
 export interface ViewRow {
-  /** Its number in the column `kind`, in kept files too: never changed, never used again. */
+  /** Number in the column `kind`, also in stored files. Never changed or reused. */
   code: number;
-  /** The list of a span to which each row adds an item. */
+  /** List to which each row adds an item. */
   introduces?: (typeof rowLists)[number];
-  /** 0 without it. */
+  /** Default: 0. */
   value?: RowValue;
-  /** What a reader is shown of its text, and the member that has it. */
+  /** Kind of text, and the member that has it. */
   says?: { kind: (typeof saidKinds)[number]; of: string };
-  /** Parts of the picture that a row changes; `block` is the row's own, `blocks` the list. */
+  /** Parts of a snapshot that a row changes; `block` is that of the row, `blocks` the list. */
   changes: readonly ('agent' | 'block' | 'blocks' | 'alliances' | 'memes')[];
-  /** Names in braces stand for links, and for the value in words: plain, `strong` or `faint`. */
+  /** Text of a row. Names in braces are links, or the value: plain, `strong` or `faint`. */
   text: string;
 }
 
 interface EventRow {
-  /** Under which subscribers find it. */
   topics: readonly string[];
-  /** The member that names the agent whose event it is: an id, or an object that has one. */
+  /** Member with the acting agent: an id, or an object with an id. */
   agent?: string;
-  /** The first version of the interface did not have it. */
+  /** True for an extension of the first version of the interface. */
   added?: true;
   row: ViewRow;
 }
 
-/** Documents, columns of tables and totals of the index have the types in this order. */
+/** The order of types applies to documents, columns of tables and totals of the index. */
 const eventTable = {
   block_proposal: {
     topics: ['blocks', 'proposals'],
@@ -140,17 +138,17 @@ const eventTable = {
 } as const satisfies Record<string, EventRow>;
 
 /**
- * The name of an event: the member `type` of each.
+ * Event type: the member `type` of an event.
  *
  * @useDeclaredType
  */
 export type EventType = keyof typeof eventTable;
 
 export const eventTypes = Object.keys(eventTable) as EventType[];
-/** The same table where what is read of a row depends on no one type. */
+/** The same table with a type that does not depend on the event. */
 export const eventRows: Readonly<Record<EventType, EventRow>> = eventTable;
 
-/** The id of the agent whose event it is, or undefined. */
+/** Returns the id of the acting agent, or undefined. */
 export function agentOf({ type, data }: { type: EventType; data: object }): string | undefined {
   const member = eventRows[type].agent;
   if (member === undefined) return undefined;

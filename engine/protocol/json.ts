@@ -1,14 +1,14 @@
-/** The one reader of request JSON: strict UTF-8, bounded depth, safe numbers and member names. */
+/** Parses request JSON: strict UTF-8, bounded depth, safe numbers and member names. */
 import { limits } from './limits.js';
+import { type Refusal, refuse } from './schema/reason.js';
 import { pointerStep } from './text.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** A value, or where (JSON Pointer) and why the bytes were refused. */
+/** A parsed value, or a problem and its place (JSON Pointer). */
 export type JsonResult = { value: unknown } | { pointer: string; message: string };
 
-/** Parses bytes or a text, or says where and why they are refused. */
 export function parseJson(given: Uint8Array | string): JsonResult {
   let value: unknown;
   try {
@@ -22,17 +22,22 @@ export function parseJson(given: Uint8Array | string): JsonResult {
 
 type Problem = { pointer: string; message: string };
 
-/** Pointers are built on the way out: a good value costs no text. */
+export function refuseJson({ pointer, message: problem }: Problem): Refusal {
+  const where = pointer === '' ? '' : ` at ${pointer}`;
+  return refuse('JSON_INVALID', { where, problem }, { pointer });
+}
+
+/** Builds pointers while returning, so that a valid value needs no text. */
 function problemIn(value: unknown, depth: number): Problem | null {
   if (typeof value === 'string') {
-    // A lone surrogate cannot be written as UTF-8, so it could not be signed.
-    return value.isWellFormed() ? null : here('holds a lone surrogate');
+    // A lone surrogate has no UTF-8 form, so it cannot be signed.
+    return value.isWellFormed() ? null : here('contains a lone surrogate');
   }
   if (typeof value === 'number') return numberProblem(value);
   if (typeof value !== 'object' || value === null) return null;
   if (depth > limits.jsonDepth) return here(`is nested deeper than ${limits.jsonDepth}`);
   const named = !Array.isArray(value);
-  // What was parsed inherits nothing that this would find, and no list of names is made.
+  // Parsed objects inherit no enumerable names, and `for in` allocates no list.
   for (const key in value) {
     const member = (value as Record<string, unknown>)[key];
     const problem = (named ? nameProblem(key) : null) ?? problemIn(member, depth + 1);
@@ -46,7 +51,7 @@ function problemIn(value: unknown, depth: number): Problem | null {
 const here = (message: string): Problem => ({ pointer: '', message });
 
 function nameProblem(key: string): Problem | null {
-  if (forbidden.has(key)) return here('has a name that is refused');
+  if (forbidden.has(key)) return here('has a reserved name');
   return key.isWellFormed() ? null : here('has a lone surrogate in its name');
 }
 

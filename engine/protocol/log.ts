@@ -1,32 +1,32 @@
 /**
- * The log's bytes and its two digest chains. A frame is parts, each preceded by its length as eight
- * bytes, big-endian. An entry is the frame of `seq, at, kind, public_key, target, timestamp,
- * signature, body`, numbers in decimal.
+ * The encoding of the log and its two digest chains. A frame is a sequence of parts, each preceded
+ * by its length as eight bytes, big-endian. An entry is the frame of `seq, at, kind, public_key,
+ * target, timestamp, signature, body`, with decimal numbers.
  *
  *   log_digest(n) = sha256(log_digest(n-1) || frame of entry n)
  *   digest(n)     = sha256(digest(n-1) || log_digest(n) || frame of its events and changed records)
  *
- * Both chains start from 32 zero bytes. Events and records are canonical JSON; a record is
- * `[table, key, value]`, null where it was deleted.
+ * Both chains start from 32 zero bytes. Events and records are canonical JSON. A record is
+ * `[table, key, value]`, with the value null for a deleted record.
  */
 import { sha256 } from '#sha256';
 import type { Entry, EntryKind } from './schema/entry.js';
 
 const LENGTH_BYTES = 8;
-/** Characters of a part up to which it is written one by one. */
+/** Longest text, in characters, that is written one character at a time. */
 const SHORT = 20;
 const DIGEST_BYTES = 32;
 /** A stored entry: log digest, digest, frame. */
 const STORED_HEAD = 2 * DIGEST_BYTES;
 
-/** Writes frames into a buffer that is used again: a vote costs no copies but the one it keeps. */
+/** Writes frames into a reused buffer. */
 class FrameWriter {
   #buffer = Buffer.allocUnsafeSlow(64 * 1024);
-  /** Of the same bytes: it writes numbers in a third of the time that a Buffer takes. */
+  /** View of the same bytes, which writes numbers in a third of the time of a Buffer. */
   #numbers = new DataView(this.#buffer.buffer);
   #end = 0;
 
-  /** Begins after `head`, which stays in front of the frame. */
+  /** Begins a frame after the bytes of `head`. */
   begin(...head: Uint8Array[]): this {
     this.#end = 0;
     for (const bytes of head) this.#append(bytes);
@@ -40,26 +40,26 @@ class FrameWriter {
       this.#end += LENGTH_BYTES;
       if (typeof part === 'string') this.#write(part);
       else this.#append(part);
-      // No part reaches 4 GiB: the upper half of the length is zero.
+      // No part reaches 4 GiB, so the upper half of the length is zero.
       this.#numbers.setUint32(start, 0);
       this.#numbers.setUint32(start + 4, this.#end - start - LENGTH_BYTES);
     }
     return this;
   }
 
-  /** What was written, until the next `begin`. */
+  /** Returns a view of the written bytes, valid until the next `begin`. */
   view(): Buffer {
     return this.#buffer.subarray(0, this.#end);
   }
 
   #write(text: string): void {
-    // UTF-8 takes three bytes for a UTF-16 unit at most.
+    // A UTF-16 unit takes at most three bytes in UTF-8.
     this.#reserve(3 * text.length);
     if (text.length <= SHORT && this.#writeShort(text)) return;
     this.#end += this.#buffer.write(text, this.#end);
   }
 
-  /** Numbers and names: a call into the platform takes longer than they do. */
+  /** Writes short ASCII texts, for which a native call takes longer. */
   #writeShort(text: string): boolean {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
@@ -87,20 +87,17 @@ class FrameWriter {
 
 const writer = new FrameWriter();
 
-/**
- * The parts, each preceded by its length as eight bytes, big-endian: how entries and results are
- * hashed.
- */
+/** Encodes parts as a frame. */
 export function frame(parts: readonly (string | Uint8Array)[]): Uint8Array {
   return Uint8Array.from(writer.begin().parts(parts).view());
 }
 
-/** The same bytes as a buffer: nothing is copied. */
+/** Returns a Buffer over the same bytes. */
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength);
 const hexOf = (bytes: Uint8Array) => viewOf(bytes).toString('hex');
 
-/** Reads the parts of a frame, one after another. What is not a frame is a `RangeError`. */
+/** Reads the parts of a frame in order. Throws a `RangeError` for an invalid frame. */
 class FrameReader {
   readonly #view: Buffer;
   #end = 0;
@@ -114,28 +111,28 @@ class FrameReader {
     return begin === this.#end ? '' : this.#view.toString('utf8', begin, this.#end);
   }
 
-  /** The part itself: nothing is copied. */
+  /** Returns a view of the next part. */
   bytes(): Uint8Array {
     const begin = this.#next();
     const { buffer, byteOffset } = this.#view;
     return new Uint8Array(buffer, byteOffset + begin, this.#end - begin);
   }
 
-  /** How many are left. */
+  /** Returns the number of remaining parts. */
   rest(): number {
     let parts = 0;
     for (; this.#end < this.#view.length; parts += 1) this.#next();
     return parts;
   }
 
-  /** Where the next part begins, which ends at `#end`. */
+  /** Returns the start of the next part, which ends at `#end`. */
   #next(): number {
     const begin = this.#end + LENGTH_BYTES;
-    if (begin > this.#view.length) throw new RangeError('a frame ends before its last part');
+    if (begin > this.#view.length) throw new RangeError('truncated frame');
     const upper = this.#view.readUInt32BE(this.#end);
     this.#end = begin + upper * 2 ** 32 + this.#view.readUInt32BE(this.#end + 4);
     if (this.#end <= this.#view.length) return begin;
-    throw new RangeError('a frame is longer than what follows it');
+    throw new RangeError('truncated part of a frame');
   }
 }
 
@@ -144,7 +141,7 @@ const entryParts = (entry: Entry): (string | Uint8Array)[] => {
   return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
 };
 
-/** The body is a view of the bytes. @throws when they are not those of an entry. */
+/** Decodes an entry, whose body is a view of the bytes. @throws {RangeError} for invalid bytes. */
 export function decodeEntry(bytes: Uint8Array): Entry {
   const parts = new FrameReader(bytes);
   const entry = {
@@ -158,40 +155,41 @@ export function decodeEntry(bytes: Uint8Array): Entry {
     body: parts.bytes(),
   };
   const more = parts.rest();
-  if (more > 0) throw new RangeError(`an entry has 8 parts, found ${8 + more}`);
+  if (more > 0)
+    throw new RangeError(`invalid number of parts of an entry: ${8 + more} (expected 8)`);
   return entry;
 }
 
-/** The two chains; `advance` moves both by one entry. */
+/** Both digest chains. `advance` adds an entry. */
 export class Digests {
   #log: Uint8Array;
   #state: Uint8Array;
 
-  /** Begins where a log ends whose digests these are (hex); by default before entry 0. */
+  /** Continues a log with these digests (hex). Default: before entry 0. */
   constructor(logDigest = '00'.repeat(DIGEST_BYTES), digest = '00'.repeat(DIGEST_BYTES)) {
     this.#log = Buffer.from(logDigest, 'hex');
     this.#state = Buffer.from(digest, 'hex');
   }
 
-  /** Hex, of the entries alone. */
+  /** Digest of the entries, hex. */
   get logDigest(): string {
     return hexOf(this.#log);
   }
 
-  /** Hex, of the entries and all that followed from them. */
+  /** Digest of the entries and their results, hex. */
   get digest(): string {
     return hexOf(this.#state);
   }
 
   /**
-   * `results`: the canonical JSON of each event, then of each changed record, in order. Gives what
-   * is stored of the entry: both digests after it, then its frame.
+   * Advances both chains. `results` is the canonical JSON of each event, then of each changed
+   * record, in order. Returns the stored entry: both digests after it, then its frame.
    */
   advance(entry: Entry, results: readonly string[]): Uint8Array {
-    // The previous digest stands where the new ones will, so that the frame is written once.
+    // Reserves space for the new digests, so that the frame is written once.
     const gap = this.#state;
     const framed = writer.begin(gap, this.#log).parts(entryParts(entry)).view();
-    // Buffer.from takes the bytes from a shared pool: an ArrayBuffer each would cost more.
+    // Buffer.from uses a shared pool, which is cheaper than an ArrayBuffer for each entry.
     const stored = Buffer.from(framed);
     this.#log = sha256(stored.subarray(DIGEST_BYTES));
     this.#state = sha256(writer.begin(this.#state, this.#log).parts(results).view());
@@ -201,19 +199,19 @@ export class Digests {
   }
 }
 
-/** A stored entry: its frame, and the digests that were recorded with it. */
+/** A stored entry: its frame and the digests stored with it. */
 export interface StoredEntry {
   bytes: Uint8Array;
   logDigest: string;
   digest: string;
 }
 
-/** A stored entry, taken apart: both digests, then the frame. */
+/** Splits a stored entry into its digests and its frame. */
 export function splitStored(stored: Uint8Array): StoredEntry {
   return new Stored(stored);
 }
 
-/** Its digests are text when they are asked for. */
+/** Converts digests to hex on demand. */
 class Stored implements StoredEntry {
   readonly bytes: Uint8Array;
   readonly #head: Uint8Array;

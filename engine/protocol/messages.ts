@@ -6,11 +6,11 @@
  * Tests assert the key of a row, so its wording can be improved without changing a test.
  *
  *     const storeMessages = {
- *       FOLDER_IN_USE: { code: 'LOCKED', text: 'data folder in use: {path}', fix: 'stop its server' },
+ *       FOLDER_IN_USE: { code: 'LOCKED', text: 'folder in use: {path}', fix: 'stop its server' },
  *     } as const satisfies MessageTable;
  */
 
-/** What is wrong, and what to do. A table may add a status, an exit code or a category. */
+/** A message and its fix. A table may add a status, an exit code or a category. */
 export interface MessageRow {
   /** Lower case, without a period, such as `unknown block: {hash}`. */
   readonly text: string;

@@ -1,16 +1,16 @@
 /**
- * SHA-256 in plain JavaScript, chosen by `#sha256` outside Node. It must equal `node.ts` on every
- * input, and import nothing of Node's.
+ * SHA-256 in plain JavaScript, selected by `#sha256` outside Node. Must equal `sha256-node.ts` and
+ * must not import Node modules.
  */
 import { sha256 as nobleSha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
-/** The 32 bytes of SHA-256; a string is hashed as its UTF-8. */
+/** Returns the 32 bytes of SHA-256. A string is hashed as UTF-8. */
 export function sha256(data: Uint8Array | string): Uint8Array {
   return nobleSha256(typeof data === 'string' ? utf8ToBytes(data) : data);
 }
 
-/** SHA-256 as 64 lower-case hex digits; a string is hashed as its UTF-8. */
+/** Returns SHA-256 as 64 lower-case hex digits. A string is hashed as UTF-8. */
 export function sha256Hex(data: Uint8Array | string): string {
   return bytesToHex(sha256(data));
 }

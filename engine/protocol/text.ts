@@ -1,12 +1,12 @@
 /** Text helpers: hex of keys, signatures and hashes, UTF-8, closest known names, pointer steps. */
 import { lowerAscii } from './unicode.js';
 
-/** The pattern of so many hex characters, as schemas have it. */
+/** Pattern of a number of hex characters, for schemas. */
 export const hexPattern = (characters: number) => `^[0-9a-fA-F]{${characters}}$`;
 
 /**
- * A text of so many hex characters in lower case; null where it is none. A loop: the code that a
- * pattern of 64 becomes is so long that a run has to fetch it from afar each time.
+ * Lower-cases a text of `characters` hex characters; null for any other. A loop is faster than a
+ * pattern, whose compiled code is too long to stay in the instruction cache.
  */
 function lowerHex(text: string, characters: number): string | null {
   if (text.length !== characters) return null;
@@ -20,7 +20,7 @@ function lowerHex(text: string, characters: number): string | null {
   return capitals ? lowerAscii(text) : text;
 }
 
-/** The same. What was asked last is not looked at again. */
+/** Caches the last text. */
 function remembering(characters: number): (text: string) => string | null {
   let last = '';
   let lower: string | null = null;
@@ -31,11 +31,11 @@ function remembering(characters: number): (text: string) => string | null {
   };
 }
 
-/** A public key in lower case. A request's is looked at by its head, body and credentials. */
+/** Lower-cases a public key. Head checks, body and credentials check the same key. */
 export const lowerKey = remembering(64);
-/** A sha256 looks as a key does, but one block is named by many votes. */
+/** Lower-cases a sha256. It has its own cache, because many votes name the same block. */
 export const lowerHash = remembering(64);
-/** Where nothing is signed, all of them are alike. */
+/** In a network without signatures, all of them are equal. */
 const lowerSignature = remembering(128);
 
 export const isPublicKey = (text: string): boolean => lowerKey(text) !== null;
@@ -44,16 +44,16 @@ export const isSignature = (text: string): boolean => lowerSignature(text) !== n
 
 const encoder = new TextEncoder();
 
-/** Short texts share memory: an ArrayBuffer for each takes three times as long as the text does. */
+/** Size of shared memory for short texts. An ArrayBuffer for each takes three times as long. */
 const SHARED_BYTES = 8 * 1024;
 const LONGEST = 1024;
 let shared = new Uint8Array(0);
 let used = 0;
 
-/** UTF-8. */
+/** Encodes a text as UTF-8. */
 export function utf8(text: string): Uint8Array {
   if (text.length > LONGEST) return encoder.encode(text);
-  // It takes three bytes for a UTF-16 unit at most.
+  // A UTF-16 unit takes at most three bytes in UTF-8.
   if (shared.length - used < 3 * text.length) {
     shared = new Uint8Array(SHARED_BYTES);
     used = 0;
@@ -63,13 +63,13 @@ export function utf8(text: string): Uint8Array {
   return shared.subarray(start, used);
 }
 
-/** A longer name is not compared: the work grows with the square of it. */
+/** Longest name to compare, because the cost is quadratic. */
 const LONGEST_WORD = 64;
 
 /**
- * The known name with the fewest edits (an insertion, a deletion, a substitution or a swap of two
- * neighbours each count one; the case of ASCII letters does not), the first of equals; null where
- * even that takes more than one edit in three characters.
+ * Returns the known name with the fewest edits (insertion, deletion, substitution, swap of
+ * neighbors; ASCII case is ignored), the first of equals. Returns null if it needs more than one
+ * edit per three characters.
  */
 export function nearest(name: string, known: Iterable<string>): string | null {
   if (name.length === 0 || name.length > LONGEST_WORD) return null;
@@ -86,7 +86,7 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** The optimal string alignment distance, row by row. */
+/** Computes the optimal string alignment distance. */
 function edits(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -107,5 +107,20 @@ function edits(a: string, b: string): number {
   return above[b.length]!;
 }
 
-/** A member's name as a step of a pointer. */
+/** Escapes the name of a member as a step of a JSON Pointer. */
 export const pointerStep = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+const EXCERPT_CHARACTERS = 64;
+const KEY_EXCERPT_CHARACTERS = 16;
+
+/** Shows a received value in a message: quotes and cuts strings, names the type of objects. */
+export function excerpt(value: unknown, most = EXCERPT_CHARACTERS): string {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > most ? `${value.slice(0, most)}..` : value);
+  }
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Array.isArray(value) ? 'an array' : 'an object';
+}
+
+/** Shows the first characters only: a client may have sent a private key by mistake. */
+export const excerptKey = (value: unknown): string => excerpt(value, KEY_EXCERPT_CHARACTERS);

@@ -1,11 +1,11 @@
-/** Strict readers of RFC 3339 instants and ISO 8601 durations. They know no clock. */
+/** Strict parsers of RFC 3339 timestamps and ISO 8601 durations. */
 
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 /**
- * Milliseconds since 1970 (truncated), or null. A real calendar date with an offset is asked for:
- * `new Date` would take 30 February, and a bare `1`.
+ * Parses a timestamp to milliseconds since 1970 (truncated), or null. Requires an offset and a real
+ * calendar date; `new Date` would accept 30 February and `1`.
  */
 export function parseInstant(text: string): number | null {
   if (text === latest.text) return latest.instant;
@@ -13,23 +13,23 @@ export function parseInstant(text: string): number | null {
   return latest.instant;
 }
 
-/** A request's time is asked for more than once, and those who sign together share it. */
+/** Cache: the time of a request is parsed repeatedly, and concurrent requests share it. */
 let latest: { text: string; instant: number | null } = { text: '', instant: null };
 
-/** The minute of an instant that was read, as its text up to the seconds, and when it began. */
+/** Cache: the text of the last minute up to the seconds, and its start. */
 let lastMinute = { text: '-', at: 0 };
 
-/** As most are sent: in the same minute as one before, with milliseconds and `Z`. */
+/** Fast path: a timestamp in the cached minute, with milliseconds and `Z`. */
 function readUsual(text: string): number | null {
   const shaped = text.length === 24 && text[19] === '.' && text[23] === 'Z';
   if (!shaped || !text.startsWith(lastMinute.text)) return null;
   const second = twoDigits(text, 17);
   const ms = 10 * twoDigits(text, 20) + (twoDigits(text, 21) % 10);
-  // What is no number is less than nothing.
+  // Comparisons with NaN are false.
   return second < 60 && ms >= 0 ? lastMinute.at + 1_000 * second + ms : null;
 }
 
-/** The number that two digits make; NaN where they are none. */
+/** Parses two digits; NaN for other characters. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
@@ -58,8 +58,8 @@ function readInstant(text: string): number | null {
 }
 
 /**
- * Years, months, weeks, days; then hours, minutes, seconds, of which the last may have a fraction.
- * Only the P must be a capital. What is a duration here is one to Temporal.Duration.from too.
+ * Years, months, weeks, days; then hours, minutes, seconds. The last unit of time may have a
+ * fraction. Only P must be upper case. Temporal.Duration.from accepts the same texts.
  */
 const whole = (unit: string) => `(?:(\\d+)[${unit}])?`;
 const cut = (unit: string) => `(?:(\\d+)(?:[.,](\\d{1,9}))?[${unit}])?`;
@@ -67,16 +67,16 @@ const days = ['Yy', 'Mm', 'Ww', 'Dd'].map(whole).join('');
 const hours = ['Hh', 'Mm', 'Ss'].map(cut).join('');
 const duration = new RegExp(`^P(?=.)${days}(?:[Tt](?=\\d)${hours})?$`);
 
-/** Above these, Temporal has no duration. */
+/** Limits of Temporal.Duration. */
 const CALENDAR_UNITS = 2n ** 32n;
 const SECONDS = 2n ** 53n;
 const SECOND_NS = 1_000_000_000n;
 
 interface Parts {
-  /** Whether there are years or months, which have no fixed length. */
+  /** True if there are years or months, which have no fixed length. */
   varies: boolean;
   weeks: bigint;
-  /** Days and what is shorter. */
+  /** Sum of days and shorter units. */
   nanoseconds: bigint;
 }
 
@@ -89,7 +89,7 @@ function partsOf(text: string): Parts | null {
   let ended = false;
   for (const [place, seconds] of [3_600n, 60n, 1n].entries()) {
     const [units, fraction] = [found[5 + 2 * place], found[6 + 2 * place]];
-    // A fraction belongs to the last unit only.
+    // Only the last unit may have a fraction.
     if (units !== undefined && ended) return null;
     ended ||= fraction !== undefined;
     const parts = BigInt((fraction ?? '').padEnd(9, '0'));
@@ -100,14 +100,14 @@ function partsOf(text: string): Parts | null {
   return { varies: years + months > 0n, weeks, nanoseconds };
 }
 
-/** Whether the text is an ISO 8601 duration without a sign. */
+/** Returns true for an ISO 8601 duration without a sign. */
 export function isDuration(text: string): boolean {
   return partsOf(text) !== null;
 }
 
 /**
- * Milliseconds (cut) of a duration in weeks, days, hours, minutes and seconds, or null: months and
- * years have no fixed length.
+ * Converts a duration to milliseconds (truncated). Returns null for durations with years or months,
+ * which have no fixed length.
  */
 export function durationMs(text: string): number | null {
   const parts = partsOf(text);

@@ -1,13 +1,12 @@
 /**
- * What the network decides by Unicode, by one version of it: a Node with newer tables must not
- * replay a log otherwise. Nothing else in the engine may ask the platform about characters.
+ * Character classes and lower case by a fixed version of Unicode. The tables of the platform change
+ * with its version, which would change the replay of a log, so the engine must not use them.
  */
 import { lowerRuns, tagBorders } from './unicode-tables.js';
 
-/** The version of Unicode by which tags and lower case are decided. */
 export const UNICODE_VERSION = '16.0';
 
-/** For readers of the documents; what is checked is `isTag`, by one version of Unicode. */
+/** Pattern for the documents. Validation uses `isTag`. */
 export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
 
 const LONGEST_TAG = 32;
@@ -18,11 +17,11 @@ const capital = /[A-Z]/;
 const numbersIn = (text: string): number[] =>
   text.split(' ').map((number) => Number.parseInt(number, 36));
 
-/** Decoded when they are first needed: most texts are ASCII. */
+/** Decoded on first use, because most texts are ASCII. */
 let borders: number[] | undefined;
 let lower: Map<number, number> | undefined;
 
-/** 1 to 32 letters, marks and numbers (General_Category L, M, N) of any script, `_` or `-`. */
+/** Returns true for 1 to 32 letters, marks, numbers (General_Category L, M, N), `_` or `-`. */
 export function isTag(text: string): boolean {
   if (plainTag.test(text)) return true;
   const characters = [...text];
@@ -33,7 +32,7 @@ export function isTag(text: string): boolean {
   );
 }
 
-/** Each code point by its Simple_Lowercase_Mapping: no context, no language, no longer text. */
+/** Maps each code point by its Simple_Lowercase_Mapping, without context or language. */
 export function lowerCase(text: string): string {
   if (plainTag.test(text)) return lowerAscii(text);
   lower ??= lowerMap();
@@ -41,7 +40,7 @@ export function lowerCase(text: string): string {
   return String.fromCodePoint(...points.map((point) => lower!.get(point) ?? point));
 }
 
-/** For hex and other words of ASCII; every other character stays as it is. */
+/** Lower-cases ASCII letters only. */
 export function lowerAscii(text: string): string {
   return !capital.test(text) ? text : text.replace(capitals, (found) => found.toLowerCase());
 }
@@ -56,7 +55,7 @@ function isInTag(point: number): boolean {
     if (borders[middle]! <= point) low = middle + 1;
     else high = middle;
   }
-  // An odd number of borders at or below: the last one begins a range.
+  // With an odd number of borders at or below the point, the last one begins a range.
   return low % 2 === 1;
 }
 

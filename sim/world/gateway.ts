@@ -181,8 +181,8 @@ export class RemoteGateway implements Gateway {
 
   async submit(from: number, request: SignedRequest): Promise<Answer> {
     if (this.#slots.pendingCount >= WAITING) {
-      const message = `${WAITING} requests wait for the server already`;
-      return { result: 'refused', refusal: refuse('QUEUE_FULL', message) };
+      const refusal = refuse('QUEUE_OF_SERVER_FULL', { limit: WAITING });
+      return { result: 'refused', refusal };
     }
     const answer = await this.#slots(() => this.#send(request));
     if (request.kind === 'register' && 'data' in answer) this.#introduce(from);

@@ -171,7 +171,7 @@ test('nodes: one whose clock is off takes no writes, and moves no time', async (
   await expect
     .poll(async () => (await fast.submit(registration(bob))) as object, { timeout: 30_000 })
     .toMatchObject({ refusal: { reason: 'CLOCK', status: 503 } });
-  expect(fast.warnings.join()).toMatch(/clock is (599|60)\d+ ms ahead of the others'/);
+  expect(fast.warnings.join()).toMatch(/clock .* (599|60)\d+ ms/);
   expect(await fast.network.barrier()).toBe(null);
   expect(await right.submit(registration(eve))).toMatchObject(accepted);
   expect(endOf(right).time).toBeLessThan(Date.now() + 1_000);

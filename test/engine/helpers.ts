@@ -1,4 +1,4 @@
-/** What the engine tests share: a population of agents that act on a network as its users do. */
+/** Helpers of the engine tests: a population of agents that send requests to a network. */
 import {
   type AllianceFields,
   type AnswerOf,
@@ -40,30 +40,30 @@ import {
 
 export type Capability = 'validator' | 'producer';
 
-/** One word for an outcome: its result, or the reason of its refusal. */
+/** Returns the result of an outcome, or the reason of its refusal. */
 export function word(outcome: Outcome): string {
   return outcome.result === 'refused' ? outcome.refusal.reason : outcome.result;
 }
 
-/** The answer of a command that was done, or done before. */
+/** Returns the response of an accepted or duplicate command. */
 export function answerOf<K extends keyof AnswerOf>(outcome: Outcome): AnswerOf[K] {
   if (!('data' in outcome)) throw new Error(`was not done: ${JSON.stringify(outcome.refusal)}`);
   return outcome.data as AnswerOf[K];
 }
 
-/** The refusal of a command that was not done. */
+/** Returns the refusal of a command. */
 export function refusalOf(outcome: Outcome) {
   if ('data' in outcome) throw new Error(`was done: ${JSON.stringify(outcome.data)}`);
   return outcome.refusal;
 }
 
-/** Expects a refusal for this reason, with the code and the status of the table of reasons. */
+/** Expects a refusal with this reason, and its code and status. */
 export function expectRefused(outcome: Outcome, reason: Reason, more: Partial<Refusal> = {}): void {
   const { code, status } = reasons[reason];
   expect(refusalOf(outcome)).toMatchObject({ code, status, reason, ...more });
 }
 
-/** A population whose verifier is off unless the options say otherwise: keys are made up then. */
+/** A population, by default without verification and with made-up keys. */
 export async function newPopulation(options: TestNetworkOptions = {}): Promise<Population> {
   return new Population(
     await testNetwork({ verifier: 'off', ...options }),
@@ -74,7 +74,7 @@ export async function newPopulation(options: TestNetworkOptions = {}): Promise<P
 export class Population {
   network: TestNetwork['network'];
   submit: TestNetwork['submit'];
-  /** Everyone who joined, in order. */
+  /** Registered agents in order. */
   readonly citizens: Citizen[] = [];
   #clock: TestNetwork['clock'];
   readonly #keyOf: (number: number) => Signatory;
@@ -88,7 +88,7 @@ export class Population {
     this.#keyOf = verifier === 'off' ? paperSignatory : signatoryOf;
   }
 
-  /** The same population over another network: that of a restart. */
+  /** Returns the same population with a restarted network. */
   moved({ network, clock, submit }: TestNetwork): this {
     this.network = network;
     this.submit = submit;
@@ -101,7 +101,7 @@ export class Population {
     return this.#clock.now() - START_MS;
   }
 
-  /** Goes on to an instant, given in milliseconds since the start, and fires what is due. */
+  /** Advances to a time in milliseconds since the start, and fires due deadlines. */
   async at(ms: number): Promise<void> {
     this.#clock.set(START_MS + ms);
     this.network.fireDeadlines();
@@ -112,7 +112,7 @@ export class Population {
     await this.at(this.now + ms);
   }
 
-  /** A timestamp to sign, each later than the one before. */
+  /** Returns a timestamp that is later than the last one. */
   stamp(): string {
     this.#stamps += 1;
     return instant(this.#stamps);
@@ -166,7 +166,7 @@ export class Population {
     return composeTransaction(by, this.network.genesis.network_id, data, bySender);
   }
 
-  /** The hash of a block that is in voting now. */
+  /** Proposes a block and returns its hash. */
   async open(by: Signatory, fields: Partial<ProposalFields> = {}): Promise<string> {
     return answerOf<'propose'>(await this.propose(by, fields)).block_hash;
   }
@@ -180,14 +180,14 @@ export class Population {
     return this.submit(composeVote(by, this.stamp(), { block_hash, decision, ...fields }));
   }
 
-  /** Votes of several, one after another; the words of their outcomes. */
+  /** Votes with several agents in order, and returns the words of their outcomes. */
   async votes(by: readonly Signatory[], hash: string, decision: Decision): Promise<string[]> {
     const words: string[] = [];
     for (const voter of by) words.push(word(await this.vote(voter, hash, decision)));
     return words;
   }
 
-  /** Posts a text as a meme and gives its id. */
+  /** Posts a text as a meme and returns its id. */
   async meme(by: Signatory, text: string): Promise<string> {
     const fields = { caption: text, tags: [], file: new TextEncoder().encode(text) };
     return answerOf<'meme'>(await this.submit(composeMeme(by, this.stamp(), fields))).meme_id;
@@ -212,7 +212,7 @@ export class Population {
     return this.submit(composeAllianceLeave(by, this.stamp(), allianceId));
   }
 
-  /** The id of an alliance that all of the invited have joined, in that order. */
+  /** Founds an alliance that all invitees join in this order, and returns its id. */
   async allied(by: Signatory, others: readonly Citizen[], fields: Partial<AllianceFields> = {}) {
     const { alliance_id } = answerOf<'alliance_propose'>(await this.ally(by, others, fields));
     for (const other of others) answerOf(await this.respond(other, alliance_id, true));
@@ -223,7 +223,7 @@ export class Population {
     return this.network.read.block(hash)?.status;
   }
 
-  /** The number of the last event so far, for `since`. */
+  /** Returns the number of the last event, for `since`. */
   mark(): number {
     return this.network.read.position.event_seq;
   }
@@ -232,7 +232,7 @@ export class Population {
     return [...this.network.read.events(mark + 1, this.mark())];
   }
 
-  /** The data of all events of one type after a mark. */
+  /** Returns the data of all events of a type after a mark. */
   told<T extends EventType>(type: T, mark = 0): EventData[T][] {
     const found = this.since(mark).filter((event) => event.type === type);
     return found.map((event) => event.data as EventData[T]);

@@ -88,8 +88,7 @@ export class LiveControl implements Control {
 
   async #setSpeed(speed: number | null): Promise<Refusal | null> {
     if (speed === null || speed > 1_000 || speed < 0.01) {
-      const message = 'agents of a live network have a speed from 0.01 to 1000 times the wall';
-      return refuse('SCHEMA', message, { pointer: '/speed' });
+      return refuse('CONTROL_SPEED_INVALID', { speed: String(speed) }, { pointer: '/speed' });
     }
     this.#speed = speed;
     await this.#pace();

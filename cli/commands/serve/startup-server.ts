@@ -54,6 +54,6 @@ export async function startStartupServer(host: string, port: number): Promise<St
 const alive = { status: 200, body: { success: true, data: { status: 'ok' } } };
 
 function notReady(why: string) {
-  const { status, code, reason, message } = refuse('CATCHING_UP', why);
+  const { status, code, reason, message } = refuse('NODE_STARTING', { progress: why });
   return { status, body: { success: false, error: { code, message, details: { reason } } } };
 }

@@ -1,6 +1,6 @@
 /**
- * XState, through one door: the build bundles this file, since the package's thirteen modules take
- * three times as long to load as what is used of them.
+ * Reexports the parts of XState that the engine uses, for the bundle. All modules of the package
+ * take three times as long to load.
  */
 export {
   type Actor,

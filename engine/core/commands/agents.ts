@@ -1,6 +1,6 @@
 /**
- * Registration and status. Registering the same data again is a repeat; other data for the same key
- * is refused.
+ * Registration and status. A second registration of a key is a duplicate if its data is the same,
+ * and is refused if its data differs.
  */
 
 import type { RegisterCommand, StatusCommand } from '../../protocol/schema/command.js';
@@ -16,8 +16,8 @@ export const register: CommandRule<RegisterCommand, null> = {
     if (!agent) return { plan: null };
     const profile = state.reader.read('agents', agent.id)!;
     if (sameData(profile, command)) return repeatedOutcome(answerRegistration(agent));
-    const message = `the key is registered as ${agent.id} with other data`;
-    return refusedOutcome('AGENT_EXISTS', message, { details: { agent_id: agent.id } });
+    const details = { agent_id: agent.id };
+    return refusedOutcome('AGENT_EXISTS', details, { details });
   },
 
   effect(state, command) {
@@ -63,16 +63,17 @@ function answerRegistration(agent: Agent): AnswerOf['register'] {
 
 export const status: CommandRule<StatusCommand, Agent> = {
   check(state, command) {
-    const agent = state.agents.byId(command.agent_id);
-    if (!agent) return refusedOutcome('UNKNOWN_AGENT', `no agent has the id ${command.agent_id}`);
+    const { agent_id } = command;
+    const agent = state.agents.byId(agent_id);
+    if (!agent) return refusedOutcome('AGENT_UNKNOWN', { id: agent_id });
     if (agent.publicKey !== command.public_key) {
-      return refusedOutcome('NOT_OWNER', `the signer is not agent ${command.agent_id}`);
+      return refusedOutcome('AGENT_NOT_OWNED', { agent_id });
     }
     const last = agent.context;
     if (last.input_sha256 === command.input_sha256) return repeatedOutcome(answerStatus(agent));
     if (last.input_sha256 !== '' && command.signed_at <= last.signed_at) {
-      const expected = `a timestamp later than ${formatInstant(last.signed_at)}`;
-      return refusedOutcome('REPLAYED', `the status update is not new: expected ${expected}`);
+      const timestamp = formatInstant(command.signed_at);
+      return refusedOutcome('STATUS_NOT_NEW', { timestamp, last: formatInstant(last.signed_at) });
     }
     return { plan: agent };
   },

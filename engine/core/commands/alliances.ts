@@ -1,4 +1,3 @@
-/** Alliances: founded by invitation, joined by answer, left at will. */
 import { limits } from '../../protocol/limits.js';
 import type {
   AllianceLeaveCommand,
@@ -21,14 +20,14 @@ import { findRemembered, rememberRequest } from './requests.js';
 
 const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
 
-/** As a repeat is told of it: what the request did, whatever has become of the alliance since. */
+/** Builds the response to a duplicate: the alliance as its first request left it. */
 function shownThen(known: StoredAlliance, { at, alliance }: RecordOf['requests']) {
-  if (!alliance) throw new Error(`what a request did to ${known.context.alliance_id} is not known`);
+  if (!alliance) throw new Error(`no stored response for alliance ${known.context.alliance_id}`);
   const { status, members, invited } = alliance;
   return allianceData(status, { ...known.context, members, invited, changed_at: at });
 }
 
-/** The founding request has all of it but its time. */
+/** Rebuilds the response to the founding request from the request and its time. */
 function founding({ target_ids }: AllianceProposeCommand, context: AllianceContext) {
   const { founder, proposed_at } = context;
   const invited = [...target_ids].sort();
@@ -43,7 +42,7 @@ function founding({ target_ids }: AllianceProposeCommand, context: AllianceConte
 export const alliancePropose: CommandRule<AllianceProposeCommand, Agent> = {
   check(state, command) {
     const known = allianceNow(state, command.alliance_id);
-    // An alliance's id covers its request, so it stays a repeat for ever.
+    // The id covers the request, so a second request is always a duplicate.
     if (known) return repeatedOutcome(founding(command, known.context));
     const agent = state.agents.byKey(command.public_key)!;
     return (
@@ -82,13 +81,11 @@ export const allianceRespond: CommandRule<AllianceRespondCommand, Agent> = {
     if (first) return repeatedOutcome(shownThen(known, first));
     const { members, invited, gone } = known.context;
     if (members.includes(agent.id) || gone.includes(agent.id)) {
-      return refusedOutcome(
-        'ALREADY_ANSWERED',
-        `agent ${agent.id} has answered; an answer is given once`,
-      );
+      return refusedOutcome('INVITATION_ANSWERED', memberAndAlliance(agent, known));
     }
-    if (!invited.includes(agent.id))
-      return refusedOutcome('NOT_INVITED', `agent ${agent.id} was not invited`);
+    if (!invited.includes(agent.id)) {
+      return refusedOutcome('INVITATION_MISSING', memberAndAlliance(agent, known));
+    }
     const problem = over(known) ?? refuseInactive(agent);
     return problem ?? (command.accepted ? tooMany(state, agent) : null) ?? { plan: agent };
   },
@@ -107,13 +104,9 @@ export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
     const first = findRemembered(state, command.request_id);
     if (first) return repeatedOutcome(shownThen(known, first));
     const member = known.context.members.includes(agent.id);
-    if (!member)
-      return refusedOutcome('NOT_MEMBER', `agent ${agent.id} is not a member of this alliance`);
+    if (!member) return refusedOutcome('ALLIANCE_NOT_MEMBER', memberAndAlliance(agent, known));
     if (known.state === 'proposed') {
-      return refusedOutcome(
-        'NOT_FORMED',
-        'nobody has joined this alliance yet; without answers it lapses',
-      );
+      return refusedOutcome('ALLIANCE_NOT_FORMED', { id: command.alliance_id });
     }
     return over(known) ?? refuseInactive(agent) ?? { plan: agent };
   },
@@ -123,7 +116,7 @@ export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
   },
 };
 
-/** Sends an answer to the alliance and shows what became of it. */
+/** Sends an event to the alliance and returns the alliance after it. */
 function turn(
   state: State,
   command: AllianceRespondCommand | AllianceLeaveCommand,
@@ -141,31 +134,34 @@ function allianceNow(state: State, id: string): StoredAlliance | undefined {
 }
 
 function unknownAlliance(id: string): Precheck<never> {
-  return refusedOutcome('UNKNOWN_ALLIANCE', `no alliance has the id ${id}`);
+  return refusedOutcome('ALLIANCE_UNKNOWN', { id });
 }
 
-function over({ state }: StoredAlliance): Precheck<never> | null {
-  if (state === 'proposed' || state === 'active') return null;
-  return refusedOutcome('ALLIANCE_CLOSED', `the alliance is ${state}`, {
-    details: { status: state },
-  });
+const memberAndAlliance = (agent: Agent, { context }: StoredAlliance) => ({
+  agent_id: agent.id,
+  id: context.alliance_id,
+});
+
+function over({ state: status, context }: StoredAlliance): Precheck<never> | null {
+  if (status === 'proposed' || status === 'active') return null;
+  const values = { id: context.alliance_id, status };
+  return refusedOutcome('ALLIANCE_CLOSED', values, { details: { status } });
 }
 
 function tooMany(state: State, agent: Agent): Precheck<never> | null {
   const count = state.alliances.countOf(agent.id);
-  if (count < limits.activeAlliancesPerAgent) return null;
-  const message = `agent ${agent.id} is in ${count} alliances, which is the limit`;
-  return refusedOutcome('TOO_MANY_ALLIANCES', message);
+  const limit = limits.activeAlliancesPerAgent;
+  if (count < limit) return null;
+  return refusedOutcome('ALLIANCES_TOO_MANY', { agent_id: agent.id, count, limit });
 }
 
 function badTarget(state: State, agent: Agent, targets: readonly string[]): Precheck<never> | null {
   for (const [index, id] of targets.entries()) {
     const pointer = `/target_ids/${index}`;
-    if (id === agent.id)
-      return refusedOutcome('SCHEMA', 'the founder cannot be invited', { pointer });
+    const values = { agent_id: id };
+    if (id === agent.id) return refusedOutcome('FOUNDER_INVITED', values, { pointer });
     if (!state.agents.byId(id)) {
-      const details = { agent_id: id };
-      return refusedOutcome('UNKNOWN_TARGET', `no agent has the id ${id}`, { pointer, details });
+      return refusedOutcome('TARGET_UNKNOWN', values, { pointer, details: values });
     }
   }
   return null;

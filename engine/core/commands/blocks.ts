@@ -1,6 +1,6 @@
 /**
- * The life of a block: a producer proposes it, which fixes its electorate and deadline; electors
- * vote; it closes when its tally or its deadline decides.
+ * Proposals and votes. A proposal fixes the electorate and the deadline of its block; the block
+ * closes when its tally or its deadline decides.
  */
 import { limits } from '../../protocol/limits.js';
 import { blockOf, proposedOf } from '../../protocol/schema/block.js';
@@ -33,7 +33,7 @@ import { computeTps } from '../throughput.js';
 
 interface ProposalPlan {
   agent: Agent;
-  /** What gives way to it, where all places are taken. */
+  /** Block that is orphaned to make room, if the limit is reached. */
   displaced: OpenBlock | null;
 }
 
@@ -42,8 +42,7 @@ export const propose: CommandRule<ProposeCommand, ProposalPlan> = {
     const known = getBlock(state, command.block_hash);
     if (known) return repeatedOutcome(answerProposal(known));
     const agent = state.agents.byKey(command.public_key)!;
-    if (!agent.producer)
-      return refusedOutcome('NOT_PRODUCER', `agent ${agent.id} is not a producer`);
+    if (!agent.producer) return refusedOutcome('PROPOSER_NOT_PRODUCER', { agent_id: agent.id });
     return (
       refuseInactive(agent) ??
       crowded(state, agent, command) ??
@@ -107,37 +106,34 @@ function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, times
   block.actor.send({ type: 'proposed', data });
 }
 
-/** Whether there is room for one more block on this parent by this producer. */
+/** Refuses a proposal on a wrong parent, or one for which there is no room. */
 function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<never> | null {
-  const { headHash, height } = state;
-  if (command.parent_hash !== headHash) {
-    const message = `the parent is not the head: expected ${headHash} at height ${height}`;
-    const details = { head_hash: headHash, height };
-    return refusedOutcome('STALE_PARENT', message, { pointer: '/parent_hash', details });
+  const { headHash: head_hash, height } = state;
+  const { parent_hash } = command;
+  if (parent_hash !== head_hash) {
+    const details = { head_hash, height };
+    const more = { pointer: '/parent_hash', details };
+    return refusedOutcome('PARENT_WRONG', { parent_hash, ...details }, more);
   }
   const own = state.blocks.open().find((block) => blockContext(block).producer === agent.id);
   if (own) {
-    const message = `agent ${agent.id} has block ${own.hash} in voting; wait for its end`;
-    return refusedOutcome('OPEN_BLOCK', message, { details: { block_hash: own.hash } });
+    const details = { block_hash: own.hash };
+    return refusedOutcome('PROPOSAL_OPEN', { agent_id: agent.id, ...details }, { details });
   }
   if (isFull(state) && !displacedBy(state, agent)) {
-    const message = `${limits.openBlocks} blocks are in voting, which is the limit`;
-    return refusedOutcome(
-      'TOO_MANY_OPEN',
-      `${message}, and none is of a producer with a lower reputation`,
-    );
+    const { openBlocks: limit } = limits;
+    return refusedOutcome('BLOCKS_TOO_MANY', { count: state.blocks.openCount, limit });
   }
-  const electors = state.electorates.size();
-  if (electors >= state.genesis.min_validators) return null;
-  const expected = `at least ${state.genesis.min_validators}`;
-  return refusedOutcome('NO_VALIDATORS', `${electors} validators could vote; expected ${expected}`);
+  const count = state.electorates.size();
+  const minimum = state.genesis.min_validators;
+  return count >= minimum ? null : refusedOutcome('VALIDATORS_TOO_FEW', { count, minimum });
 }
 
 const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
 
 /**
- * Where all places are taken: the block of the producer with the lowest reputation, of several the
- * newest, if that reputation is lower than the agent's.
+ * Returns the block to orphan if the limit is reached: the newest block of the producer with the
+ * lowest reputation, if that reputation is lower than the agent's.
  */
 function displacedBy(state: State, agent: Agent): OpenBlock | null {
   if (!isFull(state)) return null;
@@ -150,7 +146,6 @@ function displacedBy(state: State, agent: Agent): OpenBlock | null {
   return last && last.score < overall(agent.ordinal) ? last.block : null;
 }
 
-/** Of what was looked up at this head nothing has become final since. */
 function duplicateTransaction(state: State, command: ProposeCommand): Precheck<never> | null {
   const { transactions } = command;
   if (state.lookedUp.get(transactions) === state.headHash) return null;
@@ -159,11 +154,10 @@ function duplicateTransaction(state: State, command: ProposeCommand): Precheck<n
     const signers = seen.get(hash);
     const final = state.reader.read('transactions', [hash, signer]);
     if (signers?.includes(signer) || final) {
-      const where = final ? `final in block ${final.block_hash}` : 'twice in this block';
-      return refusedOutcome('DUPLICATE_TX', `transaction ${hash} is ${where}`, {
-        pointer: `/transactions/${index}`,
-        details: { hash },
-      });
+      const more = { pointer: `/transactions/${index}`, details: { hash } };
+      return final
+        ? refusedOutcome('TRANSACTION_FINAL', { hash, block_hash: final.block_hash }, more)
+        : refusedOutcome('TRANSACTION_REPEATED', { hash }, more);
     }
     if (signers) signers.push(signer);
     else seen.set(hash, [signer]);
@@ -174,8 +168,8 @@ function duplicateTransaction(state: State, command: ProposeCommand): Precheck<n
 
 function failedSignature({ failed_transaction: index }: ProposeCommand): Precheck<never> | null {
   if (index < 0) return null;
-  const message = `the signature of transaction ${index} does not fit its key and hash`;
-  return refusedOutcome('MISMATCH', message, { pointer: `/transactions/${index}/signature` });
+  const pointer = `/transactions/${index}/signature`;
+  return refusedOutcome('TRANSACTION_SIGNATURE_MISMATCH', { index }, { pointer });
 }
 
 function answerProposal({ status, context }: Omit<BlockState, 'tally'>): AnswerOf['propose'] {
@@ -192,7 +186,7 @@ function answerProposal({ status, context }: Omit<BlockState, 'tally'>): AnswerO
 
 type VotePlan =
   | { agent: Agent; block: OpenBlock; position: number }
-  /** The ordinal of the block that the agent voted on both ways. */
+  /** `blockOrdinal` is the block with two conflicting votes. */
   | { agent: Agent; conflict: Outcome & { result: 'equivocation' }; blockOrdinal: number };
 
 export const vote: CommandRule<VoteCommand, VotePlan> = {
@@ -209,13 +203,12 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     if (first && first.decision === command.decision) {
       return repeatedOutcome(answerVote(state, agent, command.decision, now, first.at));
     }
-    if (!agent.validator)
-      return refusedOutcome('NOT_VALIDATOR', `agent ${agent.id} is not a validator`);
+    if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
     if (position < 0) {
-      const message = `agent ${agent.id} is not in the electorate of block ${command.block_hash}`;
-      return refusedOutcome('NOT_IN_ELECTORATE', message);
+      const { block_hash } = command;
+      return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
     }
-    if (first) return conflicting(state, agent, first.decision, now);
+    if (first) return conflicting(state, agent, command.decision, first.decision, now);
     if (!block || now.status !== 'voting') return refuseVotingClosed(now);
     const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
     return problem ?? { plan: { agent, block, position } };
@@ -245,16 +238,17 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
   },
 };
 
-/** The first vote counts; the evidence is taken once for each agent and block. */
+/** Refuses a conflicting vote. The evidence is logged once for each agent and block. */
 function conflicting(
   state: State,
   agent: Agent,
+  decision: Decision,
   first: Decision,
   now: BlockState,
 ): Precheck<VotePlan> {
   const { block_hash, ordinal } = now.context;
-  const message = `agent ${agent.id} has voted ${first} on block ${block_hash}; that vote counts`;
-  const { outcome } = refusedOutcome('ALREADY_VOTED', message, { details: { decision: first } });
+  const values = { agent_id: agent.id, block_hash, decision, first };
+  const { outcome } = refusedOutcome('VOTE_CONFLICT', values, { details: { decision: first } });
   const known = state.reader.read('equivocations', [ordinal, agent.ordinal]);
   if (known || outcome.result !== 'refused') return { outcome };
   const { refusal } = outcome;
@@ -279,7 +273,7 @@ function answerVote(
   };
 }
 
-/** Ends a block whose votes, or whose deadline, have decided. */
+/** Closes a block after its votes or its deadline have decided. */
 export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecision): void {
   retire(state, block, outcome);
   if (outcome === 'finalized') {
@@ -291,12 +285,12 @@ export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecisi
   if (outcome === 'expired') countAbsences(state, block);
 }
 
-/** Another of its height is final, or a proposal takes its place. */
+/** Orphans a block: a sibling is final, or a proposal needs its place. */
 function orphan(state: State, block: OpenBlock): void {
   retire(state, block, 'orphaned');
 }
 
-/** The block leaves voting, which its actor says, and memory. */
+/** Moves a block to its final status and removes it from memory. */
 function retire(state: State, block: OpenBlock, status: BlockEnd): void {
   block.actor.send({ type: status, at: state.now, tally: block.ballots.tally });
   state.blocks.drop(block.hash);
@@ -328,14 +322,14 @@ function finalize(state: State, block: OpenBlock): void {
   scheduleMetrics(state, state.now);
 }
 
-/** `from` is the first instant that may carry a report. */
+/** `from` is the earliest time of a report. */
 function scheduleMetrics(state: State, from: number): void {
   state.metricsAt = state.throughput.nextReport(from);
   if (state.metricsAt === 0) state.deadlines.remove(METRICS);
   else state.deadlines.set(METRICS, state.metricsAt);
 }
 
-/** The periodic report: the last one says that the rate has become zero. */
+/** Emits the periodic metrics. The last report has a rate of zero. */
 export function reportMetrics(state: State): void {
   emitMetrics(state);
   scheduleMetrics(state, state.now);
@@ -350,7 +344,7 @@ function emitMetrics(state: State): void {
   state.outbox.emit({ type: 'network_metrics', data });
 }
 
-/** The figures of network_metrics and of the network state. */
+/** Computes the figures of the network_metrics event and of the network state. */
 export function computeMetrics(state: State, now: number) {
   const pending = state.blocks.open().reduce((sum, b) => sum + b.proposal.transactions.length, 0);
   return {

@@ -1,4 +1,4 @@
-/** Memes and discussion: said to influence; counted only when a vote refers to a meme. */
+/** Memes and discussion. They affect scores only if a vote refers to a meme. */
 import { limits } from '../../protocol/limits.js';
 import type { DiscussCommand, MemeCommand } from '../../protocol/schema/command.js';
 import { formatInstant } from '../../protocol/schema/primitives.js';
@@ -26,12 +26,10 @@ export const meme: CommandRule<MemeCommand, Agent> = {
     const inactive = refuseInactive(agent);
     if (inactive) return inactive;
     const used = agent.context.meme_bytes;
-    if (used + command.size <= limits.memeQuotaBytes) return { plan: agent };
-    const expected = `at most ${limits.memeQuotaBytes} in all`;
-    return refusedOutcome(
-      'QUOTA',
-      `${used} bytes are used, ${command.size} more were sent; ${expected}`,
-    );
+    const { size } = command;
+    const limit = limits.memeQuotaBytes;
+    if (used + size <= limit) return { plan: agent };
+    return refusedOutcome('MEME_QUOTA', { used, size, limit });
   },
 
   effect(state, command, agent) {
@@ -58,7 +56,6 @@ export const meme: CommandRule<MemeCommand, Agent> = {
   },
 };
 
-/** What is shown of a meme. */
 function memeAnswer(record: RecordOf['memes']) {
   const url = `/api/v1/social/memes/${record.meme_id}/content`;
   return {
@@ -75,7 +72,7 @@ export const discuss: CommandRule<DiscussCommand, Agent> = {
     if (!now) return refuseUnknownBlock(command.block_hash);
     const agent = state.agents.byKey(command.public_key)!;
     const first = findRemembered(state, command.request_id);
-    // The same signing input is the same message, so only its time has to be looked up.
+    // Equal signing inputs have equal messages, so only the time is stored.
     if (first) return repeatedOutcome(discussion(command, agent, first.at));
     if (now.status !== 'voting') return refuseVotingClosed(now);
     return (

@@ -1,8 +1,8 @@
 /**
- * Validators of what the protocol is sent: code that ajv writes out of the schemas at the end of
- * the build (tools/bundle.mjs), so that no start compiles, and no page needs `new Function`.
+ * Validators of request bodies and genesis, which ajv generates at the end of the build
+ * (tools/bundle.mjs), so that no process compiles schemas and no page needs `new Function`.
  */
-/** A validator that ajv writes. Declared here, because ajv is not installed with the package. */
+/** A generated validator. Declared here because ajv is not a runtime dependency. */
 export interface Validate {
   (value: unknown): boolean;
   errors?:

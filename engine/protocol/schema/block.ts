@@ -1,14 +1,13 @@
 /**
- * Members of a block that pass through unchanged: from the command to the record, and from the
- * record to the events and the view. Their schemas are built of these tables, and their values are
- * picked by them, so that a member that is added here reaches each of them.
+ * Members of a block that are copied from the command to the record, and from the record to events
+ * and views. A member that is added to these tables reaches all of their schemas and values.
  */
 import { type Static, type TProperties, Type } from '../bundled/typebox.js';
 import { Count, Hash } from './primitives.js';
 
-/** Those of the proposal, as its admission leaves them. */
+/** Members of the proposal after admission. */
 export const proposedFields = { parent_hash: Hash };
-/** Those of the block. */
+/** Members of the block. */
 export const blockFields = { block_hash: Hash, ...proposedFields, height: Count };
 
 const Proposed = Type.Object(proposedFields);

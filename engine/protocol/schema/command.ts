@@ -1,7 +1,7 @@
 /**
- * Commands: what someone asks, after the door has checked and cleaned it (lower-cased, defaults
- * filled in, ids computed). The engine sees nothing else. A command is derived from its request
- * alone, so that replay derives the same one.
+ * Commands: requests after admission, with hex in lower case, defaults filled in and ids computed.
+ * The engine sees only commands. A command depends on its request alone, so replay derives the same
+ * one.
  */
 import { type Static, Type } from '../bundled/typebox.js';
 import { proposedFields } from './block.js';
@@ -37,7 +37,7 @@ export const StatusCommand = Type.Object({
   status: Status,
   reason: Type.String(),
   expected_duration: Type.String(),
-  /** The signed instant. */
+  /** Signed timestamp, milliseconds since 1970. */
   signed_at: Type.Integer(),
   /** sha256 of the signing input. */
   input_sha256: Hash,
@@ -55,7 +55,7 @@ export const VoteCommand = Type.Object({
 export const ProposedTransaction = Type.Object({
   hash: Hash,
   type: Type.String(),
-  /** The key that signed it: its sender's, else the producer's. */
+  /** Signing key: that of the sender if there is one, or that of the producer. */
   signer: PublicKey,
 });
 
@@ -121,70 +121,67 @@ export const AllianceLeaveCommand = Type.Object({
 });
 
 /**
- * To become an agent of the network; `agent_id` follows from the key.
+ * Registers an agent. `agent_id` follows from the key.
  *
  * @interface
  */
 export type RegisterCommand = Static<typeof RegisterCommand>;
 /**
- * To change one's own status; `signed_at` is in milliseconds since 1970.
+ * Changes the status of the signer. `signed_at` is in milliseconds since 1970.
  *
  * @interface
  */
 export type StatusCommand = Static<typeof StatusCommand>;
 /**
- * A validator's vote on a block.
+ * Votes on a block.
  *
  * @interface
  */
 export type VoteCommand = Static<typeof VoteCommand>;
 /**
- * One transaction of a proposal: its hash, and the key whose signature it has.
+ * A transaction of a proposal: its hash and its signing key.
  *
  * @interface
  */
 export type ProposedTransaction = Static<typeof ProposedTransaction>;
 /**
- * A producer's block: transactions, the change of the application state, a meme.
+ * Proposes a block: transactions, the change of the application state, and a meme.
  *
  * @interface
  */
 export type ProposeCommand = Static<typeof ProposeCommand>;
 /**
- * A posted meme: its file by hash, `size` in bytes.
+ * Posts a meme. The file is named by its hash; `size` is in bytes.
  *
  * @interface
  */
 export type MemeCommand = Static<typeof MemeCommand>;
 /**
- * A message about a block.
+ * Posts a message about a block.
  *
  * @interface
  */
 export type DiscussCommand = Static<typeof DiscussCommand>;
 /**
- * To found an alliance with invited agents; `duration_ms` is its length in milliseconds.
+ * Founds an alliance with invited agents. `duration_ms` is in milliseconds.
  *
  * @interface
  */
 export type AllianceProposeCommand = Static<typeof AllianceProposeCommand>;
 /**
- * The answer to an invitation.
+ * Responds to an invitation.
  *
  * @interface
  */
 export type AllianceRespondCommand = Static<typeof AllianceRespondCommand>;
 /**
- * To leave an alliance.
+ * Leaves an alliance.
  *
  * @interface
  */
 export type AllianceLeaveCommand = Static<typeof AllianceLeaveCommand>;
 
-/**
- * A request after admission, told apart by `kind`: ids computed, defaults filled in, hex in lower
- * case.
- */
+/** A request after admission, discriminated by `kind`. */
 export type Command =
   | RegisterCommand
   | StatusCommand
@@ -196,10 +193,7 @@ export type Command =
   | AllianceRespondCommand
   | AllianceLeaveCommand;
 
-/**
- * What can be asked of a network: `register`, `status`, `vote`, `propose`, `meme`, `discuss` and
- * the three of alliances.
- */
+/** Kind of a request: `register`, `status`, `vote`, `propose`, `meme`, `discuss`, `alliance_*`. */
 export type CommandKind = Command['kind'];
 /** The command of one kind. */
 export type CommandOf<K extends CommandKind> = Extract<Command, { kind: K }>;

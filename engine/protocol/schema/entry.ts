@@ -1,36 +1,32 @@
-/** Entries: the lines of the log, and how each kind of request travels over HTTP. */
 import type { CommandKind } from './command.js';
 
 /**
- * A request as received. `signature` is that of the header (or of the meme form); a vote's and a
- * proposal's stands in the body. What a kind does not carry is ''.
+ * A request as received. `signature` is from the header or the meme form; that of a vote or a
+ * proposal is in the body. Members that a kind does not use are ''.
  */
 export interface SignedRequest {
   kind: CommandKind;
   /** Header X-Agent-Public-Key. */
   public_key: string;
-  /** Request-target from /api/v1/ on, query included. */
+  /** Request-target, from /api/v1/ on, with its query. */
   target: string;
   /** Header X-Timestamp. */
   timestamp: string;
   signature: string;
-  /** Raw body; for a meme the signed fields `{caption, content_sha256, tags}` as JSON. */
+  /** Raw body; of a meme, the signed fields `{caption, content_sha256, tags}` as JSON. */
   body: Uint8Array;
-  /** A meme's file; its hash is in the body. */
+  /** File of a meme, whose hash is in the body. */
   file?: Uint8Array;
 }
 
-/**
- * What an entry of the log is: a command's kind, `tick` (a deadline that fired) or `genesis` (entry
- * 0).
- */
+/** Kind of a log entry: a kind of request, `tick` (a deadline fired) or `genesis` (entry 0). */
 export type EntryKind = 'genesis' | 'tick' | CommandKind;
 
-/** One line of the log. Genesis has its parameters as body; a tick has only its time. */
+/** An entry of the log. The body of genesis is its parameters. A tick has only a time. */
 export interface Entry {
-  /** From 0, without gaps. */
+  /** Sequence number, from 0 without gaps. */
   seq: number;
-  /** Engine time, milliseconds since 1970, never less than that of the entry before. */
+  /** Engine time, milliseconds since 1970, which never descends. */
   at: number;
   kind: EntryKind;
   public_key: string;
@@ -40,7 +36,6 @@ export interface Entry {
   body: Uint8Array;
 }
 
-/** A tick has nothing but its time. */
 const tick = {
   kind: 'tick',
   public_key: '',
@@ -50,10 +45,7 @@ const tick = {
   body: new Uint8Array(),
 } as const;
 
-/**
- * A request's entry, or a tick's. Member by member, since each vote makes one: a copy of all that a
- * request has takes longer.
- */
+/** Creates an entry from a request, or a tick. Members are listed because a spread is slower. */
 export function createEntry(
   seq: number,
   at: number,
@@ -63,19 +55,16 @@ export function createEntry(
   return { seq, at, kind, public_key, target, timestamp, signature, body };
 }
 
-/** How a kind of request travels. */
+/** HTTP binding of a kind of request. */
 export interface Carriage {
   method: 'POST' | 'PUT';
-  /** `{id}` stands for the one path parameter. */
+  /** Path with at most one parameter, `{id}`. */
   path: string;
-  /** Where the signature is: in the body, in the form, or in the header. */
+  /** Place of the signature. */
   signed: 'body' | 'form' | 'header';
 }
 
-/**
- * How each kind of request travels over HTTP: method, path below the server's root, and where its
- * signature stands.
- */
+/** Method, path and place of the signature of each kind of request over HTTP. */
 export const carriage: Record<CommandKind, Carriage> = {
   register: { method: 'POST', path: '/api/v1/agents/register', signed: 'header' },
   status: { method: 'PUT', path: '/api/v1/agents/{id}/status', signed: 'header' },
@@ -100,8 +89,8 @@ export const carriage: Record<CommandKind, Carriage> = {
   },
 };
 
-/** What stands for the path parameter in a request-target of this kind; null in any other. */
-function parameterIn(kind: CommandKind, target: string): string | null {
+/** Returns the path parameter of a request-target of this kind, valid or not; null for others. */
+export function pathParameter(kind: CommandKind, target: string): string | null {
   const [before = '', after = ''] = carriage[kind].path.split('{id}');
   const path = target.split('?', 1)[0] ?? '';
   if (!path.startsWith(before) || !path.endsWith(after)) return null;
@@ -109,21 +98,21 @@ function parameterIn(kind: CommandKind, target: string): string | null {
   return /^[^/]+$/.test(id) ? id : null;
 }
 
-/** The path parameter of a request-target, or null where it has none that is well-formed. */
+/** Returns the path parameter of a request-target if it is a well-formed id, or null. */
 export function targetId(kind: CommandKind, target: string): string | null {
   if (!carriage[kind].path.includes('{id}')) return null;
-  const id = parameterIn(kind, target);
+  const id = pathParameter(kind, target);
   return id !== null && /^[a-z]+_[0-9a-f]{32}$/.test(id) ? id : null;
 }
 
-/** Whether a request-target, apart from its query, is that of a kind, whatever it names. */
+/** Returns true if a request-target, without its query, belongs to a kind. */
 export function isTargetOf(kind: CommandKind, target: string): boolean {
   const { path } = carriage[kind];
-  if (path.includes('{id}')) return parameterIn(kind, target) !== null;
+  if (path.includes('{id}')) return pathParameter(kind, target) !== null;
   return target === path || target.split('?', 1)[0] === path;
 }
 
-/** The request-target of a kind, for clients. */
+/** Builds the request-target of a kind. */
 export function targetOf(kind: CommandKind, id = ''): string {
   return carriage[kind].path.replace('{id}', id);
 }

@@ -1,4 +1,4 @@
-/** Events: facts that are published to subscribers, and the topics under which each is found. */
+/** Schemas of events, and their topics. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { type EventType, eventRows, eventTypes } from '../event-types.js';
 import { blockFields } from './block.js';
@@ -36,7 +36,7 @@ export const MetricsData = Type.Object({
   ...timed,
 });
 
-/** The `data` of each event type; all else about a type is its row in event-types.ts. */
+/** Schema of `data` by event type. The table in event-types.ts has the rest. */
 export const eventData = {
   block_proposal: Type.Object({
     ...blockFields,
@@ -103,17 +103,17 @@ export const eventData = {
 
 export type { EventType };
 /**
- * The member `data` of an event, by its type. Times are RFC 3339, scores 0 to 100.
+ * Member `data` of an event, by type. Times are RFC 3339, scores 0 to 100.
  *
  * @interface
  */
 export type EventData = { [T in EventType]: Static<(typeof eventData)[T]> };
-/** An event before it is numbered. */
+/** An event without a number. */
 export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[EventType];
-/** A numbered event: `seq` counts from 1, without gaps. */
+/** A numbered event. `seq` counts from 1 without gaps. */
 export type Event = Emitted & { seq: number };
 
-/** Topics under which each event is found; `proposals` and `outcomes` are opt-in. */
+/** Topics of each event type. `proposals` and `outcomes` are opt-in. */
 export const eventTopics = Object.fromEntries(
   eventTypes.map((type) => [type, eventRows[type].topics]),
 ) as Record<EventType, readonly string[]>;

@@ -1,4 +1,4 @@
-/** Genesis: the parameters of a network, fixed in entry 0 and part of every digest. */
+/** Parameters of a network, fixed in entry 0 and covered by every digest. */
 import { type Static, Type } from '../bundled/typebox.js';
 
 export const Policy = Type.Enum(['bft', 'majority', 'veto']);
@@ -11,43 +11,46 @@ export const Genesis = Type.Object(
     weights: Weights,
     voting_period_ms: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
     min_validators: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-    /** Expired blocks missed in a row that make a validator dormant; 0 = never. */
+    /** Consecutive absences from expired blocks that make a validator dormant; 0: never. */
     dormant_after: Type.Integer({ minimum: 0, maximum: 1_000 }),
-    /** Weight of all active validators of which dormancy may take so much, in 1/10,000. */
+    /** Largest share of the weight of active validators that may be dormant, in 1/10,000. */
     dormant_share_max: Type.Integer({ minimum: 0, maximum: 10_000 }),
-    /** Failed voting periods in a row after which it may take as much of the rest; 0 = never. */
+    /**
+     * Consecutive failed voting periods after which the same share of the rest may follow; 0:
+     * never.
+     */
     leak_periods: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
-    /** Turnout that `majority` asks for, in 1/10,000 of the electorate's weight. */
+    /** Turnout that `majority` needs, in 1/10,000 of the electorate's weight. */
     participation_bps: Type.Integer({ minimum: 0, maximum: 10_000 }),
-    /** `conformity` rewards voting as the majority did; `off` leaves decision_consistency alone. */
+    /** `conformity` rewards votes with the majority; `off` keeps decision_consistency constant. */
     consistency: Type.Enum(['conformity', 'off']),
-    /** `none`: a simulation whose agents sign nothing; no server serves it. Left out: all sign. */
+    /** `none`: a simulation without signatures, which no server serves. Absent: signatures. */
     signatures: Type.Optional(Type.Literal('none')),
   },
   { additionalProperties: false },
 );
 
 /**
- * How votes decide. `bft`: more than two thirds of the weight finalize, a third rejects.
- * `majority`: more for than against, with enough turnout. `veto`: as `bft`, and a personality group
- * of three or more that rejects as one rejects the block.
+ * Decision rule. `bft`: more than two thirds of the weight finalize, and one third rejects.
+ * `majority`: more approving than rejecting weight, with enough turnout. `veto`: as `bft`, and a
+ * personality group of three or more rejects a block by a unanimous rejection.
  */
 export type Policy = Static<typeof Policy>;
-/** What a vote weighs: the same for all, by reputation, or more for allied agents. */
+/** Weight of a vote: equal, by reputation, or with a bonus for allied agents. */
 export type Weights = Static<typeof Weights>;
 /**
- * The parameters of a network, fixed in entry 0: periods in milliseconds, shares in 1/10,000.
+ * Parameters of a network, fixed in entry 0. Periods are in milliseconds, shares in 1/10,000.
  *
  * @interface
  */
 export type Genesis = Static<typeof Genesis>;
 
-/** The values of the parameter `policy`. */
+/** Values of the parameter `policy`. */
 export const policies = Policy.enum;
-/** The values of the parameter `weights`. */
+/** Values of the parameter `weights`. */
 export const weightings = Weights.enum;
 
-/** Every parameter but the network's name has a default. */
+/** Defaults of all parameters except `network_id`. */
 export const genesisDefaults: Omit<Genesis, 'network_id'> = {
   policy: 'bft',
   weights: 'equal',

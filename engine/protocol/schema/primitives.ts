@@ -1,4 +1,4 @@
-/** The smallest shapes: hex, identifiers, names, times. All else in schema is built of these. */
+/** Schemas of hex, identifiers, enumerations and times. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import {
   allianceStatuses,
@@ -10,7 +10,7 @@ import {
 import { hexPattern } from '../text.js';
 import { TAG_PATTERN, UNICODE_VERSION } from '../unicode.js';
 
-/** Hex is accepted in either case and always sent in lower case. */
+/** Hex is accepted in any case and sent in lower case. */
 const hex = (characters: number, what: string) =>
   Type.String({ pattern: hexPattern(characters), description: what });
 
@@ -24,13 +24,13 @@ export const AgentId = identifier('agent');
 export const MemeId = identifier('meme');
 export const AllianceId = identifier('ally');
 
-/** RFC 3339 with an offset; the calendar is checked by `parseInstant`. */
+/** RFC 3339 with an offset. `parseInstant` checks the calendar. */
 export const Timestamp = Type.String({ maxLength: 64, format: 'date-time' });
-/** ISO 8601 duration; checked by `isDuration` and `durationMs`. */
+/** ISO 8601 duration. `isDuration` and `durationMs` check it. */
 export const Duration = Type.String({ maxLength: 64, format: 'duration' });
 
 export const Capability = Type.Enum(['validator', 'producer']);
-/** Personalities that scripted agents have; a registration may name any other. */
+/** Personalities of scripted agents. A registration may have any other. */
 export const builtInPersonalities = [
   'lawful',
   'rational',
@@ -58,47 +58,46 @@ export const Tag = Type.String({
 export const Tags = Type.Array(Tag, { maxItems: 10 });
 export const MemeReferences = Type.Array(MemeId, { maxItems: 16 });
 
-/** Milliseconds since 1970, of engine time. */
+/** Engine time, milliseconds since 1970. */
 export const Milliseconds = Type.Integer({ minimum: 0 });
 export const Count = Type.Integer({ minimum: 0 });
 
-/** An added member of an object that may be null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** What an agent may do beside posting: vote (`validator`), propose blocks (`producer`). */
+/** Capability of an agent: to vote (`validator`) or to propose blocks (`producer`). */
 export type Capability = Static<typeof Capability>;
-/** Whether an agent takes part: only an `active` one is in electorates. */
+/** Status of an agent. Only `active` agents are in electorates. */
 export type Status = Static<typeof Status>;
-/** What a vote says. */
+/** Decision of a vote. */
 export type Decision = Static<typeof Decision>;
 /** The tone of a message about a block. */
 export type Sentiment = Static<typeof Sentiment>;
-/** What a meme is; an uploaded file's type is read from its bytes. */
+/** Type of a meme, detected from the bytes of its file. */
 export type MemeType = Static<typeof MemeType>;
 /**
- * Where a block stands: in `voting`, or how that ended. An `orphaned` one gave way: to a block that
- * was finalized at its height, or to a newer one when too many were open.
+ * Status of a block. A block is `orphaned` by a block that is finalized at its height, or by a
+ * newer block if too many are open.
  */
 export type BlockStatus = Static<typeof BlockStatus>;
 /**
- * Where an alliance stands. Over are: `lapsed`, which nobody joined in time, `dissolved`, which its
- * founder left or all but one, and `expired`, whose duration has passed.
+ * Status of an alliance. It has `lapsed` if no agent joined in time, is `dissolved` if its founder
+ * or all members but one left, and has `expired` at the end of its duration.
  */
 export type AllianceStatus = Static<typeof AllianceStatus>;
-/** What an agent is to an alliance. */
+/** Role of an agent in an alliance. */
 export type Role = Static<typeof Role>;
 
-/** The `parent_hash` of the first block: 64 zeros, the head of a network without blocks. */
+/** `parent_hash` of the first block: 64 zeros, the head of a network without blocks. */
 export const GENESIS_HASH = '0'.repeat(64);
 
 let lastInstant = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' };
-/** The second of the last instant, and its text up to the point. */
+/** The last second, and its text up to the decimal point. */
 let lastSecond = { second: 0, text: '1970-01-01T00:00:00.' };
 const thousandths = Array.from({ length: 1_000 }, (_, ms) => `${String(ms).padStart(3, '0')}Z`);
 
 /**
- * A timestamp as it is sent: UTC with milliseconds. One entry asks for the same one often, and the
- * next for one of the same second.
+ * Formats milliseconds since 1970 as RFC 3339 in UTC with milliseconds. Caches the last second,
+ * because consecutive calls are mostly in the same second.
  */
 export function formatInstant(milliseconds: number): string {
   if (milliseconds === lastInstant.milliseconds) return lastInstant.text;

@@ -1,6 +1,13 @@
-/** The one table of refusals: reason, error code, HTTP status, and what it tells the caller. */
+/** The reasons of refusals with their error codes and HTTP statuses, and `refuse`. */
+import {
+  formatMessage,
+  type MessageNames,
+  type MessageRow,
+  type MessageValues,
+} from '../messages.js';
+import { type RefusalKey, refusalMessages } from '../refusals.js';
 
-/** The class of a refusal, as answers carry it in `error.code`. */
+/** The class of a refusal, `error.code` in responses. */
 export type ErrorCode =
   | 'INVALID_SIGNATURE'
   | 'RATE_LIMITED'
@@ -10,104 +17,125 @@ export type ErrorCode =
 
 const row = (code: ErrorCode, status: number, meaning: string) => ({ code, status, meaning });
 
-/** Every refusal by its reason: the error code, the HTTP status, and what it tells a caller. */
+/** Error code, HTTP status and meaning of each reason. */
 export const reasons = {
-  MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is absent or ""'),
+  MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is missing or ""'),
   MALFORMED: row(
     'INVALID_SIGNATURE',
     401,
-    'a key, timestamp or signature is not well-formed, or null or of another type',
+    'a key, timestamp or signature is malformed or of the wrong type',
   ),
-  MISMATCH: row('INVALID_SIGNATURE', 401, 'the signature does not fit key and content'),
-  TIMESTAMP_SKEW: row('INVALID_SIGNATURE', 401, "the timestamp is too far from the server's clock"),
-  REPLAYED: row('INVALID_SIGNATURE', 401, 'not later than the last accepted status update'),
+  MISMATCH: row('INVALID_SIGNATURE', 401, 'the signature does not match the key and the content'),
+  TIMESTAMP_SKEW: row(
+    'INVALID_SIGNATURE',
+    401,
+    'the timestamp differs too much from the server time',
+  ),
+  REPLAYED: row(
+    'INVALID_SIGNATURE',
+    401,
+    'the timestamp is not later than that of the last accepted request',
+  ),
   UNKNOWN_KEY: row('INVALID_AGENT', 401, 'the signing key is not registered'),
-  UNKNOWN_AGENT: row('INVALID_AGENT', 404, 'no agent has this id'),
-  NOT_OWNER: row('INVALID_AGENT', 403, 'the signer is another agent'),
-  NOT_VALIDATOR: row('INVALID_AGENT', 403, 'the agent has no validator capability'),
-  NOT_PRODUCER: row('INVALID_AGENT', 403, 'the agent has no producer capability'),
-  NOT_IN_ELECTORATE: row('INVALID_AGENT', 403, "the agent is not in the block's electorate"),
+  UNKNOWN_AGENT: row('INVALID_AGENT', 404, 'unknown agent id'),
+  NOT_OWNER: row('INVALID_AGENT', 403, 'the signer is a different agent'),
+  NOT_VALIDATOR: row('INVALID_AGENT', 403, 'the agent lacks the capability validator'),
+  NOT_PRODUCER: row('INVALID_AGENT', 403, 'the agent lacks the capability producer'),
+  NOT_IN_ELECTORATE: row('INVALID_AGENT', 403, 'the agent is not in the electorate of the block'),
   NOT_ACTIVE: row('INVALID_AGENT', 403, 'the agent is not active'),
   NOT_INVITED: row('INVALID_AGENT', 403, 'the agent was not invited to this alliance'),
   NOT_MEMBER: row('INVALID_AGENT', 403, 'the agent is not a member of this alliance'),
-  BAD_JSON: row('INVALID_REQUEST', 400, 'the body is not acceptable JSON'),
-  SCHEMA: row('INVALID_REQUEST', 400, 'a member is absent, of the wrong type or out of bounds'),
-  BAD_TOKEN: row('INVALID_REQUEST', 401, 'control needs the token that the command printed'),
-  HASH_MISMATCH: row('INVALID_REQUEST', 400, 'a hash is not that of the content beside it'),
-  LENGTH_REQUIRED: row('INVALID_REQUEST', 411, 'a body is sent whole, with a Content-Length'),
-  WRONG_HOST: row('INVALID_REQUEST', 421, 'the Host header names another server'),
-  WRONG_ORIGIN: row('INVALID_REQUEST', 403, 'the page that asks is not let in'),
-  SOCKET_VERSION: row('INVALID_REQUEST', 426, 'WebSockets are of version 13'),
-  UNKNOWN_ROUTE: row('INVALID_REQUEST', 404, 'nothing answers at this request-target'),
-  UNKNOWN_ENTRY: row('INVALID_REQUEST', 404, 'the log has no such entry'),
-  UNKNOWN_SCENARIO: row('INVALID_REQUEST', 404, 'no scenario is known of this network'),
-  NO_HISTORY: row('INVALID_REQUEST', 404, 'only what is now can be read here'),
-  NO_DECISIONS: row('INVALID_REQUEST', 404, 'what votes rested on was not recorded'),
-  NO_WATCH: row('INVALID_REQUEST', 403, 'nobody watches here without a key'),
-  UNKNOWN_TOPIC: row('INVALID_REQUEST', 400, 'no topic has this name'),
-  UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'no block has this hash'),
-  UNKNOWN_MEME: row('INVALID_REQUEST', 404, 'no meme has this id'),
+  BAD_JSON: row('INVALID_REQUEST', 400, 'the body is not valid JSON within the limits'),
+  SCHEMA: row('INVALID_REQUEST', 400, 'a member is missing, of the wrong type or out of range'),
+  BAD_TOKEN: row('INVALID_REQUEST', 401, 'the control token is missing or invalid'),
+  HASH_MISMATCH: row('INVALID_REQUEST', 400, 'a hash does not match its content'),
+  LENGTH_REQUIRED: row('INVALID_REQUEST', 411, 'the body needs a Content-Length'),
+  WRONG_HOST: row('INVALID_REQUEST', 421, 'the Host header names a different server'),
+  WRONG_ORIGIN: row('INVALID_REQUEST', 403, 'the origin is not allowed'),
+  SOCKET_VERSION: row('INVALID_REQUEST', 426, 'the WebSocket version must be 13'),
+  UNKNOWN_ROUTE: row('INVALID_REQUEST', 404, 'not found'),
+  UNKNOWN_ENTRY: row('INVALID_REQUEST', 404, 'unknown log entry'),
+  UNKNOWN_SCENARIO: row('INVALID_REQUEST', 404, 'the network has no scenario'),
+  NO_HISTORY: row('INVALID_REQUEST', 404, 'this server does not serve historical reads'),
+  NO_DECISIONS: row('INVALID_REQUEST', 404, 'no decision records'),
+  NO_WATCH: row('INVALID_REQUEST', 403, 'anonymous watching is disabled'),
+  UNKNOWN_TOPIC: row('INVALID_REQUEST', 400, 'unknown topic'),
+  UNKNOWN_BLOCK: row('INVALID_REQUEST', 404, 'unknown block hash'),
+  UNKNOWN_MEME: row('INVALID_REQUEST', 404, 'unknown meme id'),
   UNKNOWN_TX: row('INVALID_REQUEST', 404, 'no final transaction has this hash'),
-  UNKNOWN_KEY_NAME: row('INVALID_REQUEST', 404, 'nothing is kept under this key of the state'),
-  UNKNOWN_CONNECTION: row('INVALID_REQUEST', 404, 'no connection of the signer has this id'),
-  UNKNOWN_ALLIANCE: row('INVALID_REQUEST', 404, 'no alliance has this id'),
+  UNKNOWN_KEY_NAME: row('INVALID_REQUEST', 404, 'unknown state key'),
+  UNKNOWN_CONNECTION: row('INVALID_REQUEST', 404, 'the signer has no connection with this id'),
+  UNKNOWN_ALLIANCE: row('INVALID_REQUEST', 404, 'unknown alliance id'),
   UNKNOWN_TARGET: row('INVALID_REQUEST', 404, 'an invited agent is not registered'),
   AGENT_EXISTS: row('INVALID_REQUEST', 409, 'the key is registered with other data'),
-  ALREADY_VOTED: row('INVALID_REQUEST', 409, 'the agent voted otherwise; the first vote counts'),
-  VOTING_CLOSED: row('INVALID_REQUEST', 409, 'the block is no longer in voting'),
-  STALE_PARENT: row('INVALID_REQUEST', 409, 'the parent is not the head'),
-  OPEN_BLOCK: row('INVALID_REQUEST', 409, 'the producer has a block in voting already'),
-  TOO_MANY_OPEN: row('INVALID_REQUEST', 409, 'too many blocks are in voting'),
-  NO_VALIDATORS: row('INVALID_REQUEST', 409, 'there are too few validators to decide'),
-  DUPLICATE_TX: row('INVALID_REQUEST', 409, 'a transaction is there twice or already final'),
-  NO_CONTROL: row('INVALID_REQUEST', 409, 'the world that is shown cannot be controlled so'),
-  QUOTA: row('INVALID_REQUEST', 409, "the agent's meme files would exceed their quota"),
-  ALLIANCE_CLOSED: row('INVALID_REQUEST', 409, 'the alliance is over'),
+  ALREADY_VOTED: row('INVALID_REQUEST', 409, 'the vote conflicts with the first, which counts'),
+  VOTING_CLOSED: row('INVALID_REQUEST', 409, 'the block is closed'),
+  STALE_PARENT: row('INVALID_REQUEST', 409, 'the parent is not the current head'),
+  OPEN_BLOCK: row('INVALID_REQUEST', 409, 'the producer already has an open block'),
+  TOO_MANY_OPEN: row('INVALID_REQUEST', 409, 'too many blocks are open'),
+  NO_VALIDATORS: row('INVALID_REQUEST', 409, 'too few validators for a block'),
+  DUPLICATE_TX: row('INVALID_REQUEST', 409, 'a transaction is repeated or already final'),
+  NO_CONTROL: row('INVALID_REQUEST', 409, 'this control is not available here'),
+  QUOTA: row('INVALID_REQUEST', 409, 'the meme files of the agent would exceed their quota'),
+  ALLIANCE_CLOSED: row('INVALID_REQUEST', 409, 'the alliance has ended'),
   NOT_FORMED: row('INVALID_REQUEST', 409, 'the alliance is not active yet'),
-  ALREADY_ANSWERED: row('INVALID_REQUEST', 409, 'the agent has answered this invitation'),
-  TOO_MANY_ALLIANCES: row('INVALID_REQUEST', 409, 'the agent has too many alliances'),
+  ALREADY_ANSWERED: row('INVALID_REQUEST', 409, 'the agent has already answered the invitation'),
+  TOO_MANY_ALLIANCES: row('INVALID_REQUEST', 409, 'the agent is in too many alliances'),
   TOO_LARGE: row('INVALID_REQUEST', 413, 'the body or file is too large'),
-  MEDIA_TYPE: row('INVALID_REQUEST', 415, 'the content is of no accepted type'),
-  READ_ONLY: row('INVALID_REQUEST', 403, 'the network is only shown here; nothing is written'),
-  METHOD: row('INVALID_REQUEST', 405, 'the route has other methods'),
-  QUOTA_USED: row('RATE_LIMITED', 429, 'too many requests; Retry-After says when to try again'),
-  BLOCKS_USED: row('RATE_LIMITED', 429, 'the network opens no more blocks now; see Retry-After'),
-  INTERNAL: row('NETWORK_ERROR', 500, 'a fault of the server, which is logged'),
-  QUEUE_FULL: row('NETWORK_ERROR', 503, 'too much is waiting; try again'),
-  PAUSED: row('NETWORK_ERROR', 503, 'the network is held by whoever runs it; try again later'),
-  DISK_FULL: row('NETWORK_ERROR', 503, 'too little free space to write'),
+  MEDIA_TYPE: row('INVALID_REQUEST', 415, 'unsupported content type'),
+  READ_ONLY: row('INVALID_REQUEST', 403, 'the network is read-only on this server'),
+  METHOD: row('INVALID_REQUEST', 405, 'method not allowed'),
+  QUOTA_USED: row('RATE_LIMITED', 429, 'rate limit exceeded; retry after Retry-After'),
+  BLOCKS_USED: row('RATE_LIMITED', 429, 'block rate limit exceeded; retry after Retry-After'),
+  INTERNAL: row('NETWORK_ERROR', 500, 'internal server error, which the server logs'),
+  QUEUE_FULL: row('NETWORK_ERROR', 503, 'a queue is full; retry later'),
+  PAUSED: row('NETWORK_ERROR', 503, 'the operator has paused the network; retry later'),
+  DISK_FULL: row('NETWORK_ERROR', 503, 'too little free disk space'),
   NO_QUORUM: row('NETWORK_ERROR', 503, 'the node is cut off from its cluster; nothing was done'),
-  CATCHING_UP: row('NETWORK_ERROR', 503, 'the node gets what others have; try another one'),
-  UNCERTAIN: row('NETWORK_ERROR', 503, 'it may have been done; send the same again'),
-  CLOCK: row('NETWORK_ERROR', 503, "the node's clock is not that of the others of its cluster"),
-  ARCHIVE_DAMAGED: row('NETWORK_ERROR', 503, 'that part of the past cannot be read now'),
-  LOG_DAMAGED: row('NETWORK_ERROR', 503, 'what is stored does not fit together'),
-  BEING_MADE: row('NETWORK_ERROR', 503, 'it is made of the log first; see Retry-After'),
-  DEADLINE: row('NETWORK_ERROR', 503, 'the request was not answered in time'),
+  CATCHING_UP: row('NETWORK_ERROR', 503, 'the node is catching up; try another node'),
+  UNCERTAIN: row('NETWORK_ERROR', 503, 'the outcome is unknown; retry, which is idempotent'),
+  CLOCK: row('NETWORK_ERROR', 503, "the node's clock differs from those of its cluster"),
+  ARCHIVE_DAMAGED: row('NETWORK_ERROR', 503, 'a segment of the archive is damaged'),
+  LOG_DAMAGED: row('NETWORK_ERROR', 503, 'the stored data contradicts the log'),
+  BEING_MADE: row('NETWORK_ERROR', 503, 'the log is being indexed; retry after Retry-After'),
+  DEADLINE: row('NETWORK_ERROR', 503, 'the request timed out'),
   STOPPING: row('NETWORK_ERROR', 503, 'the network is closing'),
 } as const;
 
-/** Why something was refused: a key of {@link reasons}. */
+export type { RefusalKey };
+
+/** Reason of a refusal: a key of {@link reasons}. */
 export type Reason = keyof typeof reasons;
 
-/** Why a command was not done: a value, never an exception. */
+/** A request that was not done: a value, never an exception. */
 export interface Refusal {
   code: ErrorCode;
   status: number;
   reason: Reason;
+  /** For people: what is wrong, and what to do next. */
   message: string;
-  /** The offending field, as a JSON Pointer into the body. */
+  /** The offending member, as a JSON Pointer into the body. */
   pointer?: string;
-  /** What helps the caller to go on. */
+  /** Values for programs, such as the current head. */
   details?: Record<string, unknown>;
 }
 
-/** Builds a refusal out of the table; `message` says what happened and what was expected. */
-export function refuse(
-  reason: Reason,
-  message: string,
-  more: { pointer?: string; details?: Record<string, unknown> } = {},
-): Refusal {
+interface More {
+  pointer?: string;
+  details?: Record<string, unknown>;
+}
+
+type Row<K extends RefusalKey> = (typeof refusalMessages)[K];
+
+/** Arguments after the key: one value for each placeholder of the row, then pointer and details. */
+export type RefusalArgs<K extends RefusalKey> = [MessageNames<Row<K>>] extends [never]
+  ? [values?: Record<never, never>, more?: More]
+  : [values: MessageValues<Row<K>>, more?: More];
+
+/** Builds a refusal from a row of the message table. */
+export function refuse<K extends RefusalKey>(key: K, ...[values, more]: RefusalArgs<K>): Refusal {
+  const found: MessageRow & { reason: Reason } = refusalMessages[key];
+  const { reason } = found;
   const { code, status } = reasons[reason];
-  return { code, status, reason, message, ...more };
+  return { code, status, reason, message: formatMessage<MessageRow>(found, values), ...more };
 }

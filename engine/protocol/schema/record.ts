@@ -1,6 +1,6 @@
 /**
- * Records: what is stored of the network's state, table by table. Values are canonical JSON; an
- * actor is stored as its machine's state and context, so that a new XState reads old folders.
+ * Records: the stored state of the network, by table. Values are canonical JSON. An actor is stored
+ * as the state and context of its machine, so that a new version of XState can read old folders.
  */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { blockFields } from './block.js';
@@ -23,10 +23,10 @@ import {
 const actor = <S extends TSchema, C extends TSchema>(state: S, context: C) =>
   Type.Object({ state, context });
 
-/** What registration fixed. */
+/** Data fixed at registration. */
 export const AgentProfile = Type.Object({
   agent_id: AgentId,
-  /** Dense number in order of registration, from 0. */
+  /** Number in order of registration, from 0 without gaps. */
   ordinal: Count,
   public_key: PublicKey,
   personality: Type.String(),
@@ -43,7 +43,7 @@ export const AgentContext = Type.Object({
   previous: Status,
   /** Engine time of the last status update, or of registration. */
   changed_at: Milliseconds,
-  /** Signed instant and signing input of the last status update; 0 and '' before the first. */
+  /** Signed timestamp and input hash of the last status update; 0 and '' before the first. */
   signed_at: Type.Integer(),
   input_sha256: Type.String(),
   dormant: Type.Boolean(),
@@ -52,10 +52,9 @@ export const AgentContext = Type.Object({
 });
 
 /**
- * Reputation and attendance by agent ordinal: bulk numbers that no machine holds, stored as a row.
- * `told` is `overall` as the last reputation_update gave it; `missed` counts voting periods in a
- * row in which blocks expired without a vote of the agent, an elector; `judged` is how many blocks
- * had been proposed when that was last looked at.
+ * Columns of a standing: reputation and attendance of an agent. `told` is `overall` in the last
+ * reputation_update. `missed` counts consecutive voting periods in which blocks expired without a
+ * vote of this elector. `judged` is the number of blocks proposed when `missed` was last updated.
  */
 export const standingFields = [
   'meme',
@@ -75,27 +74,27 @@ export const StandingRow = Type.Array(Count, {
 
 export const BlockContext = Type.Object({
   ...blockFields,
-  /** Dense number in order of proposal, from 0. */
+  /** Number in order of proposal, from 0 without gaps. */
   ordinal: Count,
-  /** Sequence of the log entry that holds the signed proposal. */
+  /** Log entry of the signed proposal. */
   entry: Count,
   producer: AgentId,
   producer_key: PublicKey,
   transactions: Count,
-  /** Which snapshot of the electorate decides. */
+  /** Number of the electorate snapshot. */
   electorate: Count,
   proposed_at: Milliseconds,
   deadline: Milliseconds,
-  /** 0 while in voting. */
+  /** 0 while the block is open. */
   closed_at: Milliseconds,
-  /** Weights. Stored as 0 while in voting: the votes are the truth. */
+  /** Weights. Stored as 0 while the block is open. */
   approve: Count,
   reject: Count,
   total: Count,
-  /** Heads that have voted, out of `electors`. */
+  /** Number of voters, of `electors`. */
   voted: Count,
   electors: Count,
-  /** By the policy `veto`: a personality group of three or more has rejected as one. */
+  /** True if a personality group has vetoed the block (policy `veto`). */
   vetoed: Type.Boolean(),
 });
 
@@ -107,16 +106,16 @@ export const AllianceContext = Type.Object({
   founder: AgentId,
   /** In order of acceptance, the founder first. */
   members: Type.Array(AgentId),
-  /** Ascending; who has not answered yet. */
+  /** Agents that have not responded, ascending. */
   invited: Type.Array(AgentId),
-  /** Ascending; who declined or left, and cannot come back. */
+  /** Agents that declined or left and cannot rejoin, ascending. */
   gone: Type.Array(AgentId),
   proposed_at: Milliseconds,
   deadline: Milliseconds,
   changed_at: Milliseconds,
 });
 
-/** What an answered invitation or a leave made of an alliance: a repeat is told this again. */
+/** An alliance after a response or a leave, stored for the response to duplicates. */
 export const AllianceThen = Type.Object({
   status: AllianceStatus,
   members: Type.Array(AgentId),
@@ -129,15 +128,15 @@ export const Head = Type.Object({
   agents: Count,
   blocks: Count,
   electorates: Count,
-  /** When network_metrics is next due; 0 while the network is idle. */
+  /** Time of the next network_metrics; 0 while the network is idle. */
   metrics_at: Count,
-  /** Voting periods in a row, since the last finalized block, in which a block expired. */
+  /** Consecutive voting periods with an expired block since the last finalized block. */
   failed: Count,
-  /** How many blocks had been proposed when the last of them was counted. */
+  /** Number of blocks proposed when `failed` was last updated. */
   failed_blocks: Count,
 });
 
-/** Table name to the shape of its values. The comment gives the key. */
+/** Schemas of records by table. Each comment describes the key. */
 export const records = {
   /** 'head' */
   network: Head,
@@ -164,7 +163,7 @@ export const records = {
     decision: Decision,
     meme_references: Type.Array(MemeId),
   }),
-  /** `[block ordinal, agent ordinal]`: the entry that holds the conflicting signed vote */
+  /** [block ordinal, agent ordinal]; the entry of the conflicting signed vote */
   equivocations: Type.Object({ entry: Count }),
   /** [transaction hash, signer's key] of a final transaction */
   transactions: Type.Object({ block_hash: Hash, height: Count, index: Count }),
@@ -186,20 +185,20 @@ export const records = {
   }),
   /** alliance_id */
   alliances: actor(AllianceStatus, AllianceContext),
-  /** ['block', block_hash] or ['alliance', alliance_id]: what is in memory */
+  /** ['block', block_hash] or ['alliance', alliance_id] of those that are open */
   open: Type.Object({}),
   /** request_id of a discussion or alliance request */
   requests: Type.Object({ at: Milliseconds, alliance: Type.Optional(AllianceThen) }),
 } as const;
 
 /**
- * The name of a table of records: see docs/protocol.md for what each holds.
+ * Name of a table of records: see docs/protocol.md.
  *
  * @useDeclaredType
  */
 export type Table = keyof typeof records;
 /**
- * The shape of a record, by its table. Times are milliseconds since 1970 of engine time.
+ * Type of a record by table. Times are engine time, milliseconds since 1970.
  *
  * @interface
  */
@@ -212,17 +211,17 @@ export type AgentContext = Static<typeof AgentContext>;
  * @useDeclaredType
  */
 export type StandingField = (typeof standingFields)[number];
-/** An agent's reputation and attendance by name; scores in 1/10,000 of a point. */
+/** Reputation and attendance of an agent. Scores are in 1/10,000 of a point. */
 export type Standing = Record<StandingField, number>;
 export type BlockContext = Static<typeof BlockContext>;
 export type AllianceContext = Static<typeof AllianceContext>;
 export type AllianceThen = Static<typeof AllianceThen>;
 export type Head = Static<typeof Head>;
 
-/** The names of all tables of records, as {@link openLmdbStore} takes them. */
+/** Names of all tables, for {@link openLmdbStore}. */
 export const tables = Object.keys(records) as Table[];
 
-/** A stored row by its members' names. */
+/** Converts a stored row to an object. */
 export function standingOf(row: RecordOf['standings']): Standing {
   const named = {} as Standing;
   for (let index = 0; index < standingFields.length; index += 1) {
@@ -231,7 +230,7 @@ export function standingOf(row: RecordOf['standings']): Standing {
   return named;
 }
 
-/** Grows when a stored shape or a rule changes; a folder of another version is refused. */
+/** Version of stored schemas and rules. Folders of a different version are refused. */
 export const SCHEMA_VERSION = 2;
 
 /** A key inside a table: a string, an integer, or a tuple of these. */

@@ -1,7 +1,7 @@
 /**
- * Request bodies as they are sent. Members named `signature` are described here for readers of the
- * documents, but an absent or malformed one is a failed signature (401), not a malformed request:
- * validation therefore leaves them out (`unsigned`).
+ * Schemas of request bodies. They describe the member `signature` for the documents, but validation
+ * omits it (`unsigned`): a missing or malformed signature is a failed signature (401), not an
+ * invalid request (400).
  */
 import { type Static, Type } from '../bundled/typebox.js';
 import {
@@ -85,7 +85,7 @@ export const ProposalBody = Type.Object({
   signature: Signature,
 });
 
-/** What a meme's signature covers, apart from the time: the form's fields and the file's hash. */
+/** Signed fields of a meme without the timestamp. */
 export const MemeForm = Type.Object({
   caption: Type.String({ maxLength: 280 }),
   content_sha256: Hash,
@@ -107,10 +107,10 @@ export const AllianceProposeBody = Type.Object({
 
 export const AllianceRespondBody = Type.Object({ accepted: Type.Boolean() });
 
-/** The body may be absent; what it holds is not looked at. */
+/** The body may be absent. Its members are ignored. */
 export const AllianceLeaveBody = Type.Object({});
 
-/** The bodies with their signatures, by kind; a meme's is what its form amounts to. */
+/** Bodies with their signatures, by kind. That of a meme is built from its form. */
 export const requestSchemas = {
   register: RegisterBody,
   status: StatusBody,
@@ -123,7 +123,7 @@ export const requestSchemas = {
   alliance_leave: AllianceLeaveBody,
 } as const;
 
-/** What validation checks: the bodies above without their signatures. */
+/** Bodies without their signatures, for validation. */
 export const unsigned = {
   register: RegisterBody,
   status: StatusBody,
@@ -141,19 +141,19 @@ export const unsigned = {
 
 export type RequestBody = { [K in keyof typeof unsigned]: Static<(typeof unsigned)[K]> };
 /**
- * A transaction of a proposal as it is sent.
+ * A transaction of a proposal as sent.
  *
  * @interface
  */
 export type TransactionBody = Static<typeof TransactionBody>;
 /**
- * A vote as it is sent, its signature included.
+ * A vote as sent, with its signature.
  *
  * @interface
  */
 export type VoteBody = Static<typeof VoteBody>;
 /**
- * A block proposal as it is sent, its signature included.
+ * A block proposal as sent, with its signature.
  *
  * @interface
  */

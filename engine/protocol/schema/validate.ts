@@ -1,37 +1,49 @@
-/** Checks of what the protocol is sent, by code that ajv wrote when the program was built. */
+/** Validates request bodies and genesis, with code that ajv generates at build time. */
 import { type Validate, validators } from '../bundled/validators.js';
-import { nearest, pointerStep } from '../text.js';
+import { excerpt, nearest, pointerStep } from '../text.js';
+import { type Refusal, refuse } from './reason.js';
 import type { RequestBody } from './request.js';
 
-/** What is wrong with a value: where (JSON Pointer) and why. */
+/** A validation problem and its place (JSON Pointer). */
 export interface Problem {
   pointer: string;
   message: string;
+  /** Excerpt of the invalid value; absent for a missing or unknown member. */
+  value?: string;
 }
 
-/** The first problem that a validator of ajv's finds, or null. */
+/** Returns the first problem that a validator finds, or null. */
 export function findProblem(validate: Validate, value: unknown): Problem | null {
   if (validate(value)) return null;
   const error = validate.errors?.[0];
   const { missingProperty, additionalProperty } = error?.params ?? {};
   const member: unknown = missingProperty ?? additionalProperty;
-  const step = member === undefined ? '' : `/${pointerStep(String(member))}`;
+  const place = error?.instancePath ?? '';
+  const found = valueAt(value, place);
+  if (member === undefined) {
+    const message = `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`;
+    return { pointer: place, message, value: excerpt(found) };
+  }
   const message =
-    missingProperty !== undefined
-      ? missing(String(missingProperty), valueAt(value, error?.instancePath ?? ''))
-      : additionalProperty !== undefined
-        ? 'is not known; leave it out'
-        : `${error?.message ?? 'is not valid'}${allowedOf(error?.params)}`;
-  return { pointer: `${error?.instancePath ?? ''}${step}`, message };
+    missingProperty === undefined ? 'is not known; leave it out' : missing(String(member), found);
+  return { pointer: `${place}/${pointerStep(String(member))}`, message };
 }
 
-/** The member of a mistyped name is named, where one is close. */
+/** Refuses a body for its first problem. */
+export function refuseMember({ pointer, message: problem, value }: Problem): Refusal {
+  const where = pointer || 'body';
+  return value === undefined
+    ? refuse('MEMBER_PROBLEM', { where, problem }, { pointer })
+    : refuse('MEMBER_INVALID', { where, value, problem }, { pointer });
+}
+
+/** Describes a missing member, with a similar name if there is one. */
 function missing(name: string, around: unknown): string {
   const near = typeof around === 'object' && around ? nearest(name, Object.keys(around)) : null;
   return near === null ? 'is missing; add it' : `is missing; add it, or rename ${near}`;
 }
 
-/** The value that a JSON Pointer names; it exists. */
+/** Returns the value at a JSON Pointer, which must exist. */
 function valueAt(value: unknown, pointer: string): unknown {
   const steps = pointer.split('/').slice(1);
   return steps.reduce<unknown>(
@@ -43,18 +55,18 @@ function valueAt(value: unknown, pointer: string): unknown {
   );
 }
 
-/** The values that would have been right, where they can be told. */
+/** Lists the allowed values of an enumeration. */
 function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}): string {
   const allowed = Array.isArray(allowedValues) ? allowedValues : allowedValue ? [allowedValue] : [];
   return allowed.length === 0 ? '' : `: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
 }
 
-/** The first problem of a request body, or null. */
+/** Returns the first problem of a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
   return findProblem(validators[kind]!, value);
 }
 
-/** The first problem of genesis parameters, or null. */
+/** Returns the first problem of genesis parameters, or null. */
 export function genesisProblem(value: unknown): Problem | null {
   return findProblem(validators.genesis!, value);
 }

@@ -1,6 +1,6 @@
 /**
- * Validators of all schemas that are not requests or genesis: messages, files and answers. The
- * build has ajv write each, so that no process compiles a schema. Under Node only.
+ * Validators of messages, files and responses. The build generates them with ajv, so that no
+ * process compiles a schema at run time. Node only.
  */
 import { createRequire } from 'node:module';
 import { pattern } from '../bundled/options.js';
@@ -10,15 +10,16 @@ import { findProblem, type Problem } from './validate.js';
 
 const require = createRequire(import.meta.url);
 
-/** The schemas that were named so far: the build loads all modules and compiles these. */
+/** Registered schemas. The build loads all modules and compiles these. */
 validator.schemas = new Map<string, TSchema>();
 
 /**
- * A check of a schema's values: the first problem, or null. Modules call it while they load.
- * @throws {Error} where another schema has the name.
+ * Returns a function that finds the first problem of a value, or null. Call it while a module
+ * loads.
+ * @throws {Error} for a duplicate name.
  */
 export function validator(name: string, schema: TSchema): (value: unknown) => Problem | null {
-  if (validator.schemas.has(name)) throw new Error(`two schemas are named ${name}; rename one`);
+  if (validator.schemas.has(name)) throw new Error(`duplicate schema name: ${name}; rename one`);
   validator.schemas.set(name, schema);
   let validate: Validate | undefined;
   return (value) => {

@@ -1,4 +1,4 @@
-/** Answers: what a caller is shown after a command, and by reads. */
+/** Responses to commands and reads. */
 import { type Static, Type } from '../bundled/typebox.js';
 import { blockFields } from './block.js';
 import { eventData } from './event.js';
@@ -18,7 +18,7 @@ import {
 } from './primitives.js';
 
 const Text = Type.String();
-/** True when the command had been done before and nothing changed. */
+/** True if the command was applied before and nothing changed. */
 const duplicate = { duplicate: Type.Optional(Type.Literal(true)) };
 
 export const Tally = Type.Object({
@@ -77,12 +77,12 @@ export const answers = {
 } as const;
 
 /**
- * What a caller gets when a command was accepted, by the command's kind.
+ * Response to an accepted command, by kind.
  *
  * @interface
  */
 export type AnswerOf = { [K in keyof typeof answers]: Static<(typeof answers)[K]> };
-/** What a caller gets when a command was accepted: one of {@link AnswerOf}. */
+/** Response to an accepted command: one of {@link AnswerOf}. */
 export type Answer = AnswerOf[keyof AnswerOf];
 
 export const NetworkState = Type.Object({
@@ -147,32 +147,32 @@ export const BlockView = Type.Object({
 });
 
 /**
- * The network as a whole. `network_tps`: final transactions a second, over the last minute.
+ * State of the network. `network_tps` is final transactions per second over the last minute.
  *
  * @interface
  */
 export type NetworkState = Static<typeof NetworkState>;
 /**
- * An agent as it stands; `reputation_score` is 0 to 100.
+ * Current state of an agent. `reputation_score` is 0 to 100.
  *
  * @interface
  */
 export type AgentView = Static<typeof AgentView>;
 /**
- * All active agents, as validators and as producers, each ascending by id.
+ * Active validators and producers, each by ascending id.
  *
  * @interface
  */
 export type AgentList = Static<typeof AgentList>;
 /**
- * An agent's five scores, each 0 to 100.
+ * The five scores of an agent, each 0 to 100.
  *
  * @interface
  */
 export type ReputationView = Static<typeof ReputationView>;
 /**
- * A block as it stands. `tally` is in weight, of which `needed` finalizes it; `transactions` counts
- * them.
+ * Current state of a block. `tally` is in weights: an approving weight of `needed` finalizes the
+ * block. `transactions` is their number.
  *
  * @interface
  */

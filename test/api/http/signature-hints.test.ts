@@ -50,14 +50,12 @@ describe.each(oneTransport)('hints over %s', (transport) => {
     };
     const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
     const signature = request.headers['X-Agent-Signature']!;
-    expect(await messageFor('X-Agent-Signature', base64(signature))).toContain('base64: send hex');
-    expect(await messageFor('X-Agent-Public-Key', base64(ada.publicKey))).toContain(
-      'base64: send hex',
-    );
-    expect(await messageFor('X-Agent-Public-Key', `0x${ada.publicKey}`)).toContain('leave out 0x');
-    expect(await messageFor('X-Timestamp', '1767225600')).toContain('are seconds');
-    expect(await messageFor('X-Timestamp', '1767225600000')).toContain('are milliseconds');
-    expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00')).toContain('add Z');
+    expect(await messageFor('X-Agent-Signature', base64(signature))).toContain('not base64');
+    expect(await messageFor('X-Agent-Public-Key', base64(ada.publicKey))).toContain('not base64');
+    expect(await messageFor('X-Agent-Public-Key', `0x${ada.publicKey}`)).toContain('prefix 0x');
+    expect(await messageFor('X-Timestamp', '1767225600')).toContain('seconds');
+    expect(await messageFor('X-Timestamp', '1767225600000')).toContain('milliseconds');
+    expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00')).toContain('+01:00');
   });
 
   test('name the signing input of a transaction signed for another network', async () => {

@@ -19,7 +19,7 @@ const signatureOf = (number: number) => number.toString(16).padStart(128, '0');
 
 const done = { result: 'accepted', data: {} } as Outcome;
 const repeat = { result: 'duplicate', data: {} } as Outcome;
-const refused: Outcome = { result: 'refused', refusal: refuse('UNKNOWN_BLOCK', 'no such block') };
+const refused: Outcome = { result: 'refused', refusal: refuse('BLOCK_UNKNOWN', { id: 'x' }) };
 
 const vote = (number: number) =>
   ({ kind: 'vote', publicKey: key, signature: signatureOf(number), bytes: 200 }) as const;

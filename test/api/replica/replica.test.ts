@@ -50,7 +50,7 @@ test.each(oneTransport)('replica over %s: refuses writes of any signer', async (
   ]) {
     const answer = await there.send(request);
     expectError(answer, 403, 'INVALID_REQUEST', 'READ_ONLY');
-    expect(answer.error.message).toMatch(/only read here; .*folkmoot serve/);
+    expect(answer.error.message).toContain('folkmoot serve');
   }
   expect(network.read.position).toEqual(before);
 });

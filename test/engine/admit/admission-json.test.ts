@@ -1,4 +1,4 @@
-/** Admission of bytes: what JSON is acceptable, and what is said of keys and signatures. */
+/** Admission of raw bodies: JSON, keys and signatures. */
 import type { SignedRequest } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { newPopulation, refusalOf } from '../helpers.js';
@@ -6,7 +6,7 @@ import { agent, around, changed, good, key, made, refusalAtDoor, signature } fro
 
 const vote = (text: string) => around('vote', Buffer.from(text));
 
-/** A good vote with one more member, written out: JSON.stringify would mend some of these. */
+/** A valid vote with one more member, as text, because JSON.stringify would repair some. */
 const voteWith = (member: string) => vote(`${JSON.stringify(good.vote).slice(0, -1)},${member}}`);
 
 async function said(request: SignedRequest): Promise<string> {
@@ -24,15 +24,15 @@ test.each([
   '\ufeff{}',
   '{"a":NaN}',
   '[1]x',
-])('json: %j is refused', async (text) => {
+])('json: refuses %j', async (text) => {
   expect(await said(vote(text))).toBe('400 BAD_JSON');
 });
 
-test.each(['null', '[]', '"x"', '7', 'true'])('json: %s is no body', async (text) => {
+test.each(['null', '[]', '"x"', '7', 'true'])('json: refuses the body %s', async (text) => {
   expect(await said(vote(text))).toMatch(/^400 SCHEMA/);
 });
 
-test('json: invalid UTF-8 is refused', async () => {
+test('json: refuses invalid UTF-8', async () => {
   const text = Buffer.from(JSON.stringify({ ...good.vote, reason: 'aXb' }));
   for (const byte of [0xff, 0xc3, 0x80]) {
     const spoiled = Buffer.from(text);
@@ -45,11 +45,11 @@ test.each([
   ['"x":"\\ud800"', '/x'],
   ['"x":["a","\\udc00\\ud800"]', '/x/1'],
   ['"reason":"\\ud83c"', '/reason'],
-])('json: the lone surrogate in %s is refused', async (member, pointer) => {
+])('json: refuses the lone surrogate in %s', async (member, pointer) => {
   expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
 });
 
-test('json: a lone surrogate in a name is refused, a pair is not', async () => {
+test('json: refuses a lone surrogate in a name and accepts a pair', async () => {
   expect(await said(voteWith('"\\ud800":1'))).toMatch(/^400 BAD_JSON/);
   expect(await said(voteWith('"\\ud83c\\udf89":"\\ud83c\\udf89"'))).toBe('none');
 });
@@ -60,7 +60,7 @@ test.each([
   ['"x":9007199254740992', '/x'],
   ['"x":-9007199254740992', '/x'],
   ['"x":{"y":[0,9007199254740993]}', '/x/y/1'],
-])('json: the number in %s is refused', async (member, pointer) => {
+])('json: refuses the number in %s', async (member, pointer) => {
   expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
 });
 
@@ -71,7 +71,7 @@ test.each([
   '-0',
   '1e-7',
   '1.5e15',
-])('json: the number %s is taken', async (number) => {
+])('json: accepts the number %s', async (number) => {
   expect(await said(voteWith(`"x":${number}`))).toBe('none');
 });
 
@@ -80,28 +80,28 @@ test.each([
   ['"constructor":1', '/constructor'],
   ['"prototype":null', '/prototype'],
   ['"x":[{"__proto__":1}]', '/x/0/__proto__'],
-])('json: the name in %s is refused', async (member, pointer) => {
+])('json: refuses the name in %s', async (member, pointer) => {
   expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
 });
 
-test('json: names are escaped in pointers', async () => {
+test('json: escapes names in pointers', async () => {
   expect(await said(voteWith('"a/b":{"c~d":1e400}'))).toBe('400 BAD_JSON /a~1b/c~0d');
 });
 
-test('json: sixteen levels are taken, seventeen are not', async () => {
+test('json: accepts 16 levels and refuses 17', async () => {
   const nested = (levels: number) => `"x":${'['.repeat(levels)}${']'.repeat(levels)}`;
   expect(await said(voteWith(nested(15)))).toBe('none');
   expect(await said(voteWith(nested(16)))).toMatch(/^400 BAD_JSON \/x/);
   expect(await said(vote('['.repeat(30_000) + ']'.repeat(30_000)))).toMatch(/^400 BAD_JSON/);
 });
 
-test('json: a body of 64 KiB is taken, a byte more is 413', async () => {
+test('json: accepts a body of 64 KiB and refuses one byte more with 413', async () => {
   const padding = 64 * 1024 - voteWith('"x":""').body.length;
   expect(await said(voteWith(`"x":"${'a'.repeat(padding)}"`))).toBe('none');
   expect(await said(voteWith(`"x":"${'a'.repeat(padding + 1)}"`))).toBe('413 TOO_LARGE');
 });
 
-test('json: a proposal may have 2 MiB', async () => {
+test('json: accepts a proposal of 2 MiB', async () => {
   const text = JSON.stringify(good.propose).slice(0, -1);
   const padded = (bytes: number) => {
     const filler = 'a'.repeat(bytes - text.length - ',"x":""}'.length);
@@ -111,7 +111,7 @@ test('json: a proposal may have 2 MiB', async () => {
   expect(await said(padded(2 * 1024 * 1024 + 1))).toBe('413 TOO_LARGE');
 });
 
-test('json: unknown members are ignored', async () => {
+test('json: ignores unknown members', async () => {
   expect(await made('vote', { x_unknown: [1], another: { deep: null } })).toEqual(
     await made('vote'),
   );
@@ -125,13 +125,13 @@ test.each([
   ['MALFORMED', 'ab'],
   ['MALFORMED', `${signature}00`],
   ['MALFORMED', signature.replace('0', 'g')],
-])('signature: %s is told of a body signed with %j', async (reason, bad) => {
+])('signature: refuses with %s a body signed with %j', async (reason, bad) => {
   for (const kind of ['vote', 'propose'] as const) {
     expect(await said(changed(kind, { signature: bad }))).toBe(`401 ${reason}`);
   }
 });
 
-test('signature: upper-case hex is taken', async () => {
+test('signature: accepts upper-case hex', async () => {
   expect(await said(changed('vote', { signature: 'AB'.repeat(64) }))).toBe('none');
 });
 
@@ -142,7 +142,7 @@ test.each([
   'meme',
   'alliance_propose',
   'alliance_leave',
-] as const)('signature: %s needs those of its headers well-formed', async (kind) => {
+] as const)('signature: refuses malformed headers of %s', async (kind) => {
   const request = changed(kind, {});
   const told = [
     await said({ ...request, signature: '' }),
@@ -162,18 +162,18 @@ test.each([
   'discuss',
   'meme',
   'alliance_respond',
-] as const)('signature: %s needs the header that names its key', async (kind) => {
+] as const)('signature: refuses %s without the key header', async (kind) => {
   expect(await said({ ...changed(kind, {}), public_key: '' })).toBe('401 MISSING');
 });
 
-test('signature: registration may leave the key header out, but it must not differ', async () => {
+test('signature: registration accepts a missing key header, refuses a different one', async () => {
   const request = changed('register', {});
   expect(await said({ ...request, public_key: '' })).toBe('none');
   expect(await said({ ...request, public_key: key.toUpperCase() })).toBe('none');
   expect(await said({ ...request, public_key: 'f'.repeat(64) })).toMatch(/^401 MISMATCH/);
 });
 
-test('signature: what is wrong with it is told after the schema', async () => {
+test('signature: checks the signature after the schema', async () => {
   const unsigned = { signature: undefined };
   expect(await said(changed('vote', { ...unsigned, decision: 'maybe' }))).toMatch(/^400 SCHEMA/);
   expect(await said(changed('vote', { ...unsigned, timestamp: 'now' }))).toMatch(/^400 SCHEMA/);
@@ -182,13 +182,13 @@ test('signature: what is wrong with it is told after the schema', async () => {
   expect(await said(producer)).toMatch(/^400 SCHEMA/);
 });
 
-test('signature: an unknown key is told before a signature that does not fit', async () => {
+test('signature: checks the key before the signature', async () => {
   const population = await newPopulation({ verifier: 'inline' });
   const refusal = refusalOf(await population.submit(changed('vote', {})));
   expect(refusal).toMatchObject({ code: 'INVALID_AGENT', status: 401, reason: 'UNKNOWN_KEY' });
 });
 
-test('signature: one that does not fit is explained', async () => {
+test('signature: explains a mismatch', async () => {
   const population = await newPopulation({ verifier: 'inline' });
   const ada = await population.join();
   const refusal = refusalOf(
@@ -202,7 +202,7 @@ test('signature: one that does not fit is explained', async () => {
   });
 });
 
-test('status: a path that names no agent is 404', async () => {
+test('status: refuses a path without an agent id with 404', async () => {
   const request = changed('status', {});
   for (const id of ['bob', 'agent_1', agent.toUpperCase()]) {
     const target = `/api/v1/agents/${id}/status`;
@@ -210,6 +210,6 @@ test('status: a path that names no agent is 404', async () => {
   }
 });
 
-test('alliance_leave: needs no body', async () => {
+test('alliance_leave: accepts an absent body', async () => {
   expect(await said(around('alliance_leave', new Uint8Array()))).toBe('none');
 });

@@ -1,4 +1,4 @@
-/** Admission of agents, votes, words and alliances: valid, invalid, and the edge between. */
+/** Admission of agents, votes, discussion and alliances: valid, invalid and boundary values. */
 import type { CommandKind } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { agent, good, hash, key, made, meme, refused } from './admission.js';
@@ -6,7 +6,7 @@ import { agent, good, hash, key, made, meme, refused } from './admission.js';
 /** An astral character: one code point, two UTF-16 units, four bytes. */
 const astral = '🎉';
 
-test.each(Object.keys(good) as CommandKind[])('admission: a good %s is taken', async (kind) => {
+test.each(Object.keys(good) as CommandKind[])('admission: accepts a valid %s', async (kind) => {
   expect((await made(kind)).kind).toBe(kind);
 });
 
@@ -16,7 +16,7 @@ test.each(
       .filter((member) => member !== 'signature')
       .map((member) => [kind as CommandKind, member] as const),
   ),
-)('admission: %s without %s names it', async (kind, member) => {
+)('admission: %s without %s points at the missing member', async (kind, member) => {
   expect(await refused(kind, { [member]: undefined })).toBe(`400 SCHEMA /${member}`);
 });
 
@@ -28,7 +28,7 @@ test.each([
   ['discuss', 'message', 2_048, 1],
   ['alliance_propose', 'purpose', 256, 1],
   ['meme', 'caption', 280, 0],
-] as const)('admission: %s takes a %s of at most %i code points', async (...row) => {
+] as const)('admission: %s accepts a %s of at most %i code points', async (...row) => {
   const [kind, member, most, least] = row;
   for (const length of [least, most]) {
     expect(await refused(kind, { [member]: astral.repeat(length) })).toBe('none');
@@ -52,7 +52,7 @@ test.each([
   ['propose', 'transactions', {}],
   ['propose', 'state_diff', []],
   ['propose', 'meme_content', null],
-] as const)('admission: %s refuses a %s of the wrong type', async (kind, member, value) => {
+] as const)('admission: %s refuses a %s of a wrong type', async (kind, member, value) => {
   expect(await refused(kind, { [member]: value })).toBe(`400 SCHEMA /${member}`);
 });
 
@@ -62,7 +62,7 @@ test.each([
   '\t',
   '\u007f',
   '\u0085',
-])('register: a name with the control character %j is refused', async (character) => {
+])('register: refuses a name with the control character %j', async (character) => {
   expect(await refused('register', { name: `a${character}b` })).toBe('400 SCHEMA /name');
 });
 
@@ -71,7 +71,7 @@ test.each([
   ['A-9_b', 'a-9_b'],
   ['unheard_of', 'unheard_of'],
   [`x${'y'.repeat(31)}`, `x${'y'.repeat(31)}`],
-])('register: the personality %s becomes %s', async (sent, kept) => {
+])('register: normalizes the personality %s to %s', async (sent, kept) => {
   expect((await made('register', { personality: sent })).personality).toBe(kept);
 });
 
@@ -82,11 +82,11 @@ test.each([
   'a b',
   'ä',
   `x${'y'.repeat(32)}`,
-])('register: the personality %j is refused', async (personality) => {
+])('register: refuses the personality %j', async (personality) => {
   expect(await refused('register', { personality })).toBe('400 SCHEMA /personality');
 });
 
-test('register: one or two distinct capabilities', async () => {
+test('register: requires one or two distinct capabilities', async () => {
   const both = ['producer', 'validator'];
   expect((await made('register', { capabilities: both })).capabilities).toEqual(both);
   for (const capabilities of [[], ['validator', 'validator'], [...both, 'validator']]) {
@@ -97,7 +97,7 @@ test('register: one or two distinct capabilities', async () => {
   );
 });
 
-test('register: an upper-case key is taken and kept in lower case', async () => {
+test('register: accepts an upper-case key and lower-cases it', async () => {
   const publicKey = `${key.slice(0, 60)}ABCD`;
   const { public_key } = await made('register', { public_key: key.toUpperCase() });
   expect(public_key).toBe(key);
@@ -109,11 +109,11 @@ test.each([
   `${key}0`,
   `0x${key.slice(2)}`,
   key.replace('0', 'g'),
-])('register: %s is no public key', async (public_key) => {
+])('register: refuses the public key %s', async (public_key) => {
   expect(await refused('register', { public_key })).toBe('400 SCHEMA /public_key');
 });
 
-test('register: an absent description comes out as ""', async () => {
+test('register: fills an absent description with ""', async () => {
   expect((await made('register')).description).toBe('');
 });
 
@@ -147,7 +147,7 @@ test.each([
   '2024-02-29T23:59:59-12:00',
   '2000-02-29T00:00:00z',
   '2025-01-01t00:00:00Z',
-])('vote: %s is a timestamp', async (text) => {
+])('vote: accepts the timestamp %s', async (text) => {
   expect(await refused('vote', { timestamp: text })).toBe('none');
 });
 
@@ -170,12 +170,12 @@ test.each([
   '',
   ' 2025-01-01T00:00:00Z',
   '2025-01-01T00:00:00Z\n',
-])('vote: %j is no timestamp', async (text) => {
+])('vote: refuses the timestamp %j', async (text) => {
   expect(await refused('vote', { timestamp: text })).toBe('400 SCHEMA /timestamp');
   expect(await refused('propose', { timestamp: text })).toBe('400 SCHEMA /timestamp');
 });
 
-test('vote: upper-case hex is taken and comes out in lower case', async () => {
+test('vote: accepts upper-case hex and lower-cases it', async () => {
   expect((await made('vote', { block_hash: hash.toUpperCase() })).block_hash).toBe(hash);
 });
 
@@ -185,11 +185,11 @@ test.each([
   `0x${hash.slice(2)}`,
   hash.replace('a', 'x'),
   '',
-])('vote: %j is no hash', async (block_hash) => {
+])('vote: refuses the hash %j', async (block_hash) => {
   expect(await refused('vote', { block_hash })).toBe('400 SCHEMA /block_hash');
 });
 
-test('vote: sixteen meme references at most, repeated ones once', async () => {
+test('vote: accepts 16 meme references and removes duplicates', async () => {
   const references = Array.from(
     { length: 17 },
     (_, index) => `meme_${index.toString(16).padStart(32, '0')}`,
@@ -206,11 +206,11 @@ test('vote: sixteen meme references at most, repeated ones once', async () => {
   );
 });
 
-test('vote: absent optional members come out as "" and []', async () => {
+test('vote: fills absent optional members with "" and []', async () => {
   expect(await made('vote')).toMatchObject({ reason: '', meme_references: [] });
 });
 
-test('alliance_propose: 1 to 31 distinct invitees', async () => {
+test('alliance_propose: requires 1 to 31 distinct invitees', async () => {
   const ids = Array.from(
     { length: 32 },
     (_, index) => `agent_${index.toString(16).padStart(32, '0')}`,
@@ -236,7 +236,7 @@ test.each([
     ['日本語', 'ärger', 'हिन्दी', 'a-b_9'],
   ],
   [['𝒜'.repeat(32)], ['𝒜'.repeat(32)]],
-])('meme: the tags %j become %j', async (sent, kept) => {
+])('meme: normalizes the tags %j to %j', async (sent, kept) => {
   expect((await made('meme', { tags: sent })).tags).toEqual(kept);
 });
 
@@ -247,16 +247,16 @@ test.each([
   'a.b',
   astral,
   'x'.repeat(33),
-])('meme: the tag %j is refused', async (tag) => {
+])('meme: refuses the tag %j', async (tag) => {
   expect(await refused('meme', { tags: ['gm', tag] })).toBe('400 SCHEMA /tags/1');
 });
 
-test('meme: ten tags at most, before repeated ones are dropped', async () => {
+test('meme: accepts ten tags, counted before duplicates are removed', async () => {
   const tags = Array.from({ length: 11 }, (_, index) => `tag${index}`);
   expect(await refused('meme', { tags: tags.slice(1) })).toBe('none');
   expect(await refused('meme', { tags })).toBe('400 SCHEMA /tags');
 });
 
-test('admission: a body timestamp is not looked at where a header carries it', async () => {
+test('admission: ignores a body timestamp if the header has one', async () => {
   expect(await refused('discuss', { timestamp: 'yesterday' })).toBe('none');
 });

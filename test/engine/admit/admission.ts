@@ -1,4 +1,4 @@
-/** Bodies to try to have admitted: good ones to begin with, and what becomes of a changed one. */
+/** Valid bodies of each kind, and the admission of changed ones. */
 import {
   type Command,
   type CommandKind,
@@ -29,7 +29,7 @@ export const transaction = (data: string, more: Body = {}): Body => ({
 
 const file = new TextEncoder().encode('gm');
 
-/** A good body of each kind. */
+/** A valid body of each kind. */
 export const good: Record<CommandKind, Body> = {
   register: { public_key: key, personality: 'lawful', name: 'Ada', capabilities: ['validator'] },
   status: { status: 'inactive' },
@@ -42,7 +42,7 @@ export const good: Record<CommandKind, Body> = {
   alliance_leave: {},
 };
 
-/** A request of a kind around any bytes. */
+/** Builds a request of a kind with any body. */
 export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
   const inBody = kind === 'vote' || kind === 'propose';
   const id = kind === 'status' ? agent : `ally_${'0'.repeat(32)}`;
@@ -57,7 +57,7 @@ export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
   };
 }
 
-/** The good body of a kind with some members changed; undefined takes one away. */
+/** Builds the valid body of a kind with changed members; undefined removes a member. */
 export function changed(kind: CommandKind, changes: Body): SignedRequest {
   const text = JSON.stringify({ ...good[kind], ...changes });
   return around(kind, new TextEncoder().encode(text));
@@ -69,7 +69,7 @@ async function commandOf(request: SignedRequest): Promise<Command> {
   return admission.command;
 }
 
-/** What a changed body becomes. */
+/** Admits a changed body. */
 export const made = async <K extends CommandKind>(kind: K, changes: Body = {}) =>
   (await commandOf(changed(kind, changes))) as CommandOf<K>;
 
@@ -78,7 +78,7 @@ export async function refusalAtDoor(request: SignedRequest): Promise<Refusal | '
   return 'refusal' in admission ? admission.refusal : 'none';
 }
 
-/** Where and how a changed body is refused: status, reason and pointer; or that it is not. */
+/** Returns status, reason and pointer of the refusal of a changed body, or that it is accepted. */
 export async function refused(kind: CommandKind, changes: Body): Promise<string> {
   const refusal = await refusalAtDoor(changed(kind, changes));
   if (refusal === 'none') return 'none';

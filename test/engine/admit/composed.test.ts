@@ -1,4 +1,4 @@
-/** What was composed here is admitted as its bytes are, whatever a script puts into it. */
+/** Admission of composed requests equals admission of their bytes, for any values of a script. */
 import fc from 'fast-check';
 import {
   composeAllianceLeave,
@@ -18,11 +18,11 @@ import { agent, hash, key, meme, signature, timestamp } from './admission.js';
 
 const by = { publicKey: key, sign: () => signature, unsigned: signature };
 
-/** Texts about as long as what is written at once may be, and as what is written otherwise. */
+/** Texts around the limit of the fast encoder. */
 const long = fc.integer({ min: 0, max: 2_100 }).map((length) => 'a'.repeat(length));
 const many = fc.integer({ min: 0, max: 700 }).map((length) => Array<string>(length).fill(''));
 
-/** What a program in JavaScript may give, whatever the types say: good ones as often as others. */
+/** Values that an untyped script can pass, half of them valid. */
 const odd = fc.oneof(
   fc.constantFrom(hash, hash.toUpperCase(), agent, meme, 'approve', 'neutral', 'active', 'PT1H'),
   fc.constantFrom<unknown>(timestamp, '2025-02-30T00:00:00.000Z', true, false, undefined, null, 7),
@@ -37,7 +37,7 @@ const odd = fc.oneof(
 
 const strange = ['more', '7', 'a"b', '__proto__', 'constructor'];
 
-/** Of the members that a kind has some are as they should be, some odd, and some strange to it. */
+/** Members of a kind: some valid, some odd, some unknown. */
 const like = (good: Record<string, unknown>) =>
   fc
     .tuple(fc.array(fc.tuple(fc.constantFrom(...Object.keys(good), ...strange), odd)), fc.boolean())
@@ -73,7 +73,7 @@ const request: fc.Arbitrary<SignedRequest> = fc.oneof(
   fc.tuple(text, id).map(([at, of]) => composeAllianceLeave(by, at, of)),
 );
 
-/** All that admission says of a request, in an order that shows that of members. */
+/** The result of admission as text, which shows the order of members. */
 function said(one: SignedRequest): string {
   const admission = admit(one, 'demo');
   if ('refusal' in admission) return JSON.stringify(admission);
@@ -81,7 +81,7 @@ function said(one: SignedRequest): string {
   return JSON.stringify([command, raw, signedAt, signed, admission.inputSha256()]);
 }
 
-test('admission: a request composed here, as a copy of it that is read from its bytes', () => {
+test('admission: treats a composed request like a copy parsed from its bytes', () => {
   const property = fc.property(request, (one) => {
     expect(said(one)).toBe(said({ ...one, body: Uint8Array.from(one.body) }));
     const text = Buffer.from(one.body).toString();
@@ -90,7 +90,7 @@ test('admission: a request composed here, as a copy of it that is read from its 
   fc.assert(property, { numRuns: 3_000 });
 });
 
-test('admission: what a request was composed of may change; another body is what it says', () => {
+test('admission: ignores later changes of composed values and parses a replaced body', () => {
   const meme_references = [meme];
   const vote = { block_hash: hash, decision: 'approve', meme_references } as const;
   const one = composeVote(by, timestamp, vote);

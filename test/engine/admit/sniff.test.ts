@@ -1,4 +1,4 @@
-/** What a file is, by its first bytes: as the library said that used to tell it. */
+/** Detection of file types by their first bytes, compared with a library. */
 import fc from 'fast-check';
 import { fileTypeFromBuffer } from 'file-type';
 import { expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const byLibrary: Record<string, string> = {
   'image/gif': 'image/gif',
 };
 
-test('sniff: the accepted images are those that the library found, whatever follows', async () => {
+test('sniff: accepts the images that the library detects, with any following bytes', async () => {
   const piece = fc.oneof(
     fc.constantFrom(...Object.values(heads)),
     fc.uint8Array({ maxLength: 40 }),
@@ -41,7 +41,7 @@ test('sniff: the accepted images are those that the library found, whatever foll
     fc.asyncProperty(file, async (bytes) => {
       const found = await fileTypeFromBuffer(bytes);
       const expected = found && byLibrary[found.mime];
-      // The library reads on in a PNG, and gives up where that is cut short.
+      // The library reads more of a PNG, and fails if the file is truncated.
       const image = sniff(bytes)?.media_type;
       if (expected) expect(image).toBe(expected);
       else expect([undefined, 'text/plain; charset=utf-8', 'image/png']).toContain(image);
@@ -64,7 +64,7 @@ test.each(Object.entries(heads))('sniff: %s', (name, head) => {
   expect(sniff(head)?.media_type).toBe(expected[name]);
 });
 
-test('sniff: is no text where the first visible character begins a tag', () => {
+test('sniff: refuses text whose first visible character begins a tag', () => {
   const blanks = [
     ...'\t\n\v\f\r \u00a0\u1680\u2000\u2005\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
   ];
@@ -75,7 +75,7 @@ test('sniff: is no text where the first visible character begins a tag', () => {
   }
 });
 
-test('sniff: never looks further than the first bytes of what is no text', () => {
+test('sniff: reads only the first bytes of a file that is not text', () => {
   const zip = Buffer.concat([hex('504b0304'), Buffer.alloc(1024 * 1024, 'PK')]);
   expect(sniff(zip)).toBe(null);
   const marks = Buffer.concat([...Array<Buffer>(10).fill(heads.mark), heads.png]);

@@ -1,4 +1,4 @@
-/** Durations, timestamps and tags at random, against libraries and rules that are not ours. */
+/** Random durations, timestamps and tags, compared with independent implementations. */
 import fc from 'fast-check';
 import { isDuration, parseInstant } from 'folkmoot';
 import { Temporal } from 'temporal-polyfill/implementation';
@@ -21,7 +21,7 @@ const fraction = fc.oneof(
     .tuple(fc.constantFrom('.', ','), fc.stringMatching(/^\d{0,10}$/))
     .map(([mark, text]) => `${mark}${text}`),
 );
-/** Mostly nearly a duration. */
+/** Mostly texts that are similar to durations. */
 const almost = fc.oneof(
   fc
     .tuple(
@@ -60,7 +60,7 @@ function temporal(text: string): Temporal.Duration | null {
   }
 }
 
-test('durations: are those of Temporal that have no sign', () => {
+test('durations: accepts the unsigned durations of Temporal', () => {
   fc.assert(
     fc.property(almost, (text) => {
       expect(isDuration(text), text).toBe(temporal(text) !== null);
@@ -69,7 +69,7 @@ test('durations: are those of Temporal that have no sign', () => {
   );
 });
 
-test('durations: last as long as Temporal says, in an alliance', async () => {
+test('durations: an alliance lasts as long as Temporal computes', async () => {
   const bounds = { least: 60_000n, most: 2_592_000_000n };
   await fc.assert(
     fc.asyncProperty(almost, async (text) => {
@@ -112,7 +112,7 @@ test.each([
   }
 });
 
-test('durations: an expected duration may be "", and then is as if absent', async () => {
+test('durations: treats the expected duration "" as absent', async () => {
   expect((await made('status', { expected_duration: '' })).expected_duration).toBe('');
 });
 
@@ -132,7 +132,7 @@ const stamp = fc
     return `${year}-${month}-${day}${t}${hour}:${minute}:${second}${part}${zone}`;
   });
 
-test('timestamps: are those of Temporal, but for leap seconds and spaces', () => {
+test('timestamps: accepts those of Temporal except leap seconds and spaces', () => {
   const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
   fc.assert(
     fc.property(stamp, (text) => {
@@ -145,14 +145,14 @@ test('timestamps: are those of Temporal, but for leap seconds and spaces', () =>
         }
       }
       const found = parseInstant(text);
-      // Temporal cuts towards the past, we cut the fraction: the same, since fractions go forward.
+      // Temporal truncates toward the past. The result is equal, because fractions go forward.
       expect(found, text).toBe(expected);
     }),
     options,
   );
 });
 
-test('timestamps: years run from 0000 to 9999, wherever the offset takes them', () => {
+test('timestamps: accepts the years 0000 to 9999 with any offset', () => {
   expect(parseInstant('0000-01-01T00:00:00+23:59')).toBe(-62_167_305_540_000);
   expect(parseInstant('9999-12-31T23:59:59.9999-23:59')).toBe(253_402_387_139_999);
   for (const text of ['10000-01-01T00:00:00Z', '-0001-01-01T00:00:00Z', '+2025-01-01T00:00:00Z']) {
@@ -160,7 +160,7 @@ test('timestamps: years run from 0000 to 9999, wherever the offset takes them', 
   }
 });
 
-/** Astral, lone halves, unassigned, private use, controls, joiners, digits of other scripts. */
+/** Astral, lone surrogates, unassigned, private use, controls, joiners, digits of other scripts. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
@@ -170,7 +170,7 @@ const hostile = fc.oneof(
     .map((points) => String.fromCodePoint(...points)),
 );
 
-test('tags: hostile texts are tags or refused; lower case keeps their length', async () => {
+test('tags: accepts or refuses hostile texts, and lower case keeps their length', async () => {
   await fc.assert(
     fc.asyncProperty(hostile, async (text) => {
       if (!isTag(text)) {
@@ -188,7 +188,11 @@ test('tags: hostile texts are tags or refused; lower case keeps their length', a
   );
 });
 
-test.each(['\ud800', '\udc00a', 'a\ud83c'])('tags: the lone half in %j is refused', async (tag) => {
+test.each([
+  '\ud800',
+  '\udc00a',
+  'a\ud83c',
+])('tags: refuses the lone surrogate in %j', async (tag) => {
   expect(isTag(tag)).toBe(false);
   expect(await refused('meme', { tags: [tag] })).toBe('400 BAD_JSON /tags/0');
 });

@@ -1,4 +1,4 @@
-/** Registration, status and memes: repeats, replays, owners, quotas. */
+/** Registration, status and memes: duplicates, replays, owners, quotas. */
 import { composeMeme, composeRegister, composeStatus, limits, type Registration } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant } from '../../support/citizens.js';
@@ -17,14 +17,14 @@ const data: Registration = {
   capabilities: ['validator', 'producer'],
 };
 
-/** What is refused or repeated leaves no trace. */
+/** Expects no change after a refused or duplicate request. */
 async function expectNoTrace(population: Population, act: () => Promise<void>): Promise<void> {
   const before = population.network.read.position;
   await act();
   expect(population.network.read.position).toEqual(before);
 }
 
-test('register: gives the id, the time and active', async () => {
+test('register: returns the id, the time and the status active', async () => {
   const population = await newPopulation();
   await population.wait(11);
   const outcome = await population.submit(
@@ -40,7 +40,7 @@ test('register: gives the id, the time and active', async () => {
   });
 });
 
-test('register: the same data again is a repeat, however it is written', async () => {
+test('register: treats the same data in any form as a duplicate', async () => {
   const population = await newPopulation();
   const key = population.key();
   const first = answerOf<'register'>(
@@ -63,7 +63,7 @@ test('register: the same data again is a repeat, however it is written', async (
   });
 });
 
-test('register: a repeat shows the status as it is', async () => {
+test('register: returns the current status for a duplicate', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator'], data);
   await population.status(ada, 'maintenance');
@@ -76,7 +76,7 @@ test.each([
   { name: 'ada' },
   { description: 'x' },
   { capabilities: ['validator'] as const },
-])('register: other data for the same key are refused: %j', async (change) => {
+])('register: refuses other data for the same key: %j', async (change) => {
   const population = await newPopulation();
   const key = population.key();
   await population.submit(composeRegister(key, population.stamp(), data));
@@ -86,7 +86,7 @@ test.each([
   expectRefused(other, 'AGENT_EXISTS');
 });
 
-test('register: the same name with another key is another agent', async () => {
+test('register: accepts the same name with a different key', async () => {
   const population = await newPopulation();
   for (const key of [population.key(), population.key()]) {
     expect(word(await population.submit(composeRegister(key, population.stamp(), data)))).toBe(
@@ -102,7 +102,7 @@ test('register: the signature proves possession of the key', async () => {
   expectRefused(await population.submit(stolen), 'MISMATCH');
 });
 
-test('status: is answered with what it was and what it is', async () => {
+test('status: returns the previous and the current status', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const fields = { reason: 'upgrade', expected_duration: 'PT1H' };
@@ -121,14 +121,14 @@ test('status: is answered with what it was and what it is', async () => {
   });
 });
 
-test('status: only the agent itself may set it', async () => {
+test('status: refuses a different signer', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const request = composeStatus(bob!, population.stamp(), ada!.id, { status: 'inactive' });
   expectRefused(await population.submit(request), 'NOT_OWNER');
 });
 
-test('status: that of an unknown agent is 404', async () => {
+test('status: refuses an unknown agent with 404', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const id = `agent_${'0'.repeat(32)}`;
@@ -136,7 +136,7 @@ test('status: that of an unknown agent is 404', async () => {
   expectRefused(await population.submit(request), 'UNKNOWN_AGENT');
 });
 
-test('status: the very same request is a repeat', async () => {
+test('status: treats the same request as a duplicate', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const request = composeStatus(ada, population.stamp(), ada.id, { status: 'inactive' });
@@ -154,7 +154,7 @@ test.each([
   ['earlier', '2024-12-31T23:59:59.999Z'],
   ['the same instant', '2025-01-01T01:00:00+01:00'],
   ['the same millisecond', '2025-01-01T00:00:00.0009Z'],
-])('status: %s is a replay', async (_, timestamp) => {
+])('status: refuses %s as a replay', async (_, timestamp) => {
   const population = await newPopulation();
   const ada = await population.join();
   const at = (stamp: string, status: 'active' | 'inactive') =>
@@ -166,7 +166,7 @@ test.each([
   expect(word(await at('2025-01-01T00:00:00.001Z', 'active'))).toBe('accepted');
 });
 
-test('status: an older request that was accepted once is a replay later', async () => {
+test('status: refuses an older accepted request as a replay', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const first = composeStatus(ada, population.stamp(), ada.id, { status: 'inactive' });
@@ -175,7 +175,7 @@ test('status: an older request that was accepted once is a replay later', async 
   expect(word(await population.submit(first))).toBe('REPLAYED');
 });
 
-test('status: an instant of 1970 is remembered like any other', async () => {
+test('status: stores a timestamp of 1970 like any other', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const at = (stamp: string, status: 'active' | 'inactive') =>
@@ -184,7 +184,7 @@ test('status: an instant of 1970 is remembered like any other', async () => {
   expect(word(await at('1970-01-01T00:00:00Z', 'active'))).toBe('REPLAYED');
 });
 
-test('status: a refused update does not count as the last one', async () => {
+test('status: ignores a refused update as the last one', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const late = instant(999_000);
@@ -198,7 +198,7 @@ const posted = (text: string | Uint8Array) => ({
   file: typeof text === 'string' ? new TextEncoder().encode(text) : text,
 });
 
-test('meme: the same one again is a repeat, another time makes another', async () => {
+test('meme: treats the same request as a duplicate, a new timestamp as a new meme', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const request = composeMeme(ada, population.stamp(), posted('gm'));
@@ -215,7 +215,7 @@ test('meme: the same one again is a repeat, another time makes another', async (
   );
 });
 
-test('meme: needs an active agent, but a repeat does not', async () => {
+test('meme: requires an active agent, except for a duplicate', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const request = composeMeme(ada, population.stamp(), posted('gm'));
@@ -231,7 +231,7 @@ test('meme: needs an active agent, but a repeat does not', async () => {
   });
 });
 
-test('meme: 64 MiB of one agent in all', async () => {
+test('meme: accepts 64 MiB per agent', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const file = new Uint8Array(limits.memeFileBytes).fill(97);
@@ -264,7 +264,7 @@ test.each([
   ['MEDIA_TYPE', Buffer.from([0xff, 0xfe, 0x41])],
   ['MEDIA_TYPE', Buffer.from('PK\u0003\u0004\u0014\u0000\u0000\u0000', 'latin1')],
   ['MEDIA_TYPE', Buffer.alloc(0)],
-])('meme: the bytes tell that it is %s', async (type, file) => {
+])('meme: detects %s from the bytes', async (type, file) => {
   const population = await newPopulation();
   const outcome = await population.submit(
     composeMeme(await population.join(), population.stamp(), posted(file)),
@@ -273,7 +273,7 @@ test.each([
   expect(told).toBe(type);
 });
 
-test('meme: a file of 1 MiB is taken, a byte more is 413', async () => {
+test('meme: accepts a file of 1 MiB and refuses one byte more with 413', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const file = (bytes: number) => posted(new Uint8Array(bytes).fill(97));

@@ -1,4 +1,4 @@
-/** Alliances: how many, how large, and repeated requests. */
+/** Limits of alliances, and duplicate requests. */
 import { join } from 'node:path';
 import {
   type Answer,
@@ -19,14 +19,14 @@ import {
   word,
 } from '../helpers.js';
 
-test('alliance: 31 invitees make 32 members', async () => {
+test('alliance: accepts 31 invitees, which makes 32 members', async () => {
   const population = await newPopulation();
   const [ada, ...others] = await population.joinMany(32);
   await population.allied(ada!, others);
   expect(population.told('alliance_update').at(-1)?.members).toHaveLength(32);
 });
 
-test('alliance: a sixth active one is refused when it is joined', async () => {
+test('alliance: refuses to join a sixth active one', async () => {
   const population = await newPopulation();
   const [bob, ...founders] = await population.joinMany(7);
   for (const founder of founders.slice(0, 5)) await population.allied(founder, [bob!]);
@@ -35,7 +35,7 @@ test('alliance: a sixth active one is refused when it is joined', async () => {
   expect(word(await population.respond(bob!, alliance_id, false))).toBe('accepted');
 });
 
-test('alliance: a proposed one counts for its founder, not for the invited', async () => {
+test('alliance: counts a proposed one for its founder, not for the invited', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   for (let count = 0; count < 5; count += 1) {
@@ -45,7 +45,7 @@ test('alliance: a proposed one counts for its founder, not for the invited', asy
   expect(word(await population.ally(bob!, [ada!]))).toBe('accepted');
 });
 
-test('alliance: one that is over makes room', async () => {
+test('alliance: does not count an ended one', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const ids: string[] = [];
@@ -81,7 +81,7 @@ test.each([
   'P',
   '1h',
   '',
-])('alliance: does not last %j', async (duration) => {
+])('alliance: refuses the duration %j', async (duration) => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   expect(refusalOf(await population.ally(ada!, [bob!], { duration }))).toMatchObject({
@@ -91,7 +91,7 @@ test.each([
   });
 });
 
-test('alliance: lasts an hour unless it says otherwise', async () => {
+test('alliance: lasts an hour by default', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   await population.allied(ada!, [bob!]);
@@ -102,14 +102,14 @@ test('alliance: lasts an hour unless it says otherwise', async () => {
   expect(population.told('alliance_update').at(-1)?.status).toBe('expired');
 });
 
-/** A refused or repeated request leaves no trace. */
+/** Expects no change after a refused or duplicate request. */
 async function expectNothing(population: Population, act: () => Promise<void>): Promise<void> {
   const before = population.network.read.position;
   await act();
   expect(population.network.read.position).toEqual(before);
 }
 
-/** An alliance through all that can be asked of it: each request, and what it was answered. */
+/** All requests of the life of an alliance, with their responses. */
 async function lifeOfAlliance(population: Population, duration: string) {
   const [ada, bob, cem, dan] = await population.joinMany(4);
   const target_ids = [dan!.id, cem!.id, bob!.id];
@@ -129,9 +129,9 @@ async function lifeOfAlliance(population: Population, duration: string) {
 }
 
 test.each([
-  ['goes on', 'PT1H'],
+  ['is active', 'PT1H'],
   ['has expired', 'PT1M'],
-])('alliance: a repeat is told what was done first, when the alliance %s', async (_, duration) => {
+])('alliance: returns the first response to a duplicate when it %s', async (_, duration) => {
   const path = join(temporaryFolder(), 'network');
   const genesis = { weights: 'alliance_bonus' } as const;
   let population = await newPopulation({ path, genesis });
@@ -154,7 +154,7 @@ test.each([
   expect(done.map(({ data }) => data)).toEqual(events);
 });
 
-test('alliance: a repeat is told what was done first, also when it is dissolved', async () => {
+test('alliance: returns the first response to a duplicate when it is dissolved', async () => {
   const population = await newPopulation();
   const { done, ada, alliance_id } = await lifeOfAlliance(population, 'PT1H');
   await population.leave(ada, alliance_id);
@@ -164,7 +164,7 @@ test('alliance: a repeat is told what was done first, also when it is dissolved'
   }
 });
 
-test('alliance: a repeated leave is a repeat, a new one is refused', async () => {
+test('alliance: treats the same leave as a duplicate and refuses a new one', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await population.allied(ada!, [bob!, cem!]);
@@ -176,7 +176,7 @@ test('alliance: a repeated leave is a repeat, a new one is refused', async () =>
   });
 });
 
-test('alliance: the same fields signed at another time make another alliance', async () => {
+test('alliance: treats the same fields with a new timestamp as a new alliance', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const ids = [await population.ally(ada!, [bob!]), await population.ally(ada!, [bob!])].map(
@@ -185,7 +185,7 @@ test('alliance: the same fields signed at another time make another alliance', a
   expect(new Set(ids).size).toBe(2);
 });
 
-test('discuss: is remembered for 600 seconds as the same message', async () => {
+test('discuss: detects a duplicate for 600 seconds', async () => {
   const population = await newPopulation({ genesis: { voting_period_ms: 3_600_000 } });
   const ada = await population.join(['validator', 'producer']);
   await population.join();
@@ -203,7 +203,7 @@ test('discuss: is remembered for 600 seconds as the same message', async () => {
   population.stamp = stamps;
 });
 
-test('discuss: needs a block in voting, an active agent and known memes', async () => {
+test('discuss: requires an open block, an active agent and known memes', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2, ['validator', 'producer']);
   expect(word(await population.discuss(ada!, { block_hash: 'f'.repeat(64) }))).toBe(

@@ -1,4 +1,4 @@
-/** Alliances: every way in, every way out, and the limits. */
+/** Alliances: joining, leaving and ending. */
 import type { EventData } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { type Citizen, instant } from '../../support/citizens.js';
@@ -29,7 +29,7 @@ const proposed = async (
 const last = (population: Population): EventData['alliance_update'] =>
   population.told('alliance_update').at(-1)!;
 
-test('alliance: is proposed with its founder and the invited, ascending', async () => {
+test('alliance: is proposed with its founder and the invited in ascending order', async () => {
   const population = await newPopulation();
   const [ada, ...others] = await population.joinMany(4);
   await population.wait(5);
@@ -55,7 +55,7 @@ test('alliance: becomes active with the first acceptance', async () => {
   });
 });
 
-test('alliance: members stand in order of acceptance', async () => {
+test('alliance: lists members in order of acceptance', async () => {
   const population = await newPopulation();
   const [ada, ...others] = await population.joinMany(4);
   const order = [...ascending(others)].reverse();
@@ -63,7 +63,7 @@ test('alliance: members stand in order of acceptance', async () => {
   expect(last(population).members).toEqual([...as('founder', ada), ...as('member', ...order)]);
 });
 
-test('alliance: one who declines while others are asked leaves it proposed', async () => {
+test('alliance: stays proposed when one of several invitees declines', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await proposed(population, ada!, [bob!, cem!]);
@@ -97,7 +97,7 @@ test('alliance: lapses after 60 seconds without an acceptance, and not before', 
   expect(refusalOf(await population.respond(bob!, id, true))).toMatchObject({ status: 409 });
 });
 
-test('alliance: can be joined at the last instant, and its duration runs from there', async () => {
+test('alliance: can be joined at the last instant, when its duration begins', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const id = await proposed(population, ada!, [bob!], 'PT1M');
@@ -109,7 +109,7 @@ test('alliance: can be joined at the last instant, and its duration runs from th
   expect(last(population)).toMatchObject({ status: 'expired', members: [], duration: 'PT0S' });
 });
 
-test('alliance: a later acceptance does not prolong it', async () => {
+test('alliance: keeps its end after a later acceptance', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await proposed(population, ada!, [bob!, cem!], 'PT1M');
@@ -120,7 +120,7 @@ test('alliance: a later acceptance does not prolong it', async () => {
   expect(last(population).status).toBe('expired');
 });
 
-test('alliance: the invited may still answer while it is active', async () => {
+test('alliance: accepts responses while it is active', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan] = await population.joinMany(4);
   const id = await proposed(population, ada!, [bob!, cem!, dan!]);
@@ -133,7 +133,7 @@ test('alliance: the invited may still answer while it is active', async () => {
   expect(answerOf(await population.respond(dan!, id, true))).toMatchObject({ status: 'active' });
 });
 
-test('alliance: a member may leave, and those who stay go on', async () => {
+test('alliance: continues after a member leaves', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await population.allied(ada!, [bob!, cem!]);
@@ -143,7 +143,7 @@ test('alliance: a member may leave, and those who stay go on', async () => {
   });
 });
 
-test('alliance: dissolves when fewer than two members stay, whoever is still invited', async () => {
+test('alliance: dissolves with fewer than two members, despite open invitations', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await proposed(population, ada!, [bob!, cem!]);
@@ -167,7 +167,7 @@ test('alliance: dissolves when its founder leaves', async () => {
   expectRefused(await population.leave(bob!, id), 'ALLIANCE_CLOSED');
 });
 
-test('alliance: an answer is given once', async () => {
+test('alliance: refuses a second response', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await proposed(population, ada!, [bob!, cem!]);
@@ -175,7 +175,7 @@ test('alliance: an answer is given once', async () => {
   expectRefused(await population.respond(bob!, id, false), 'ALREADY_ANSWERED');
 });
 
-test('alliance: who declined cannot join after all', async () => {
+test('alliance: refuses an agent that declined', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await proposed(population, ada!, [bob!, cem!]);
@@ -183,7 +183,7 @@ test('alliance: who declined cannot join after all', async () => {
   expect(word(await population.respond(bob!, id, true))).toBe('ALREADY_ANSWERED');
 });
 
-test('alliance: who left cannot rejoin', async () => {
+test('alliance: refuses an agent that left', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await population.allied(ada!, [bob!, cem!]);
@@ -192,7 +192,7 @@ test('alliance: who left cannot rejoin', async () => {
   expect(word(await population.leave(bob!, id))).toBe('NOT_MEMBER');
 });
 
-test('alliance: only the invited may answer, and only members leave', async () => {
+test('alliance: refuses responses of uninvited agents and leaves of non-members', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan] = await population.joinMany(4);
   const id = await proposed(population, ada!, [bob!, cem!]);
@@ -201,7 +201,7 @@ test('alliance: only the invited may answer, and only members leave', async () =
   expectRefused(await population.leave(cem!, id), 'NOT_MEMBER');
 });
 
-test('alliance: an unknown one is 404', async () => {
+test('alliance: refuses an unknown one with 404', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const id = `ally_${'0'.repeat(32)}`;
@@ -210,7 +210,7 @@ test('alliance: an unknown one is 404', async () => {
   expect(refusalOf(await population.leave(ada, id))).toMatchObject(unknown);
 });
 
-test('alliance: who is not active takes no part', async () => {
+test('alliance: refuses an inactive agent', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const id = await proposed(population, ada!, [bob!]);
@@ -223,7 +223,7 @@ test('alliance: who is not active takes no part', async () => {
   expect(word(await population.leave(bob!, id))).toBe('NOT_ACTIVE');
 });
 
-test('alliance: an unknown invitee is named where it stands in the request', async () => {
+test('alliance: points at an unknown invitee', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   for (const id of [`agent_${'0'.repeat(32)}`, `agent_${'f'.repeat(32)}`]) {
@@ -235,7 +235,7 @@ test('alliance: an unknown invitee is named where it stands in the request', asy
   }
 });
 
-test('alliance: the founder cannot be invited', async () => {
+test('alliance: refuses an invitation of the founder', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   for (const targets of [[bob!, ada!], [ada!]]) {

@@ -1,4 +1,4 @@
-/** Events: exactly what each says; what was absent comes out as "", [] or an empty object. */
+/** Events: exact data. Absent values are "", [] or an empty object. */
 import { type Event, type EventType, GENESIS_HASH } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { type Citizen, instant } from '../../support/citizens.js';
@@ -6,7 +6,7 @@ import { answerOf, newPopulation, type Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** A population with one block in voting. */
+/** A population with one open block. */
 async function withBlock(electors: number) {
   const population = await newPopulation();
   const voters = await population.joinMany(electors, both, { personality: 'lawful' });
@@ -16,7 +16,7 @@ async function withBlock(electors: number) {
 
 const creatorOf = ({ id }: Citizen) => ({ id, personality: 'lawful' });
 
-/** The one event of a type that an act is followed by. */
+/** Returns the single event of a type that an action emits. */
 async function eventOf(
   population: Population,
   type: EventType,
@@ -29,7 +29,7 @@ async function eventOf(
   return found[0]!;
 }
 
-test('events: agent_status says what was asked, and "" for what was not', async () => {
+test('events: agent_status has the requested values, and "" for absent ones', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const full = { reason: 'upgrade', expected_duration: 'PT1H' };
@@ -44,7 +44,7 @@ test('events: agent_status says what was asked, and "" for what was not', async 
   expect(bare.data).toEqual({ ...told, ...absent });
 });
 
-test('events: block_proposal tells hashes and types of its transactions', async () => {
+test('events: block_proposal has hashes and types of its transactions', async () => {
   const population = await newPopulation();
   const [ada, stranger] = [await population.join(both), population.key()];
   const transactions = [
@@ -82,20 +82,20 @@ test.each([
   ['custom', 'null'],
   ['custom', '{"type":"transfer"'],
   ['custom', '{"__proto__":{"type":"transfer"}}'],
-])('events: the type of a transaction is %s for %s', async (type, data) => {
+])('events: gives a transaction the type %s for %s', async (type, data) => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await population.open(ada, { transactions: [population.transaction(ada, data)] });
   expect(population.told('block_proposal')[0]?.transactions[0]?.type).toBe(type);
 });
 
-test('events: block_proposal has an empty object where there is no meme', async () => {
+test('events: block_proposal has an empty object without a meme', async () => {
   const population = await newPopulation();
   await population.open(await population.join(both));
   expect(population.told('block_proposal')[0]?.meme_content).toEqual({});
 });
 
-test('events: block_validation says who decided what, and "" without a reason', async () => {
+test('events: block_validation has validator and decision, and "" without a reason', async () => {
   const { population, ada, bob, hash } = await withBlock(4);
   await population.vote(ada, hash, 'reject', { reason: 'too early' });
   await population.vote(bob, hash);
@@ -106,7 +106,7 @@ test('events: block_validation says who decided what, and "" without a reason', 
   ]);
 });
 
-test('events: consensus_discussion says what was said, and [] without references', async () => {
+test('events: consensus_discussion has the message, and [] without references', async () => {
   const { population, ada, hash } = await withBlock(4);
   const meme = await population.meme(ada, 'gm');
   const words = { block_hash: hash, message: 'why?', sentiment: 'negative' as const };
@@ -119,7 +119,7 @@ test('events: consensus_discussion says what was said, and [] without references
   ]);
 });
 
-test('events: meme_posted says where the meme is', async () => {
+test('events: meme_posted has the URL of the meme', async () => {
   const { population, ada } = await withBlock(1);
   const meme_id = await population.meme(ada, 'gm');
   const url = `/api/v1/social/memes/${meme_id}/content`;
@@ -134,7 +134,7 @@ test('events: meme_posted says where the meme is', async () => {
   ]);
 });
 
-test('events: alliance_update says who is in it', async () => {
+test('events: alliance_update has the members', async () => {
   const { population, ada, bob } = await withBlock(2);
   const alliance_id = await population.allied(ada, [bob], { purpose: 'peace', duration: 'P1D' });
   expect(population.told('alliance_update').at(-1)).toEqual({
@@ -150,7 +150,7 @@ test('events: alliance_update says who is in it', async () => {
   });
 });
 
-test('events: block_status and network_metrics give the figures of the end', async () => {
+test('events: block_status and network_metrics have the final figures', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(4, both);
   const transactions = ['1', '2', '3'].map((data) => population.transaction(ada!, data));
@@ -187,7 +187,7 @@ test('events: block_status and network_metrics give the figures of the end', asy
   ]);
 });
 
-test('events: reputation_update gives the scores on the scale of the interface', async () => {
+test('events: reputation_update has scores from 0 to 100', async () => {
   const { population, ada, hash } = await withBlock(4);
   await population.vote(ada, hash);
   await population.vote(ada, hash, 'reject');

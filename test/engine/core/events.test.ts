@@ -1,11 +1,11 @@
-/** Events: which come in which order for each cause, and how they are numbered. */
+/** Events: their types and order for each cause, and their numbers. */
 import type { EventType } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { newPopulation, type Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** The types of what an act is followed by. */
+/** Returns the types of the events that an action emits. */
 async function typesAfter(
   population: Population,
   act: () => Promise<unknown>,
@@ -15,7 +15,7 @@ async function typesAfter(
   return population.since(mark).map(({ type }) => type);
 }
 
-/** A population with one block in voting. */
+/** A population with one open block. */
 async function withBlock(electors: number) {
   const population = await newPopulation();
   const voters = await population.joinMany(electors, both, { personality: 'lawful' });
@@ -23,12 +23,12 @@ async function withBlock(electors: number) {
   return { population, voters, hash, ada: voters[0]!, bob: voters[1]! };
 }
 
-test('events: registration is followed by agent_status', async () => {
+test('events: a registration emits agent_status', async () => {
   const population = await newPopulation();
   expect(await typesAfter(population, () => population.join())).toEqual(['agent_status']);
 });
 
-test('events: a status update is followed by agent_status, the same status too', async () => {
+test('events: a status update emits agent_status, also for the same status', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   expect(await typesAfter(population, () => population.status(ada, 'inactive'))).toEqual([
@@ -39,20 +39,20 @@ test('events: a status update is followed by agent_status, the same status too',
   ]);
 });
 
-test('events: a proposal is followed by block_proposal', async () => {
+test('events: a proposal emits block_proposal', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   expect(await typesAfter(population, () => population.open(ada))).toEqual(['block_proposal']);
 });
 
-test('events: a vote that decides nothing is followed by block_validation', async () => {
+test('events: a vote that does not decide emits block_validation', async () => {
   const { population, ada, hash } = await withBlock(4);
   expect(await typesAfter(population, () => population.vote(ada, hash))).toEqual([
     'block_validation',
   ]);
 });
 
-test('events: a vote that finalizes is followed by the whole row', async () => {
+test('events: a finalizing vote emits all events of the end', async () => {
   const population = await newPopulation();
   const voters = await population.joinMany(4, both);
   const hashes: string[] = [];
@@ -75,7 +75,7 @@ test('events: a vote that finalizes is followed by the whole row', async () => {
   expect(updates).toEqual(ids.sort());
 });
 
-test('events: a vote that rejects is followed by the row without siblings', async () => {
+test('events: a rejecting vote emits the events without siblings', async () => {
   const { population, ada, bob, hash } = await withBlock(4);
   await population.vote(ada, hash, 'reject');
   expect(await typesAfter(population, () => population.vote(bob, hash, 'reject'))).toEqual([
@@ -87,7 +87,7 @@ test('events: a vote that rejects is followed by the row without siblings', asyn
   ]);
 });
 
-test('events: a deadline is followed by block_status and network_metrics', async () => {
+test('events: a deadline emits block_status and network_metrics', async () => {
   const { population, ada, hash } = await withBlock(4);
   await population.vote(ada, hash);
   expect(await typesAfter(population, () => population.at(30_001))).toEqual([
@@ -96,7 +96,7 @@ test('events: a deadline is followed by block_status and network_metrics', async
   ]);
 });
 
-test('events: a deadline that decides is followed by what a deciding vote is', async () => {
+test('events: a deciding deadline emits the events of a deciding vote', async () => {
   const population = await newPopulation({ genesis: { policy: 'majority' } });
   const voters = await population.joinMany(4, both);
   const hash = await population.open(voters[0]!);
@@ -118,7 +118,7 @@ test('events: a deadline that decides is followed by what a deciding vote is', a
   ]);
 });
 
-test('events: the largest proposal fits into 256 KiB', async () => {
+test('events: the event of the largest proposal fits into 256 KiB', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const type = 'a'.repeat(32);
@@ -132,7 +132,7 @@ test('events: the largest proposal fits into 256 KiB', async () => {
   expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThanOrEqual(256 * 1024);
 });
 
-test('events: equivocation is followed by reputation_update, a second one by nothing', async () => {
+test('events: an equivocation emits reputation_update, and a second one nothing', async () => {
   const { population, ada, hash } = await withBlock(4);
   await population.vote(ada, hash);
   expect(await typesAfter(population, () => population.vote(ada, hash, 'reject'))).toEqual([
@@ -141,7 +141,7 @@ test('events: equivocation is followed by reputation_update, a second one by not
   expect(await typesAfter(population, () => population.vote(ada, hash, 'reject'))).toEqual([]);
 });
 
-test('events: memes, discussion and alliances are followed by one event each', async () => {
+test('events: memes, discussion and alliances emit one event each', async () => {
   const { population, ada, bob, hash } = await withBlock(4);
   expect(await typesAfter(population, () => population.meme(ada, 'gm'))).toEqual(['meme_posted']);
   const discuss = () => population.discuss(ada, { block_hash: hash });

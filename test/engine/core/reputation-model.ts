@@ -1,4 +1,4 @@
-/** An independent model of reputation: integers on a scale of a million, no engine behind it. */
+/** An independent model of reputation in integers, 1,000,000 for a score of 100. */
 import type { Decision } from 'folkmoot';
 import type { Citizen } from '../../support/citizens.js';
 
@@ -23,7 +23,7 @@ interface Vote {
 
 const ema = (old: number, sample: number) => old + Math.trunc((sample - old) / 16);
 
-/** The integer quotient of two integers, without a fraction ever being made. */
+/** Divides integers without fractions. */
 const share = (part: number, whole: number) => Number((BigInt(S) * BigInt(part)) / BigInt(whole));
 
 const weigh = (votes: readonly Vote[]) => votes.reduce((sum, { weight = 1 }) => sum + weight, 0);

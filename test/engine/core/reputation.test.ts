@@ -1,4 +1,4 @@
-/** Reputation, held against a model that knows the rules and nothing of the engine. */
+/** Reputation, compared with an independent model. */
 import type { Decision } from 'folkmoot';
 import { expect, test } from 'vitest';
 import type { Citizen } from '../../support/citizens.js';
@@ -7,7 +7,7 @@ import { Model } from './reputation-model.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** A block that gets these votes, in the network and in the model alike. */
+/** Runs a block with these votes in the network and in the model. */
 async function play(population: Population, model: Model, block: Parameters<Model['close']>[0]) {
   const hash = await population.open(block.producer);
   for (const { voter, decision, memes = [] } of block.votes) {
@@ -31,7 +31,7 @@ const vote = (voter: Citizen, decision: Decision, memes: string[] = []) => ({
   memes,
 });
 
-test('reputation: everyone begins at 50', async () => {
+test('reputation: begins at 50', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   expect(population.network.read.reputation(ada.id)).toEqual({
@@ -43,14 +43,14 @@ test('reputation: everyone begins at 50', async () => {
   });
 });
 
-test('reputation: the numbers of one finalized block, by hand', async () => {
+test('reputation: matches a manual calculation of one finalized block', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan] = await population.joinMany(4, both);
   const hash = await population.open(dan!);
   await population.vote(ada!, hash, 'reject');
   await population.votes([bob!, cem!, dan!], hash, 'approve');
   // Consistency 500,000 + trunc(±500,000 / 16). Alliance 500,000 - trunc(500,000 / 64).
-  // Peers: nobody voted like ada; of bob's three others two did: 666,666.
+  // Peers: no vote equals ada's; of bob's three others two do: 666,666.
   expect(population.network.read.reputation(ada!.id)).toEqual({
     decision_consistency: 46.875,
     peer_ratings: 46.875,
@@ -69,7 +69,7 @@ test('reputation: the numbers of one finalized block, by hand', async () => {
   expect(population.network.read.reputation(dan!.id)?.peer_ratings).toBe(52.0181);
 });
 
-test('reputation: an expired block changes nothing', async () => {
+test('reputation: ignores an expired block', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(4, both);
   const hash = await population.open(ada!);
@@ -79,7 +79,7 @@ test('reputation: an expired block changes nothing', async () => {
   expect(population.network.read.reputation(ada!.id)?.alliance_strength).toBe(50);
 });
 
-test('reputation: an orphaned block changes nothing', async () => {
+test('reputation: ignores an orphaned block', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan] = await population.joinMany(4, both);
   const [orphan, hash] = [await population.open(ada!), await population.open(bob!)];
@@ -88,7 +88,7 @@ test('reputation: an orphaned block changes nothing', async () => {
   expect(population.network.read.reputation(dan!.id)?.decision_consistency).toBe(50);
 });
 
-test('reputation: those who did not vote stay as they are', async () => {
+test('reputation: ignores agents that did not vote', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan] = await population.joinMany(4, both);
   await population.votes([ada!, bob!, cem!], await population.open(ada!), 'approve');
@@ -112,7 +112,7 @@ test('reputation: conformity can be switched off', async () => {
   expect(population.network.read.reputation(ada.id)?.decision_consistency).toBe(50);
 });
 
-test('reputation: many blocks agree with the model', async () => {
+test('reputation: matches the model over many blocks', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan, eve] = await population.joinMany(5, both);
   const maker = await population.join(['producer']);
@@ -129,7 +129,7 @@ test('reputation: many blocks agree with the model', async () => {
   }
 });
 
-test('reputation: memes are rated without their creators and their allies', async () => {
+test('reputation: rates memes without their creators and allies', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan, eve, fay] = await population.joinMany(7, both);
   const model = new Model();
@@ -155,7 +155,7 @@ test('reputation: memes are rated without their creators and their allies', asyn
   expect(population.network.read.reputation(fay!.id)?.decision_consistency).toBe(50);
 });
 
-test('reputation: references only of the creator and its allies rate nothing', async () => {
+test('reputation: does not rate references of the creator and its allies only', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3, both);
   const meme = await population.meme(ada!, 'gm');
@@ -167,7 +167,7 @@ test('reputation: references only of the creator and its allies rate nothing', a
   expect(population.network.read.reputation(ada!.id)?.meme_quality).toBe(50);
 });
 
-test('reputation: the best alliance with two voting members counts', async () => {
+test('reputation: counts the best alliance with two voting members', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan, eve] = await population.joinMany(7, both);
   const model = new Model();
@@ -190,7 +190,7 @@ test('reputation: the best alliance with two voting members counts', async () =>
   expectScores(population, model);
 });
 
-test('reputation: an alliance that is over no longer counts', async () => {
+test('reputation: ignores an ended alliance', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2, both);
   const id = await population.allied(ada!, [bob!]);
@@ -201,7 +201,7 @@ test('reputation: an alliance that is over no longer counts', async () => {
   expect(population.network.read.reputation(ada!.id)?.alliance_strength).toBe(49.2188);
 });
 
-test('reputation: a penalty decays whenever its holder takes part', async () => {
+test('reputation: a penalty decays when its agent participates', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(4, both);
   const model = new Model();
@@ -222,7 +222,7 @@ test('reputation: a penalty decays whenever its holder takes part', async () => 
 test.each([
   'reputation',
   'alliance_bonus',
-] as const)('reputation: samples count weights, here those of %s', async (weights) => {
+] as const)('reputation: weights samples by %s', async (weights) => {
   const population = await newPopulation({ genesis: { weights } });
   const [ada, bob, cem, dan] = await population.joinMany(5, both);
   await population.allied(ada!, [bob!, cem!]);
@@ -246,7 +246,7 @@ test.each([
   expectScores(population, model);
 });
 
-test('reputation: is told where it moved by 0.1 since last told, ascending by id', async () => {
+test('reputation: emits changes of 0.1 or more, ascending by id', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(4, both);
   const maker = await population.join(['producer']);

@@ -1,4 +1,4 @@
-/** Random lives whose past is archived now and then: a twin in memory never differs from them. */
+/** Random networks with an archive, compared with a twin in memory. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -23,7 +23,7 @@ import { attempts, genesis, lead, settled } from '../random/random.js';
 
 const verifier = createVerifier('off');
 
-/** In memory without a path; with one, all but so many entries are archived while it is open. */
+/** Opens a network in memory, or in a folder with an archive. */
 function openNetwork(options: GenesisOptions, clock: VirtualClock, path?: string, keep?: number) {
   const fail = (error: Error) => {
     throw error;
@@ -36,7 +36,7 @@ function openNetwork(options: GenesisOptions, clock: VirtualClock, path?: string
 const openFolder = (path: string, readOnly: boolean) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly, create: false });
 
-/** Archives a share of the log, as `folkmoot archive` does; deletes rows now or leaves them. */
+/** Archives a share of the log like `folkmoot archive`, and deletes the rows or keeps them. */
 async function archive(path: string, { share, trim, compact }: Stop): Promise<void> {
   const store = openFolder(path, false);
   const before = Math.min(Math.ceil((share / 100) * store.meta()!.seq), findFirstKept(store));
@@ -48,13 +48,13 @@ async function archive(path: string, { share, trim, compact }: Stop): Promise<vo
   else await store.close();
 }
 
-/** When a network is closed, and what is done to its folder meanwhile. */
+/** Time of a restart, and changes of the folder while the network is closed. */
 interface Stop {
   at: number;
   share: number;
   trim: boolean;
   compact: boolean;
-  /** How many entries it keeps at hand from then on. */
+  /** `archiveAfter` from then on. */
   keep: number | undefined;
 }
 
@@ -70,7 +70,7 @@ const stops = (most: number): fc.Arbitrary<Stop[]> =>
     { minLength: 1, maxLength: 4 },
   );
 
-/** Everything that can be read of a network's past. */
+/** All reads of the past of a network. */
 function pastOf(network: Network): unknown {
   const { event_seq, seq, digest, log_digest } = network.read.position;
   const blocks = [...network.read.records('blocks')].map(({ value }) => value.context.entry);
@@ -79,7 +79,7 @@ function pastOf(network: Network): unknown {
     ends: { event_seq, seq, digest, log_digest },
     events: [...network.read.events(1, event_seq)],
     texts: [...network.read.eventTexts(1, event_seq)],
-    // Not what it costs to read them: from a segment a whole block is unpacked.
+    // Without the cost of reads, which differs: a segment unpacks a whole block.
     signed: [...blocks, ...votes].map((entry) => {
       const { public_key, body } = network.read.signed(entry);
       return { public_key, body };
@@ -90,7 +90,7 @@ function pastOf(network: Network): unknown {
   };
 }
 
-test('archive: a network whose past is archived never differs from its twin', async () => {
+test('archive: a network with an archive equals its twin', async () => {
   const length = counts.commandsPerSequence;
   const life = fc.asyncProperty(genesis, attempts(length), stops(length), async (g, script, at) => {
     const clocks = [virtualClock(START_MS), virtualClock(START_MS)] as const;
@@ -125,7 +125,7 @@ test('archive: a network whose past is archived never differs from its twin', as
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-/** Whoever follows from the beginning is told every event once, in order. */
+/** A follower from the beginning gets each event once, in order. */
 async function followed(network: Network): Promise<void> {
   const { event_seq } = network.read.position;
   let last = 0;

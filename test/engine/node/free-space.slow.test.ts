@@ -1,4 +1,4 @@
-/** A disk that fills up and is emptied again: below its mark writes are refused, not reads. */
+/** A disk that fills up: below the limit writes are refused and reads continue. */
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const registration = (by: Signatory) =>
     capabilities: ['validator', 'producer'],
   });
 
-test('disk: below the mark writes are refused, and done again once there is room', async () => {
+test('disk: refuses writes below the limit, accepts them when there is space again', async () => {
   const folder = temporaryFolder();
   const mebibyte = 2 ** 20;
   const free = () => {
@@ -36,7 +36,7 @@ test('disk: below the mark writes are refused, and done again once there is room
   try {
     expect(await submit(1)).toMatchObject({ result: 'accepted' });
     execFileSync('fallocate', ['-l', '800M', ballast]);
-    // What is known of the disk's room may be a moment old.
+    // The known free space may be slightly stale.
     await sleep(200);
     expect(await submit(2)).toMatchObject({ refusal: { reason: 'DISK_FULL', status: 503 } });
     expect(network.read.networkState().active_validators).toBe(1);

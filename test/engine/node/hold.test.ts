@@ -1,4 +1,4 @@
-/** A network that is held: its time stands still, nothing is written, and its log does not tell. */
+/** A held network: time stops, writes are refused, and the log does not show the hold. */
 import fc from 'fast-check';
 import {
   composeProposal,
@@ -37,7 +37,7 @@ async function voting(path?: string) {
   return { ...there, vote, block_hash };
 }
 
-test('hold: what would change something is refused, and goes on where it was', async () => {
+test('hold: refuses writes, and continues at the same time after the release', async () => {
   const path = temporaryFolder();
   const { network, clock, submit, vote, block_hash } = await voting(path);
   clock.set(START_MS + 10_000);
@@ -48,7 +48,7 @@ test('hold: what would change something is refused, and goes on where it was', a
   expect([network.time.held, network.time.now]).toEqual([true, START_MS + 10_000]);
   expect(await vote(bob)).toMatchObject(paused);
   expect(await submit(registration(signatoryOf(4)))).toMatchObject(paused);
-  // The block's deadline passed on the wall, an hour ago.
+  // The deadline of the block passed an hour ago on the wall clock.
   expect(network.fireDeadlines()).toEqual([]);
   expect(network.read.position).toEqual(before);
   expect(network.read.block(block_hash)).toMatchObject({ status: 'voting' });
@@ -71,7 +71,7 @@ test('hold: what would change something is refused, and goes on where it was', a
   expect(await replayHere(path)).toMatchObject({ match: true });
 });
 
-test('hold: who signs by server_time signs with the time outside', async () => {
+test('hold: server_time is the wall time', async () => {
   const { network, clock } = await voting();
   network.time.hold();
   clock.set(START_MS + 3_600_000);
@@ -84,7 +84,7 @@ test('hold: who signs by server_time signs with the time outside', async () => {
   expect([first, second, third]).toEqual([later(0), later(1), later(1)]);
 });
 
-test('hold: a network that is held can be closed', async () => {
+test('hold: closes a held network', async () => {
   const path = temporaryFolder();
   const { network, vote } = await voting(path);
   const inFlight = vote(bob);
@@ -112,7 +112,7 @@ const deeds = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-/** Lives through deeds; where it is never held, whatever happened meanwhile is left out. */
+/** Runs a list of actions; without holds, it skips the actions during them. */
 async function live(list: readonly Deed[], holds: boolean) {
   const { network, clock, submit, vote } = await voting();
   let held = false;
@@ -123,7 +123,7 @@ async function live(list: readonly Deed[], holds: boolean) {
       if (holds && held) network.time.hold();
       else if (holds) network.time.release();
     } else if (held && !holds) {
-      // Nothing of it happened.
+      // Refused actions have no effect.
     } else if (deed.kind === 'pass') {
       clock.set(clock.now() + deed.ms);
       passed += held ? 0 : deed.ms;
@@ -143,7 +143,7 @@ async function live(list: readonly Deed[], holds: boolean) {
   return { digest, log_digest, at };
 }
 
-test('hold: the log of a session that was held is that of the session without', async () => {
+test('hold: the log equals that of a session without holds', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (list) => {
       expect(await live(list, true)).toEqual(await live(list, false));

@@ -1,4 +1,4 @@
-/** A network from opening to closing: who is told what, and when nothing can be written. */
+/** A network from opening to closing: followers, late writes, deadlines. */
 import { join } from 'node:path';
 import {
   type Clock,
@@ -20,14 +20,14 @@ const capabilities = ['validator', 'producer'] as const;
 const registration = (by: Signatory) =>
   composeRegister(by, timestamp, { personality: 'lawful', name: 'Ada', capabilities });
 
-test('follow: a waiting follower ends when the network closes', async () => {
+test('follow: ends a waiting follower when the network closes', async () => {
   const { network } = await testNetwork();
   const next = network.follow().next();
   await network.close();
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test('follow: a commit while the follower begins to wait is not missed', async () => {
+test('follow: does not miss a commit while the follower begins to wait', async () => {
   const { network } = await testNetwork();
   const verified = await network.verify(registration(signatoryOf(1)));
   if ('refusal' in verified) throw new Error(verified.refusal.message);
@@ -36,7 +36,7 @@ test('follow: a commit while the follower begins to wait is not missed', async (
   expect(value).toMatchObject({ seq: 1, type: 'agent_status' });
 });
 
-test('follow: from the beginning, each event once', async () => {
+test('follow: yields each event once from the beginning', async () => {
   const { network, submit } = await testNetwork();
   for (let number = 0; number < 600; number += 1) await submit(registration(signatoryOf(number)));
   const seen: number[] = [];
@@ -47,7 +47,7 @@ test('follow: from the beginning, each event once', async () => {
   expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
 });
 
-test('close: twice at once closes once, and the folder can be opened at once', async () => {
+test('close: closes once for two calls, and the folder can be opened immediately', async () => {
   const path = temporaryFolder();
   const { network } = await testNetwork({ path });
   await Promise.all([network.close(), network.close()]);
@@ -55,14 +55,14 @@ test('close: twice at once closes once, and the folder can be opened at once', a
   expect(again.network.read.position.seq).toBe(0);
 });
 
-test('close: what comes later is refused as a value', async () => {
+test('close: refuses later requests without throwing', async () => {
   const { network, submit } = await testNetwork();
   await network.close();
   const outcome = await submit(registration(signatoryOf(1)));
   expect(outcome).toMatchObject({ result: 'refused', refusal: { reason: 'STOPPING' } });
 });
 
-test('clock: a deadline passes by itself, and the alarm is set again for the next', async () => {
+test('clock: fires a deadline and sets the alarm for the next', async () => {
   const alarms: { at: number; wake: () => void }[] = [];
   let now = START_MS;
   const clock: Clock = {
@@ -90,7 +90,7 @@ test('clock: a deadline passes by itself, and the alarm is set again for the nex
   await verifier.close();
 });
 
-test('simulate: an interrupted run says what is durable', async () => {
+test('simulate: an interrupted run returns its durable part', async () => {
   const out = join(temporaryFolder(), 'run');
   const controller = new AbortController();
   const run = simulate(
@@ -107,7 +107,7 @@ test('simulate: an interrupted run says what is durable', async () => {
   expect(network.read.position.seq).toBe((error as Interrupted).seq);
 });
 
-test('scenario: values out of bounds are named', () => {
+test('scenario: names values that are out of range', () => {
   expect(() => defaultScenario(10, { population: 0 })).toThrow(/population is 0; .* from 1 to/);
   expect(() => defaultScenario(10, { length: { blocks: 5.5 } })).toThrow(/length.blocks is 5\.5/);
 });

@@ -1,4 +1,4 @@
-/** The log: exactly what changed something, as received, in a chain that anyone can recompute. */
+/** The log: only requests that change state, as received, in a digest chain. */
 import { createHash } from 'node:crypto';
 import {
   composeVote,
@@ -25,7 +25,7 @@ function open(path: string) {
 
 const linesOf = (path: string) => [...storedLines(open(path), 0, Number.MAX_SAFE_INTEGER)];
 
-/** A short life that has all four outcomes and a tick. */
+/** A short network with all four outcomes and a tick. */
 async function liveIn(population: Population): Promise<SignedRequest[]> {
   const [ada, bob] = await population.joinMany(4, both);
   const hash = await population.open(ada!);
@@ -47,7 +47,7 @@ async function liveIn(population: Population): Promise<SignedRequest[]> {
   return [vote];
 }
 
-test('log: holds what changed something and nothing else', async () => {
+test('log: has only entries that change state', async () => {
   const path = temporaryFolder();
   const population = await newPopulation({ path });
   await liveIn(population);
@@ -74,7 +74,7 @@ test('log: keeps the raw body as received', async () => {
   expect(logged).toMatchObject({ kind: 'vote', public_key: vote!.public_key });
 });
 
-/** The frame of parts, each behind its length in eight bytes. */
+/** Builds a frame: each part after its length in eight bytes. */
 function framed(parts: (string | Uint8Array)[]): Buffer {
   const pieces = parts.flatMap((part) => {
     const bytes = Buffer.from(part as string);
@@ -91,7 +91,7 @@ function chained(before: Buffer, { entry }: ReturnType<typeof linesOf>[number]):
   return createHash('sha256').update(before).update(framed(parts)).digest();
 }
 
-test('log: its digest is that of the digest before and the framed entry', async () => {
+test('log: its digest covers the previous digest and the framed entry', async () => {
   const path = temporaryFolder();
   const population = await newPopulation({ path });
   await liveIn(population);
@@ -105,7 +105,7 @@ test('log: its digest is that of the digest before and the framed entry', async 
   expect(log_digest).toBe(digest.toString('hex'));
 });
 
-test('log: everything follows from it again, every signature too', async () => {
+test('log: a replay recomputes the state and verifies all signatures', async () => {
   const path = temporaryFolder();
   const population = await newPopulation({ path, verifier: 'inline' });
   const [ada, bob] = await population.joinMany(4, both);

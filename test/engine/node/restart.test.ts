@@ -1,4 +1,4 @@
-/** What a restart must bring back exactly: each test goes through one that memory never sees. */
+/** State that a restart must restore exactly. Each test compares with a network in memory. */
 import { createVerifier, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
@@ -7,7 +7,7 @@ import { newPopulation, Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** Does the same in memory and in a folder that is closed and opened in between: digests agree. */
+/** Runs actions in memory and in a folder with a restart in between, and compares digests. */
 async function expectNoTrace(
   genesis: Partial<GenesisOptions>,
   before: (population: Population) => Promise<void>,
@@ -39,7 +39,7 @@ async function expectNoTrace(
   expect(memory.network.read.position).toMatchObject(end);
 }
 
-test('restart: a deadline that passed meanwhile fires after it', () =>
+test('restart: fires a deadline that passed while the network was closed', () =>
   expectNoTrace(
     {},
     async (population) => {
@@ -52,7 +52,7 @@ test.each([
   'bft',
   'majority',
   'veto',
-] as const)('restart: %s goes on where a whole personality has rejected', (policy) =>
+] as const)('restart: %s restores the rejection of a whole personality', (policy) =>
   expectNoTrace(
     { policy },
     async (population) => {
@@ -67,7 +67,7 @@ test.each([
   'equal',
   'reputation',
   'alliance_bonus',
-] as const)('restart: an electorate with weights %s is taken up again', (weights) =>
+] as const)('restart: restores an electorate with weights %s', (weights) =>
   expectNoTrace(
     { weights },
     async (population) => {
@@ -81,7 +81,7 @@ test.each([
     },
   ));
 
-test('restart: metrics go on until the rate is zero', () =>
+test('restart: emits metrics until the rate is zero', () =>
   expectNoTrace(
     {},
     async (population) => {
@@ -93,7 +93,7 @@ test('restart: metrics go on until the rate is zero', () =>
     (population) => population.at(120_000),
   ));
 
-test('restart: an invitation still lapses and an alliance still expires', () =>
+test('restart: an invitation lapses and an alliance expires', () =>
   expectNoTrace(
     {},
     async (population) => {

@@ -1,8 +1,8 @@
-/** Reads that are kept until something changes, and long reads that pause. */
+/** Cached reads, and long reads in slices. */
 import { expect, test } from 'vitest';
 import { newPopulation, type Population } from '../helpers.js';
 
-/** The active agents as their records say, without anything that was kept. */
+/** Computes the active agents from records, without the cache. */
 function listed({ network: { read } }: Population) {
   const agents = [...read.records('agents')].map(({ value }) => ({
     id: value.agent_id,
@@ -26,7 +26,7 @@ const shown = (list: ReturnType<Population['network']['read']['activeAgents']>) 
   producers: list.producers.map(({ id, blocks_produced }) => [id, blocks_produced]),
 });
 
-/** A block that all but the last citizen decide: scores, produced blocks and a status change. */
+/** A block decided by all but the last citizen: changes scores, produced blocks and a status. */
 async function decideBlock(population: Population): Promise<void> {
   const [producer, ...others] = population.citizens;
   const hash = await population.open(producer!);
@@ -34,7 +34,7 @@ async function decideBlock(population: Population): Promise<void> {
   await population.wait(1);
 }
 
-test('active agents: the list follows each commit that changes one', async () => {
+test('active agents: updates the list after each commit that changes an agent', async () => {
   const population = await newPopulation();
   await population.joinMany(7, ['validator', 'producer']);
   const { network } = population;
@@ -53,7 +53,7 @@ test('active agents: the list follows each commit that changes one', async () =>
   expect(shown(network.read.activeAgents())).toEqual(listed(population));
 });
 
-test('active agents: what changes between two slices is in the list', async () => {
+test('active agents: includes changes between two slices', async () => {
   const population = await newPopulation();
   await population.joinMany(60, ['validator', 'producer']);
   const { read } = population.network;
@@ -70,7 +70,7 @@ test('active agents: what changes between two slices is in the list', async () =
   }
 });
 
-test('active agents: a read ends although agents change at each pause', async () => {
+test('active agents: a read ends even if agents change at each pause', async () => {
   const population = await newPopulation();
   await population.joinMany(10);
   const work = population.network.read.activeAgentsInSlices();

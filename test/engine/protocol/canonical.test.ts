@@ -1,11 +1,11 @@
-/** The canonical encoder against the library that is made for RFC 8785. */
+/** The canonical encoder, compared with a library for RFC 8785. */
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 
-test('canonical: the text of RFC 8785 for every JSON value without lone surrogates', () => {
+test('canonical: equals RFC 8785 for all JSON values without lone surrogates', () => {
   const value = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
   fc.assert(
     fc.property(value, (json) => {
@@ -15,6 +15,6 @@ test('canonical: the text of RFC 8785 for every JSON value without lone surrogat
   );
 });
 
-test('canonical: what is no JSON value has no canonical form', () => {
+test('canonical: refuses values without a JSON form', () => {
   expect(() => canonical(undefined)).toThrow(TypeError);
 });

@@ -1,10 +1,10 @@
-/** Instants as texts: what Date writes, whatever was written before. */
+/** Timestamps, compared with Date, with any cache content. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatInstant } from '../../../dist/engine/protocol/schema/primitives.js';
 import { parseInstant } from '../../../dist/engine/protocol/time.js';
 
-test('formatInstant: as Date has it, in any order, before 1970 and at the ends of time too', () => {
+test('formatInstant: equals Date in any order, before 1970 and at the limits', () => {
   const near = fc.integer({ min: -5_000, max: 5_000 });
   const far = fc.integer({ min: -8.64e15, max: 8.64e15 });
   const bases = fc.constantFrom(0, 1_735_689_600_000, 253_402_300_800_000);
@@ -20,7 +20,7 @@ test('formatInstant: as Date has it, in any order, before 1970 and at the ends o
   expect(formatInstant(1_000.75)).toBe('1970-01-01T00:00:01.000Z');
 });
 
-test('parseInstant: what is in the same minute as the last one, as any other', () => {
+test('parseInstant: parses a timestamp of the cached minute like any other', () => {
   const base = 1_735_689_600_000;
   const digit = fc.constantFrom(...'0123456789', '0', '5', ':', '.', '-', ' ', 'Z', 'a');
   const change = fc.option(fc.tuple(fc.nat(23), digit));
@@ -30,7 +30,7 @@ test('parseInstant: what is in the same minute as the last one, as any other', (
       const good = new Date(base + by).toISOString();
       expect(parseInstant(good)).toBe(base + by);
       const text = at ? good.slice(0, at[0]) + at[1] + good.slice(at[0] + 1) : good;
-      // The small letter says the same, and is never the usual form.
+      // A lower-case z has the same meaning and avoids the fast path.
       expect(parseInstant(text)).toBe(parseInstant(text.replace(/Z$/, 'z')));
     }
   });

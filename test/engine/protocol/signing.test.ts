@@ -1,4 +1,4 @@
-/** The published signing vectors: every input, id and signature, made and taken. */
+/** The published signing vectors: inputs, ids and signatures, composed and admitted. */
 import { readFileSync } from 'node:fs';
 import {
   composeAlliancePropose,
@@ -76,7 +76,7 @@ const path = new URL('../../vectors/signing.json', import.meta.url);
 const vectors = JSON.parse(readFileSync(path, 'utf8')) as Vectors;
 const { public_key, network_id, timestamp } = vectors;
 
-/** The key whose seed is one byte, 32 times. */
+/** The key with a seed of one repeated byte. */
 function keyOf(byte: number): Signatory {
   const keys = keyPairFromSeed(new Uint8Array(32).fill(byte));
   return {
@@ -127,7 +127,9 @@ async function admitted(request: SignedRequest): Promise<Exclude<Admission, { re
   return admission;
 }
 
-test.each(requests)('signing: %s signs the text of its vector', async (_, request, input) => {
+test.each(
+  requests,
+)('signing: %s has the signing input of its vector', async (_, request, input) => {
   const { ownJob, inputSha256 } = await admitted(request);
   expect(Buffer.from(ownJob().message).toString()).toBe(input);
   expect(inputSha256()).toBe(signing.sha256Hex(input));
@@ -136,7 +138,7 @@ test.each(requests)('signing: %s signs the text of its vector', async (_, reques
 test.each([
   'inline',
   'reference',
-] as const)('signing: every signature is valid to %s, and of its text only', async (kind) => {
+] as const)('signing: %s verifies each signature for its text only', async (kind) => {
   const verifier = createVerifier(kind);
   onTestFinished(() => verifier.close());
   const admissions = await Promise.all(requests.map(([, request]) => admitted(request)));
@@ -155,21 +157,21 @@ test.each([
   'status',
   'alliance',
   'debug_read',
-] as const)('signing: the text of %s is made of method, target, time and body', (name) => {
+] as const)('signing: the input of %s has method, target, time and body', (name) => {
   const { method, target, timestamp: at, body, body_sha256, signing_input } = vectors[name];
   expect(signing.sha256Hex(body)).toBe(body_sha256);
   const made = signing.httpInput({ method, target, timestamp: at, bodySha256: body_sha256 });
   expect(made).toBe(signing_input);
 });
 
-test('signing: websocket auth has its text', () => {
+test('signing: WebSocket auth has the input of its vector', () => {
   expect(signing.authInput(public_key, timestamp)).toBe(vectors.ws_auth.signing_input);
 });
 
 test.each([
   'response',
   'response_to_read',
-] as const)('signing: a %s covers the request, status, time and body', (name) => {
+] as const)('signing: a %s covers request, status, time and body', (name) => {
   const { status, request, body, signing_input, signature, timestamp: at } = vectors[name];
   const { public_key: publicKey, input_sha256: inputSha256, ...rest } = request;
   const bodySha256 = signing.sha256Hex(body);
@@ -179,18 +181,18 @@ test.each([
   expect(keyOf(1).sign(made)).toBe(signature);
 });
 
-test('signing: the response vector answers the vote vector', () => {
+test('signing: the response vector belongs to the vote vector', () => {
   const { input_sha256, signature } = vectors.response.request;
   expect(input_sha256).toBe(signing.sha256Hex(vectors.vote.signing_input));
   expect(signature).toBe(vectors.vote.signature);
 });
 
-test('signing: a key gives its agent id, in either case', () => {
+test('signing: computes the agent id of a key in any case', () => {
   expect(signing.agentId(public_key)).toBe(vectors.agent_id);
   expect(signing.agentId(public_key.toUpperCase())).toBe(vectors.agent_id);
 });
 
-test('signing: a proposal gives its block hash, without its signature', async () => {
+test('signing: computes the block hash of a proposal without its signature', async () => {
   const { body, block_hash, block_hash_input } = vectors.proposal;
   const { command } = await admitted(byBody('propose', vectors.proposal));
   expect(command).toMatchObject({ kind: 'propose', block_hash });
@@ -199,7 +201,7 @@ test('signing: a proposal gives its block hash, without its signature', async ()
   expect(signing.sha256Hex(block_hash_input)).toBe(block_hash);
 });
 
-test('signing: an upper-case key in the header makes the same ids', async () => {
+test('signing: computes the same ids for an upper-case key', async () => {
   const upper = (request: SignedRequest) => ({ ...request, public_key: public_key.toUpperCase() });
   const proposal = await admitted(upper(byBody('propose', vectors.proposal)));
   expect(proposal.command).toMatchObject({ block_hash: vectors.proposal.block_hash, public_key });
@@ -209,7 +211,7 @@ test('signing: an upper-case key in the header makes the same ids', async () => 
   expect(alliance.command).toMatchObject({ alliance_id: vectors.alliance.alliance_id });
 });
 
-test('signing: memes and alliances give their ids', async () => {
+test('signing: computes ids of memes and alliances', async () => {
   const commands = await Promise.all(
     requests.map(async ([, request]) => (await admitted(request)).command),
   );
@@ -223,7 +225,7 @@ test('signing: memes and alliances give their ids', async () => {
   ]);
 });
 
-test('signing: a transaction signs network and hash, by its sender where it has one', () => {
+test('signing: a transaction covers network and hash, signed by its sender if there is one', () => {
   const { transaction, transaction_with_sender: other } = vectors;
   const own = composeTransaction(keyOf(1), network_id, transaction.data, false);
   expect(own).toEqual({
@@ -242,7 +244,7 @@ test('signing: a transaction signs network and hash, by its sender where it has 
   }
 });
 
-test('signing: what clients compose is signed as in the vectors', () => {
+test('signing: composed requests have the signatures of the vectors', () => {
   const by = keyOf(1);
   const parsed = (vector: Vector) => JSON.parse(vector.body);
   const { public_key: _, ...registration } = parsed(vectors.register);
@@ -268,7 +270,7 @@ test('signing: what clients compose is signed as in the vectors', () => {
   expect(inBody).toEqual([vectors.proposal.signature, vectors.vote_as_received.signature]);
 });
 
-test('signing: a vote as received is counted, unknown members, upper case and all', async () => {
+test('signing: accepts a vote with unknown members and upper case', async () => {
   const population = await newPopulation({ verifier: 'inline' });
   await population.joinMany(3, ['validator', 'producer']);
   answerOf(await population.submit(byHeader('register', vectors.register)));
@@ -283,7 +285,7 @@ test('signing: a vote as received is counted, unknown members, upper case and al
   );
 });
 
-test('signing: one changed unknown member spoils the signature', async () => {
+test('signing: refuses a changed unknown member', async () => {
   const population = await newPopulation({ verifier: 'inline' });
   answerOf(await population.submit(byHeader('register', vectors.register)));
   const { body, ...rest } = vectors.vote_as_received;

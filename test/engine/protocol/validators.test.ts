@@ -1,4 +1,4 @@
-/** Validators that the build writes say what ajv says when it compiles the same schemas. */
+/** Generated validators equal ajv with the same schemas. */
 import { readFileSync } from 'node:fs';
 import { Ajv, type AnySchema } from 'ajv';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const hash = 'ab'.repeat(32);
 const id = (prefix: string) => `${prefix}_${'0'.repeat(32)}`;
 const timestamp = '2026-01-01T00:00:00Z';
 
-/** A good value of each, from which the others are drawn. */
+/** A valid value of each kind, from which random ones are derived. */
 const good = {
   register: { public_key: hash, personality: 'lawful', name: 'Ada', capabilities: ['validator'] },
   status: { status: 'active', reason: 'back', expected_duration: 'PT1H' },
@@ -55,7 +55,7 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** One place of a value: a path of member names, drawn as numbers that are taken modulo. */
+/** Changes one place of a value, given by random numbers modulo the number of members. */
 function changed(value: unknown, path: readonly number[], to: unknown, remove: boolean): unknown {
   const [step, ...rest] = path;
   if (typeof value !== 'object' || value === null || step === undefined) return to;
@@ -67,13 +67,13 @@ function changed(value: unknown, path: readonly number[], to: unknown, remove: b
   return copy;
 }
 
-test.each(kinds)('validators: %s, what is good passes both', (kind) => {
+test.each(kinds)('validators: %s: both accept a valid value', (kind) => {
   expect([atBuild(kind, good[kind]), atRun[kind]!(good[kind])]).toEqual([null, null]);
 });
 
 const places = fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 4 });
 
-test.each(kinds)('validators: %s, both find the same first problem', (kind) => {
+test.each(kinds)('validators: %s: both find the same first problem', (kind) => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(places, odd, fc.boolean(), (path, to, remove) => {
@@ -84,11 +84,11 @@ test.each(kinds)('validators: %s, both find the same first problem', (kind) => {
     }),
     { numRuns: 300 },
   );
-  // A body that may hold anything has one way to be wrong.
+  // A body with any members has only one possible problem.
   expect(seen.size).toBeGreaterThanOrEqual(kind === 'alliance_leave' ? 1 : 3);
 });
 
-test('validators: nothing in them compiles', () => {
+test('validators: contain no code that compiles', () => {
   const path = new URL('../../../dist/engine/protocol/bundled/validators.js', import.meta.url);
   expect(readFileSync(path, 'utf8')).not.toMatch(/new Function|\beval\(/);
 });

@@ -75,7 +75,7 @@ test('audit: foretells that an unknown key is refused', async () => {
 test('audit: a network that can do nothing now breaks no rule', async () => {
   const { town, auditor, puts } = await auditedTown();
   const ada = await town.join(both);
-  const refusal = refuse('QUEUE_FULL', 'too much is waiting');
+  const refusal = refuse('COMMIT_QUEUE_FULL', { backlog: 1 });
   const { at, command } = puts[0]!;
   const put = { at, command, outcome: { result: 'refused', refusal } as const, events: [] };
   expect(auditor.observe(put)).toBeNull();

@@ -76,7 +76,10 @@ const answer = (put: ObservedStep | undefined) =>
   };
 
 const copied = <T>(value: T): T => structuredClone(value);
-const refusal = { result: 'refused' as const, refusal: refuse('NOT_ACTIVE', 'is not active') };
+const refusal = {
+  result: 'refused' as const,
+  refusal: refuse('AGENT_NOT_ACTIVE', { agent_id: 'agent', status: 'inactive' }),
+};
 
 type Broken = [rule: string, change: Change];
 const broken = (...of: Broken): Broken => of;

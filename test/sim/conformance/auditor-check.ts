@@ -1,8 +1,8 @@
 /** A case of vectors as the auditor sees it: it foretells each outcome and event. */
-import type { Command, Event, Genesis, Outcome, SignedRequest } from 'folkmoot';
+import type { Command, Event, Genesis, Outcome, Reason, SignedRequest } from 'folkmoot';
 import { Auditor, type ExpectedLine, type InputLine, type InputRequest } from 'folkmoot/sim';
 import { admit } from 'folkmoot/testing';
-import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
+import { reasons } from '../../../dist/engine/protocol/schema/reason.js';
 
 function bytesOf(request: InputRequest): Pick<SignedRequest, 'body' | 'file'> {
   const { body, body_hex, body_filled, file_base64, file_filled } = request;
@@ -32,7 +32,8 @@ async function commandOf(
 function asSaid({ result, data, reason, details }: NonNullable<ExpectedLine['outcome']>): Outcome {
   if (data !== undefined) return { result, data } as Outcome;
   const more = details === undefined ? {} : { details: details as Record<string, unknown> };
-  return { result, refusal: refuse(reason as never, '', more) } as Outcome;
+  const { code, status } = reasons[reason as Reason];
+  return { result, refusal: { code, status, reason, message: '', ...more } } as Outcome;
 }
 
 /** The first violation, or null. */

@@ -1,4 +1,4 @@
-/** How much of a network may fall dormant, and for what: a few must not be left alone. */
+/** Limits of dormancy: a small group must not remain alone. */
 import { expect, test } from 'vitest';
 import type { Citizen } from '../../../support/citizens.js';
 import { answerOf, newPopulation, type Population } from '../../helpers.js';
@@ -9,7 +9,7 @@ const quick = { voting_period_ms: PERIOD_MS };
 const sleeping = ({ network }: Population, citizens: readonly Citizen[]): number =>
   citizens.filter(({ id }) => network.read.agent(id)?.dormant).length;
 
-/** Each maker opens a block at one instant, the voters vote on all, and all expire together. */
+/** Makers propose blocks at one instant, voters vote on all, and all blocks expire together. */
 async function expireTogether(
   population: Population,
   makers: readonly Citizen[],
@@ -31,7 +31,7 @@ async function expire(
   for (let time = 0; time < times; time += 1) await expireTogether(population, [maker], voters);
 }
 
-test('dormancy: blocks that expire side by side are one miss', async () => {
+test('dormancy: counts concurrently expiring blocks as one absence', async () => {
   const population = await newPopulation({ genesis: { ...quick, dormant_share_max: 10_000 } });
   const makers = await population.joinMany(8, ['producer']);
   const citizens = await population.joinMany(4);
@@ -42,25 +42,25 @@ test('dormancy: blocks that expire side by side are one miss', async () => {
   expect(sleeping(population, citizens)).toBe(4);
 });
 
-test('dormancy: blocks that overlap are one miss, however they are staggered', async () => {
+test('dormancy: counts overlapping blocks as one absence', async () => {
   const population = await newPopulation({ genesis: { ...quick, dormant_share_max: 10_000 } });
   const makers = await population.joinMany(8, ['producer']);
   const citizens = await population.joinMany(4);
-  // One after another within two periods: the last ones end after two and a half.
+  // Proposed within two periods, so the last blocks end after two and a half.
   for (const maker of [...makers, ...makers]) {
     await population.open(maker);
     await population.wait(126);
   }
   await population.wait(PERIOD_MS);
   expect(sleeping(population, citizens)).toBe(0);
-  // The third period that begins after the last one counted.
+  // The third period after the last counted one.
   await expire(population, 1, makers[0]!);
   expect(sleeping(population, citizens)).toBe(4);
 });
 
 test.each([
   0, 1,
-])('dormancy: a vote in one of them is enough, in the one that ends %i', async (which) => {
+])('dormancy: a vote on one of them is enough, on the one that ends %i', async (which) => {
   const genesis = { ...quick, dormant_share_max: 10_000, dormant_after: 1 };
   const population = await newPopulation({ genesis });
   const makers = await population.joinMany(2, ['producer']);
@@ -75,7 +75,7 @@ test.each([
   expect([sleeping(population, [ada!]), sleeping(population, others)]).toEqual([0, 3]);
 });
 
-test('dormancy: takes a third of the weight, and no more however long it lasts', async () => {
+test('dormancy: takes at most a third of the weight', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 0 } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(43);
@@ -86,12 +86,12 @@ test('dormancy: takes a third of the weight, and no more however long it lasts',
   expect(answerOf<'propose'>(await population.propose(maker)).electorate).toBe(29);
 });
 
-test('dormancy: who missed most sleeps first, then by registration', async () => {
+test('dormancy: takes the agents with most absences first, then by registration', async () => {
   const population = await newPopulation({ genesis: quick });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(9);
   const late = citizens.slice(6);
-  // The last three miss one period more than all others.
+  // The last three are absent for one more period than the others.
   await expire(population, 1, maker, citizens.slice(0, 5));
   await expire(population, 2, maker);
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([0, 0, 0, 0, 0, 1, 1, 0, 0]);
@@ -100,19 +100,19 @@ test('dormancy: who missed most sleeps first, then by registration', async () =>
   expect(sleeping(population, citizens)).toBe(2);
 });
 
-test('dormancy: whoever wakes makes room for another', async () => {
+test('dormancy: an agent that wakes makes room for a different one', async () => {
   const population = await newPopulation({ genesis: quick });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(6);
   await expire(population, 3, maker);
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
   await population.meme(citizens[0]!, 'gm');
-  // Its next vote is its count's end, so that another comes first.
+  // Its next vote resets its count, so a different agent comes first.
   await expire(population, 1, maker, [citizens[0]!]);
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([0, 1, 0, 0, 0, 0]);
 });
 
-test('dormancy: measured by weight, as votes are', async () => {
+test('dormancy: is measured by weight', async () => {
   const population = await newPopulation({ genesis: { ...quick, weights: 'alliance_bonus' } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(6);
@@ -122,7 +122,7 @@ test('dormancy: measured by weight, as votes are', async () => {
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
 });
 
-test('dormancy: each long standstill lets a third of the rest go', async () => {
+test('dormancy: takes a third of the rest after each long standstill', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 5 } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(12);
@@ -133,14 +133,14 @@ test('dormancy: each long standstill lets a third of the rest go', async () => {
     await expire(population, 1, maker, faithful);
     counts.push(sleeping(population, left));
   }
-  // 12 - 3 = 9 awake; of these ceil(9 / 3) go after 5 periods, and ceil(6 / 3) after 10.
+  // 12 - 3 = 9 are awake; ceil(9 / 3) follow after 5 periods, and ceil(6 / 3) after 10.
   expect(counts).toEqual([0, 0, 3, 3, 6, 6, 6, 6, 6, 8]);
   expect(sleeping(population, faithful)).toBe(0);
   await population.votes(faithful, await population.open(maker), 'approve');
   expect(population.network.read.networkState().block_height).toBe(1);
 });
 
-test('dormancy: a finalized block begins the standstill anew, and wakes nobody', async () => {
+test('dormancy: a finalized block resets the standstill and wakes no agent', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 5 } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(6);
@@ -149,7 +149,7 @@ test('dormancy: a finalized block begins the standstill anew, and wakes nobody',
   await population.votes(citizens, await population.open(maker), 'approve');
   expect(population.network.read.networkState().block_height).toBe(1);
   await expire(population, 4, maker);
-  // Two periods more would have let a third of the rest go.
+  // After two more periods a third of the rest would have followed.
   expect(sleeping(population, citizens)).toBe(1);
   await expire(population, 1, maker);
   expect(sleeping(population, citizens)).toBe(3);
@@ -159,7 +159,7 @@ test('dormancy: a finalized block begins the standstill anew, and wakes nobody',
   expect(sleeping(population, citizens.slice(0, 2))).toBeGreaterThan(0);
 });
 
-test('dormancy: an idle network does not stand still, however long it is idle', async () => {
+test('dormancy: an idle network does not count as a standstill', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 1 } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(6);
@@ -175,7 +175,7 @@ test('dormancy: an idle network does not stand still, however long it is idle', 
   expect(sleeping(other, six)).toBe(1);
 });
 
-test('dormancy: 0 lets nobody sleep, 10,000 all', async () => {
+test('dormancy: takes no agent with 0, and all with 10,000', async () => {
   for (const [share, expected] of [
     [0, 0],
     [10_000, 6],

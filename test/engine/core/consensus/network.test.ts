@@ -4,10 +4,10 @@ import { type Citizen, instant, START_MS } from '../../../support/citizens.js';
 import { answerOf, newPopulation, type Population, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
-/** Without a bound on how many may sleep; dormancy.test.ts has those. */
+/** Without a limit of dormancy, which dormancy.test.ts covers. */
 const rest = { genesis: { voting_period_ms: 1_000, dormant_share_max: 10_000 } };
 
-/** Blocks that expire one after another, with the votes of a few. */
+/** Runs consecutive blocks that expire with few votes. */
 async function expire(
   population: Population,
   times: number,
@@ -48,7 +48,7 @@ test('dormancy: begins after three expired blocks without a vote', async () => {
   expect(await electorate(population, maker)).toBe(1);
 });
 
-test('dormancy: leaves the status and the lists as they are', async () => {
+test('dormancy: keeps the status and the lists', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
   const [ada, bob] = await population.joinMany(4);
@@ -58,7 +58,7 @@ test('dormancy: leaves the status and the lists as they are', async () => {
   expect(population.network.read.activeAgents().validators).toHaveLength(4);
 });
 
-test('dormancy: a vote in between begins the count anew', async () => {
+test('dormancy: a vote in between resets the count', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
   const [ada, bob] = await population.joinMany(4);
@@ -70,7 +70,7 @@ test('dormancy: a vote in between begins the count anew', async () => {
   expect(dormant(population, bob!)).toBe(true);
 });
 
-test('dormancy: blocks that are rejected do not count', async () => {
+test('dormancy: ignores rejected blocks', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
   const [ada, bob, cem] = await population.joinMany(4);
@@ -80,7 +80,7 @@ test('dormancy: blocks that are rejected do not count', async () => {
   expect(dormant(population, cem!)).toBe(false);
 });
 
-test('dormancy: ends with the next accepted command, and not with a refused one', async () => {
+test('dormancy: ends with the next accepted command, not with a refused one', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
   const [ada, bob] = await population.joinMany(4);
@@ -92,7 +92,7 @@ test('dormancy: ends with the next accepted command, and not with a refused one'
   expect(await electorate(population, maker)).toBe(2);
 });
 
-test('dormancy: when all sleep, nothing can be proposed until one acts', async () => {
+test('dormancy: refuses proposals while all agents are dormant', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
   const [ada] = await population.joinMany(4);
@@ -102,7 +102,7 @@ test('dormancy: when all sleep, nothing can be proposed until one acts', async (
   expect(await electorate(population, maker)).toBe(1);
 });
 
-test('dormancy: a vote on a block that is still open wakes', async () => {
+test('dormancy: ends with a vote on an open block', async () => {
   const population = await newPopulation(rest);
   const makers = await population.joinMany(2, ['producer']);
   const [ada] = await population.joinMany(4);
@@ -116,7 +116,7 @@ test('dormancy: a vote on a block that is still open wakes', async () => {
   expect(dormant(population, ada!)).toBe(false);
 });
 
-test('dormancy: 0 is never, 1 is at once', async () => {
+test('dormancy: never begins with 0, and begins at once with 1', async () => {
   const never = await newPopulation({ genesis: { voting_period_ms: 1_000, dormant_after: 0 } });
   const maker = await never.join(['producer']);
   const ada = await never.join();
@@ -129,14 +129,14 @@ test('dormancy: 0 is never, 1 is at once', async () => {
   expect(dormant(once, bob)).toBe(true);
 });
 
-/** A block of so many transactions, finalized at once. */
+/** Finalizes a block with a number of transactions. */
 async function finalize(population: Population, ada: Citizen, count: number): Promise<void> {
   const data = Array.from({ length: count }, (_, index) => `${population.now}/${index}`);
   const transactions = data.map((text) => population.transaction(ada, text));
   answerOf(await population.vote(ada, await population.open(ada, { transactions })));
 }
 
-test('network: pending_transactions are those of blocks in voting', async () => {
+test('network: pending_transactions counts those of open blocks', async () => {
   const population = await newPopulation();
   const [ada, bob] = [await population.join(both), await population.join(both)];
   const pending = () => population.network.read.networkState().pending_transactions;
@@ -150,7 +150,7 @@ test('network: pending_transactions are those of blocks in voting', async () => 
   expect(pending()).toBe(0);
 });
 
-test('network: network_tps counts what the last minute finalized, to two places', async () => {
+test('network: network_tps covers the last minute, with two decimals', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const tps = () => population.network.read.networkState().network_tps;
@@ -169,7 +169,7 @@ test('network: network_tps counts what the last minute finalized, to two places'
   expect(tps()).toBe(0);
 });
 
-test('network: metrics come every five seconds while there is throughput', async () => {
+test('network: emits metrics every five seconds while there is throughput', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await population.at(12_345);
@@ -180,7 +180,7 @@ test('network: metrics come every five seconds while there is throughput', async
   expect(told.map(({ tps }) => tps)).toEqual([...Array(12).fill(0.1), 0]);
 });
 
-test('network: metrics are due each five seconds and when the rate gets zero', async () => {
+test('network: emits metrics every five seconds and when the rate becomes zero', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await population.at(12_345);
@@ -197,7 +197,7 @@ test('network: metrics are due each five seconds and when the rate gets zero', a
   expect(due).toEqual([...Array.from({ length: 12 }, (_, i) => 15_000 + i * 5_000), 72_345]);
 });
 
-test('network: metrics due at the instant of a finalization tell of it', async () => {
+test('network: metrics at the instant of a finalization include it', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await population.at(15_000);
@@ -205,7 +205,7 @@ test('network: metrics due at the instant of a finalization tell of it', async (
   expect(population.network.nextDeadline()).toBe(START_MS + 15_000);
 });
 
-test('network: an idle network writes nothing, nor does one of empty blocks', async () => {
+test('network: writes nothing while idle or with empty blocks', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await finalize(population, ada, 0);
@@ -215,7 +215,7 @@ test('network: an idle network writes nothing, nor does one of empty blocks', as
   expect(population.network.read.position).toEqual(before);
 });
 
-test('network: lists hold active agents only, ascending by id, with their capability', async () => {
+test('network: lists active agents by ascending id and by capability', async () => {
   const population = await newPopulation();
   const citizens = [...(await population.joinMany(3, both)), await population.join(['producer'])];
   await population.status(citizens[0]!, 'maintenance');
@@ -231,7 +231,7 @@ test('network: lists hold active agents only, ascending by id, with their capabi
   });
 });
 
-test("reads: what all get is nobody's to change", async () => {
+test('reads: shared responses are frozen', async () => {
   const population = await newPopulation();
   await population.join();
   const { read } = population.network;

@@ -1,4 +1,4 @@
-/** How blocks end: thresholds, deadlines to the millisecond, siblings; and what the end changes. */
+/** Ends of blocks: thresholds, exact deadlines, siblings and effects. */
 import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant, START_MS } from '../../../support/citizens.js';
@@ -14,7 +14,7 @@ test.each([
   [7, 5],
   [10, 7],
   [100, 67],
-])('bft: of %i electors, %i approvals finalize and fewer do not', async (electors, needed) => {
+])('bft: with %i electors, %i approvals finalize and fewer do not', async (electors, needed) => {
   const population = await newPopulation();
   const voters = await population.joinMany(electors, both);
   const hash = await population.open(voters[0]!);
@@ -32,7 +32,7 @@ test.each([
   [7, 3],
   [10, 4],
   [100, 34],
-])('bft: of %i electors, %i rejections reject and fewer do not', async (electors, needed) => {
+])('bft: with %i electors, %i rejections reject and fewer do not', async (electors, needed) => {
   const population = await newPopulation();
   const voters = await population.joinMany(electors, both);
   const hash = await population.open(voters[0]!);
@@ -57,7 +57,7 @@ test('block: finalization moves the head and the height', async () => {
   });
 });
 
-test('block: a rejected or expired one leaves the head where it is', async () => {
+test('block: a rejected or expired block keeps the head', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const before = population.network.read.networkState();
@@ -86,7 +86,7 @@ test('block: finalization orphans its open siblings', async () => {
   expect(word(await population.vote(voters[0]!, hashes[0]!))).toBe('VOTING_CLOSED');
 });
 
-test('block: rejection leaves its siblings open', async () => {
+test('block: rejection keeps siblings open', async () => {
   const population = await newPopulation();
   const voters = await population.joinMany(4, both);
   const hashes = [await population.open(voters[0]!), await population.open(voters[1]!)];
@@ -94,7 +94,7 @@ test('block: rejection leaves its siblings open', async () => {
   expect(hashes.map((hash) => population.blockStatus(hash))).toEqual(['rejected', 'voting']);
 });
 
-test('deadline: at the very instant of it the block is still open', async () => {
+test('deadline: the block is still open at its deadline', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const hash = await population.open(ada);
@@ -103,7 +103,7 @@ test('deadline: at the very instant of it the block is still open', async () => 
   expect(answerOf<'vote'>(await population.vote(ada, hash)).block_status).toBe('finalized');
 });
 
-test('deadline: one millisecond later the block has expired', async () => {
+test('deadline: the block has expired one millisecond later', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const hash = await population.open(ada);
@@ -112,7 +112,7 @@ test('deadline: one millisecond later the block has expired', async () => {
   expect(word(await population.vote(ada, hash))).toBe('VOTING_CLOSED');
 });
 
-test('deadline: fires before a message that comes later, without anyone asking', async () => {
+test('deadline: fires before a later request', async () => {
   const population = await newPopulation();
   const [ada, bob] = [await population.join(both), await population.join(both)];
   const hash = await population.open(ada);
@@ -124,7 +124,7 @@ test('deadline: fires before a message that comes later, without anyone asking',
   expect(population.network.read.position.seq).toBe(seq + 2);
 });
 
-test('deadline: its tick is logged one millisecond later, whenever it is noticed', async () => {
+test('deadline: logs the tick one millisecond after the deadline', async () => {
   const path = temporaryFolder();
   const population = await newPopulation({ path });
   const ada = await population.join(both);
@@ -142,7 +142,7 @@ test('deadline: its tick is logged one millisecond later, whenever it is noticed
   ]);
 });
 
-test('deadline: what a tick says carries the time of its entry', async () => {
+test('deadline: events of a tick have the time of its entry', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const hash = await population.open(ada);
@@ -154,7 +154,7 @@ test('deadline: what a tick says carries the time of its entry', async () => {
   expect(population.network.read.block(hash)?.closed_at).toBe(timestamp);
 });
 
-test('deadline: the voting period is a parameter of the network', async () => {
+test('deadline: follows the voting period of genesis', async () => {
   const population = await newPopulation({ genesis: { voting_period_ms: 1 } });
   const ada = await population.join(both);
   const hash = await population.open(ada);
@@ -164,7 +164,7 @@ test('deadline: the voting period is a parameter of the network', async () => {
   expect(population.blockStatus(hash)).toBe('expired');
 });
 
-test('deadline: blocks that were opened at different times end at different times', async () => {
+test('deadline: blocks proposed at different times end at different times', async () => {
   const population = await newPopulation();
   const [ada, bob] = [await population.join(both), await population.join(both)];
   const first = await population.open(ada);

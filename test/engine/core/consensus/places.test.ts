@@ -1,4 +1,4 @@
-/** The places of blocks in voting: who has them, and who gives way to whom. */
+/** The limit of open blocks, and displacement by reputation. */
 import { limits } from 'folkmoot';
 import { expect, test } from 'vitest';
 import type { Citizen } from '../../../support/citizens.js';
@@ -7,7 +7,7 @@ import { expectRefused, newPopulation, type Population, refusalOf, word } from '
 const both = ['validator', 'producer'] as const;
 const PLACES = limits.openBlocks;
 
-/** A population whose holders have every place; `ada` is a producer, all have the reputation 50. */
+/** A population at the limit of open blocks. `ada` is a producer; all have the reputation 50. */
 async function fullTown(): Promise<{
   population: Population;
   ada: Citizen;
@@ -24,7 +24,7 @@ async function fullTown(): Promise<{
   return { population, ada, holders, open };
 }
 
-/** Raises the reputation of some, lowers that of others: a block rejected as one of them says. */
+/** Changes reputations by a rejected block: up for those that reject, down for the others. */
 async function reject(
   population: Population,
   maker: Citizen,
@@ -33,14 +33,14 @@ async function reject(
   await population.votes(voters.slice(0, 2), await population.open(maker), 'reject');
 }
 
-test('places: a producer with the same reputation as all waits', async () => {
+test('places: a producer with equal reputation has to wait', async () => {
   const { population, ada } = await fullTown();
   expect(word(await population.propose(ada))).toBe('TOO_MANY_OPEN');
 });
 
-test('places: the lowest reputation gives way to a higher one, and is orphaned', async () => {
+test('places: a higher reputation displaces the lowest, whose block is orphaned', async () => {
   const { population, ada, holders, open } = await fullTown();
-  // A holder's block is rejected, which costs it, and gives those that voted so more.
+  // The rejected block costs its producer reputation, and raises that of the rejecting voters.
   await population.votes(population.citizens.slice(0, 2), open[3]!, 'reject');
   open[3] = await population.open(holders[3]!);
   const mark = population.mark();
@@ -56,13 +56,13 @@ test('places: the lowest reputation gives way to a higher one, and is orphaned',
     ['block_proposal', hash],
   ]);
   expect(population.network.read.record('open', ['block', open[3]])).toBeUndefined();
-  // What gave way is over: it takes no vote, and its producer may try again.
+  // The displaced block is closed, and its producer can propose again.
   const late = await population.vote(population.citizens[4]!, open[3]);
   expectRefused(late, 'VOTING_CLOSED', { details: { height: 1 } });
   expect(word(await population.propose(holders[3]!))).toBe('TOO_MANY_OPEN');
 });
 
-test('places: of equal ones the newest gives way', async () => {
+test('places: displaces the newest of equals', async () => {
   const { population, ada, open } = await fullTown();
   const other = await population.join(['producer']);
   await population.votes(population.citizens.slice(0, 2), open[0]!, 'reject');
@@ -72,7 +72,7 @@ test('places: of equal ones the newest gives way', async () => {
   expect(population.blockStatus(open[1]!)).toBe('voting');
 });
 
-test('places: nobody makes room for itself twice with one block in voting', async () => {
+test('places: a producer with an open block cannot displace a second one', async () => {
   const { population, ada, open, holders } = await fullTown();
   await population.votes(population.citizens.slice(0, 2), open[0]!, 'reject');
   await population.open(holders[0]!);
@@ -81,7 +81,7 @@ test('places: nobody makes room for itself twice with one block in voting', asyn
   expect([again.reason, again.details]).toEqual(['OPEN_BLOCK', { block_hash: own }]);
 });
 
-test('places: what is displaced is no miss for anybody', async () => {
+test('places: a displaced block counts no absence', async () => {
   const genesis = { voting_period_ms: 60_000, dormant_after: 1, dormant_share_max: 10_000 };
   const population = await newPopulation({ genesis });
   const [ada, bob, ...silent] = await population.joinMany(6, both);

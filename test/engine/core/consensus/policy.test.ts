@@ -1,4 +1,4 @@
-/** Policies other than bft, and weights other than equal. */
+/** The policies majority and veto, and all weights. */
 import { expect, test } from 'vitest';
 import type { Citizen } from '../../../support/citizens.js';
 import { answerOf, newPopulation, type Population } from '../../helpers.js';
@@ -6,7 +6,7 @@ import { answerOf, newPopulation, type Population } from '../../helpers.js';
 const both = ['validator', 'producer'] as const;
 const majority = { genesis: { policy: 'majority' as const } };
 
-/** A block among so many electors, some of which approve and some of which reject. */
+/** Runs a block with a number of electors, approvals and rejections. */
 async function poll(population: Population, electors: number, approve: number, reject: number) {
   const voters = await population.joinMany(electors, both);
   const hash = await population.open(voters[0]!);
@@ -18,7 +18,7 @@ async function poll(population: Population, electors: number, approve: number, r
 test.each([
   ['finalized', 2, 1],
   ['rejected', 1, 2],
-] as const)('majority: is %s when all have voted', async (status, approve, reject) => {
+] as const)('majority: a block is %s when all have voted', async (status, approve, reject) => {
   const population = await newPopulation(majority);
   const { hash } = await poll(population, 3, approve, reject);
   expect(population.blockStatus(hash)).toBe(status);
@@ -30,7 +30,7 @@ test('majority: a tie rejects', async () => {
   expect(population.blockStatus(hash)).toBe('rejected');
 });
 
-test('majority: decides nothing while somebody may still vote', async () => {
+test('majority: does not decide before all have voted', async () => {
   const population = await newPopulation(majority);
   const { hash } = await poll(population, 10, 9, 0);
   expect(population.blockStatus(hash)).toBe('voting');
@@ -41,7 +41,7 @@ test.each([
   ['finalized', 2, 0],
   ['rejected', 1, 1],
   ['finalized', 2, 1],
-] as const)('majority: of 4 it is %s at the deadline with %i to %i', async (...row) => {
+] as const)('majority: with 4 electors, it is %s at the deadline with %i to %i', async (...row) => {
   const [status, approve, reject] = row;
   const population = await newPopulation(majority);
   const { hash } = await poll(population, 4, approve, reject);
@@ -64,7 +64,7 @@ test.each([
   expect(population.blockStatus(hash)).toBe(status);
 });
 
-test('majority: tells as needed the smallest approval that finalizes', async () => {
+test('majority: returns as needed the smallest finalizing weight', async () => {
   const population = await newPopulation(majority);
   const { hash, voters } = await poll(population, 10, 0, 1);
   const needed = async (voter: Citizen, decision: 'approve' | 'reject') =>
@@ -74,7 +74,7 @@ test('majority: tells as needed the smallest approval that finalizes', async () 
   expect(await needed(voters[3]!, 'approve')).toBe(4);
 });
 
-test('veto: a personality of three that rejects as one rejects the block', async () => {
+test('veto: a unanimous rejection of a personality of three rejects the block', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
   await population.joinMany(17, both);
@@ -85,7 +85,7 @@ test('veto: a personality of three that rejects as one rejects the block', async
   expect(population.blockStatus(hash)).toBe('rejected');
 });
 
-test('veto: two of a personality are too few', async () => {
+test('veto: two agents of a personality cannot veto', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const chaotic = await population.joinMany(2, both, { personality: 'chaotic' });
   await population.joinMany(18, both);
@@ -104,7 +104,7 @@ test('veto: one approval in the group prevents it', async () => {
   expect(population.blockStatus(hash)).toBe('voting');
 });
 
-test('veto: the group is that of the electorate, whoever else shares the personality', async () => {
+test('veto: the group has only electors', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
   const away = await population.join(both, { personality: 'chaotic' });
@@ -115,19 +115,19 @@ test('veto: the group is that of the electorate, whoever else shares the persona
   expect(population.blockStatus(hash)).toBe('rejected');
 });
 
-test('veto: otherwise the thresholds are those of bft', async () => {
+test('veto: has the thresholds of bft', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const { hash } = await poll(population, 4, 3, 0);
   expect(population.blockStatus(hash)).toBe('finalized');
 });
 
-test('weights: equal ones count heads', async () => {
+test('weights: equal counts agents', async () => {
   const population = await newPopulation();
   const voters = await population.joinMany(5, both);
   expect(answerOf<'propose'>(await population.propose(voters[0]!)).electorate).toBe(5);
 });
 
-test('weights: reputation counts whole points, 50 to begin with, 1 at least', async () => {
+test('weights: reputation counts whole points, 50 at first and at least 1', async () => {
   const population = await newPopulation({ genesis: { weights: 'reputation', dormant_after: 0 } });
   const [ada, bob] = await population.joinMany(7, both);
   const hashes = [await population.open(ada!), await population.open(bob!)];
@@ -143,7 +143,7 @@ test('weights: reputation counts whole points, 50 to begin with, 1 at least', as
   expect(population.network.read.block(lowest)?.tally.electorate).toBe(301);
 });
 
-test('weights: those of an open block stay what they were', async () => {
+test('weights: an open block keeps its weights', async () => {
   const population = await newPopulation({ genesis: { weights: 'reputation' } });
   const [ada, bob] = await population.joinMany(7, both);
   const first = await population.open(ada!);
@@ -155,7 +155,7 @@ test('weights: those of an open block stay what they were', async () => {
   expect(tally).toMatchObject({ approve: 50, electorate: 350 });
 });
 
-test('weights: alliance_bonus adds two for each allied elector, ten at most', async () => {
+test('weights: alliance_bonus adds two for each allied elector, at most ten', async () => {
   const population = await newPopulation({ genesis: { weights: 'alliance_bonus' } });
   const voters = await population.joinMany(9, both);
   const weight = async (by: Citizen) =>
@@ -168,7 +168,7 @@ test('weights: alliance_bonus adds two for each allied elector, ten at most', as
   expect(await weight(voters[2]!)).toBe(900 + 10 + 4 + 10 + 5 * 10);
 });
 
-test('weights: an ally that is no elector adds nothing, nor does an invitation', async () => {
+test('weights: allies outside the electorate and invitations add nothing', async () => {
   const population = await newPopulation({ genesis: { weights: 'alliance_bonus' } });
   const voters = await population.joinMany(3, both);
   const maker = await population.join(['producer']);

@@ -1,4 +1,4 @@
-/** Proposals: who may make one, in which order reasons are found, and what is applied when. */
+/** Proposals: permission, order of checks, and effects. */
 import { GENESIS_HASH, type SignedTransaction } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant } from '../../../support/citizens.js';
@@ -6,7 +6,7 @@ import { answerOf, expectRefused, newPopulation, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-test('propose: opens a block on the head and says until when it is voted on', async () => {
+test('propose: opens a block on the head and returns its deadline', async () => {
   const population = await newPopulation();
   const [ada] = await population.joinMany(4, both);
   await population.wait(7);
@@ -27,7 +27,7 @@ test('propose: opens a block on the head and says until when it is voted on', as
   });
 });
 
-test('propose: the same proposal again is a repeat before everything else', async () => {
+test('propose: detects a duplicate before all other checks', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const request = population.proposal(ada);
@@ -43,21 +43,21 @@ test('propose: the same proposal again is a repeat before everything else', asyn
   expect(population.network.read.position).toEqual(before);
 });
 
-test('propose: no producer is told before inactivity', async () => {
+test('propose: checks the capability before the status', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   await population.status(ada, 'inactive');
   expectRefused(await population.propose(ada), 'NOT_PRODUCER');
 });
 
-test('propose: inactivity is told before a stale parent', async () => {
+test('propose: checks the status before the parent', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   await population.status(ada, 'maintenance');
   expectRefused(await population.propose(ada, { parent_hash: 'a'.repeat(64) }), 'NOT_ACTIVE');
 });
 
-test('propose: a stale parent is told before an open block, with the head', async () => {
+test('propose: checks the parent before an open block, and returns the head', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const head_hash = await population.open(ada);
@@ -68,14 +68,14 @@ test('propose: a stale parent is told before an open block, with the head', asyn
   });
 });
 
-test('propose: one open block a producer, told before too many', async () => {
+test('propose: checks the open block of the producer before the limit', async () => {
   const population = await newPopulation();
   const makers = await population.joinMany(8, both);
   for (const maker of makers) await population.open(maker);
   expectRefused(await population.propose(makers[0]!), 'OPEN_BLOCK');
 });
 
-test('propose: a ninth open block is refused, before the lack of validators', async () => {
+test('propose: checks the limit of open blocks before the validators', async () => {
   const population = await newPopulation({ genesis: { min_validators: 2 } });
   const makers = await population.joinMany(9, ['producer']);
   const [bob] = await population.joinMany(2);
@@ -85,7 +85,7 @@ test('propose: a ninth open block is refused, before the lack of validators', as
   expectRefused(await population.propose(makers[8]!), 'TOO_MANY_OPEN');
 });
 
-test('propose: a block that ends makes room for another', async () => {
+test('propose: accepts a block after a different one closes', async () => {
   const population = await newPopulation();
   const makers = await population.joinMany(9, both);
   const hashes: string[] = [];
@@ -94,14 +94,14 @@ test('propose: a block that ends makes room for another', async () => {
   expect(word(await population.propose(makers[8]!))).toBe('accepted');
 });
 
-test('propose: too few validators are told before a duplicate transaction', async () => {
+test('propose: checks the validators before duplicate transactions', async () => {
   const population = await newPopulation();
   const ada = await population.join(['producer']);
   const one = population.transaction(ada, 'one');
   expectRefused(await population.propose(ada, { transactions: [one, one] }), 'NO_VALIDATORS');
 });
 
-test('propose: as many validators as min_validators asks for are enough', async () => {
+test('propose: accepts exactly min_validators validators', async () => {
   const population = await newPopulation({ genesis: { min_validators: 3 } });
   const ada = await population.join(both);
   await population.join();
@@ -110,7 +110,7 @@ test('propose: as many validators as min_validators asks for are enough', async 
   expect(word(await population.propose(ada))).toBe('accepted');
 });
 
-test('propose: validators that are not active do not count', async () => {
+test('propose: counts only active validators', async () => {
   const population = await newPopulation({ genesis: { min_validators: 2 } });
   const ada = await population.join(both);
   const bob = await population.join();
@@ -118,7 +118,7 @@ test('propose: validators that are not active do not count', async () => {
   expect(word(await population.propose(ada))).toBe('NO_VALIDATORS');
 });
 
-test('propose: a transaction twice in one block is refused with its hash', async () => {
+test('propose: refuses a repeated transaction and returns its hash', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const transactions = ['one', 'two', 'one'].map((data) => population.transaction(ada, data));
@@ -128,7 +128,7 @@ test('propose: a transaction twice in one block is refused with its hash', async
   });
 });
 
-test('propose: a sender that is the producer is the same signer', async () => {
+test('propose: treats the producer as sender like no sender', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const transactions = [
@@ -138,7 +138,7 @@ test('propose: a sender that is the producer is the same signer', async () => {
   expect(word(await population.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
 });
 
-test('propose: the same data of two signers is two transactions', async () => {
+test('propose: accepts the same data of two signers', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const stranger = population.key();
@@ -149,7 +149,7 @@ test('propose: the same data of two signers is two transactions', async () => {
   expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
 });
 
-test('propose: a final transaction is refused, one of a block that failed is not', async () => {
+test('propose: refuses a final transaction and accepts one of a failed block', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const transactions = [population.transaction(ada, 'one')];
@@ -162,7 +162,7 @@ test('propose: a final transaction is refused, one of a block that failed is not
   });
 });
 
-test('propose: looked at ahead, then again when another block is final', async () => {
+test('propose: checks duplicates again after a new final block', async () => {
   const population = await newPopulation();
   const [ada, bob] = [await population.join(both), await population.join(['producer'])];
   const { network } = population;
@@ -172,14 +172,14 @@ test('propose: looked at ahead, then again when another block is final', async (
   expect(network.precheck(verified)).toBeNull();
   await population.vote(ada, await population.open(ada, { transactions }));
   expect(word(network.precheck(verified)!)).toBe('STALE_PARENT');
-  // The same list of transactions, on the head of now.
+  // The same list of transactions, on the current head.
   const { command } = verified;
   if (command.kind !== 'propose') throw new Error('this is no proposal');
   const onHead = { ...command, parent_hash: network.read.networkState().head_hash };
   expect(word(network.precheck({ ...verified, command: onHead })!)).toBe('DUPLICATE_TX');
 });
 
-test('propose: siblings may hold the same transaction', async () => {
+test('propose: accepts the same transaction in siblings', async () => {
   const population = await newPopulation();
   const [ada, bob, stranger] = [
     await population.join(both),
@@ -191,7 +191,7 @@ test('propose: siblings may hold the same transaction', async () => {
   expect(word(await population.propose(bob, { transactions }))).toBe('accepted');
 });
 
-test('propose: a bad transaction signature is told last, with a pointer', async () => {
+test('propose: checks transaction signatures last, and returns a pointer', async () => {
   const population = await newPopulation({ verifier: 'inline' });
   const ada = await population.join(both);
   const spoiled = (data: string): SignedTransaction => ({
@@ -207,7 +207,7 @@ test('propose: a bad transaction signature is told last, with a pointer', async 
   });
 });
 
-test('propose: a second valid signature does not make a second block', async () => {
+test('propose: treats a second valid signature as a duplicate', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const request = population.proposal(ada);
@@ -217,7 +217,7 @@ test('propose: a second valid signature does not make a second block', async () 
   expect((await population.submit({ ...request, body: other })).result).toBe('duplicate');
 });
 
-test('propose: the state diff is applied on finalization only', async () => {
+test('propose: applies the state diff at finalization only', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const state = () =>

@@ -1,4 +1,4 @@
-/** Votes: who may cast one, in which order reasons are found, repeats, and equivocation. */
+/** Votes: permission, order of checks, duplicates and equivocation. */
 import { composeVote } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant, paperSignatory } from '../../../support/citizens.js';
@@ -6,7 +6,7 @@ import { answerOf, expectRefused, newPopulation, refusalOf, word } from '../../h
 
 const nowhere = 'f'.repeat(64);
 
-test('vote: is counted and shown with the tally', async () => {
+test('vote: is counted, and returns the tally', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -24,25 +24,25 @@ test('vote: is counted and shown with the tally', async () => {
   });
 });
 
-test('vote: the producer may vote on its own block', async () => {
+test('vote: accepts the producer on its block', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const answer = answerOf<'vote'>(await population.vote(ada, await population.open(ada)));
   expect(answer.block_status).toBe('finalized');
 });
 
-test('vote: an unknown key is refused before an unknown block', async () => {
+test('vote: checks the key before the block', async () => {
   const population = await newPopulation();
   expectRefused(await population.vote(paperSignatory(99), nowhere), 'UNKNOWN_KEY');
 });
 
-test('vote: an unknown block is refused before the lack of the capability', async () => {
+test('vote: checks the block before the capability', async () => {
   const population = await newPopulation();
   const ada = await population.join(['producer']);
   expectRefused(await population.vote(ada, nowhere), 'UNKNOWN_BLOCK', { pointer: '/block_hash' });
 });
 
-test('vote: no validator is told before not in the electorate', async () => {
+test('vote: checks the capability before the electorate', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
@@ -50,7 +50,7 @@ test('vote: no validator is told before not in the electorate', async () => {
   expectRefused(await population.vote(late, hash), 'NOT_VALIDATOR');
 });
 
-test('vote: not in the electorate is told before the end of the voting', async () => {
+test('vote: checks the electorate before a closed block', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
@@ -59,7 +59,7 @@ test('vote: not in the electorate is told before the end of the voting', async (
   expectRefused(await population.vote(late, hash), 'NOT_IN_ELECTORATE');
 });
 
-test('vote: already voted is told before the end of the voting and before inactivity', async () => {
+test('vote: checks a conflicting vote before a closed block and before the status', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
@@ -70,7 +70,7 @@ test('vote: already voted is told before the end of the voting and before inacti
   expectRefused(outcome, 'ALREADY_VOTED');
 });
 
-test('vote: the end of the voting is told before inactivity, with the outcome', async () => {
+test('vote: checks a closed block before the status, and returns its outcome', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -81,7 +81,7 @@ test('vote: the end of the voting is told before inactivity, with the outcome', 
   });
 });
 
-test('vote: inactivity is told before an unknown meme', async () => {
+test('vote: checks the status before memes', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -90,7 +90,7 @@ test('vote: inactivity is told before an unknown meme', async () => {
   expectRefused(await population.vote(bob!, hash, 'approve', memes), 'NOT_ACTIVE');
 });
 
-test('vote: an unknown meme is refused', async () => {
+test('vote: refuses an unknown meme', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
@@ -103,7 +103,7 @@ test('vote: an unknown meme is refused', async () => {
   });
 });
 
-test('vote: an agent that leaves active stays in the electorate and may come back', async () => {
+test('vote: an inactive agent stays in the electorate and can vote when active again', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -114,7 +114,7 @@ test('vote: an agent that leaves active stays in the electorate and may come bac
   expect(word(await population.vote(bob!, hash))).toBe('accepted');
 });
 
-test('vote: the same decision again is a repeat and changes nothing', async () => {
+test('vote: treats the same decision as a duplicate', async () => {
   const population = await newPopulation();
   const [ada] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -126,7 +126,7 @@ test('vote: the same decision again is a repeat and changes nothing', async () =
   expect(population.network.read.position).toEqual(before);
 });
 
-test('vote: a repeat shows the record of the first vote, with the time of its entry', async () => {
+test('vote: returns the record and time of the first vote for a duplicate', async () => {
   const population = await newPopulation();
   const [ada] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -136,7 +136,7 @@ test('vote: a repeat shows the record of the first vote, with the time of its en
   expect(again).toEqual({ ...first, duplicate: true });
 });
 
-test('vote: a repeat comes before everything but an unknown block', async () => {
+test('vote: detects a duplicate before all checks except an unknown block', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
@@ -147,7 +147,7 @@ test('vote: a repeat comes before everything but an unknown block', async () => 
   expect(answerOf<'vote'>(again).block_status).toBe('finalized');
 });
 
-test('vote: the first decision counts, and the other is logged once as equivocation', async () => {
+test('vote: counts the first decision and logs a conflicting one as equivocation', async () => {
   const population = await newPopulation();
   const [ada] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -162,7 +162,7 @@ test('vote: the first decision counts, and the other is logged once as equivocat
   ]);
 });
 
-test('vote: a second equivocation on the same block changes nothing', async () => {
+test('vote: ignores a second equivocation on the same block', async () => {
   const population = await newPopulation();
   const [ada] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
@@ -175,7 +175,7 @@ test('vote: a second equivocation on the same block changes nothing', async () =
   expect(population.network.read.position).toEqual(before);
 });
 
-test('vote: equivocation after the close is found too, once', async () => {
+test('vote: detects an equivocation after the close, once', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
@@ -185,7 +185,7 @@ test('vote: equivocation after the close is found too, once', async () => {
   expect((await population.vote(ada, hash, 'reject')).result).toBe('refused');
 });
 
-test('vote: equivocation costs a quarter of the scale at once, and half at most', async () => {
+test('vote: an equivocation costs a quarter of the scale, and several at most half', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(7, ['validator', 'producer']);
   const hashes = [
@@ -202,14 +202,14 @@ test('vote: equivocation costs a quarter of the scale at once, and half at most'
   expect(scores).toEqual([25, 0, 0]);
 });
 
-test('vote: approving two siblings is no equivocation', async () => {
+test('vote: accepts approvals of two siblings', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
   const hashes = [await population.open(ada!), await population.open(bob!)];
   for (const hash of hashes) expect(word(await population.vote(ada!, hash))).toBe('accepted');
 });
 
-test('vote: an upper-case hash names the same block', async () => {
+test('vote: accepts an upper-case hash', async () => {
   const population = await newPopulation();
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);

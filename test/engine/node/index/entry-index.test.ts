@@ -1,4 +1,4 @@
-/** The index from entries to events: what a replay says of each entry, however it was committed. */
+/** The index from entries to events equals the results of a replay, for any batches. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ const runs = { numRuns: counts.histories };
 const openStore = (path: string, readOnly = true) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly, create: false });
 
-/** Lets agents act; with `together`, many of their entries are committed at once. */
+/** Runs actions of agents. With `together`, many entries are in one commit. */
 async function live(
   network: Network,
   clock: ReturnType<typeof virtualClock>,
@@ -61,7 +61,7 @@ interface Expected extends IndexedEntry {
   last: number;
 }
 
-/** What each entry did, by a replay. */
+/** Effects of each entry, from a replay. */
 async function expectedOf(stored: Store): Promise<Expected[]> {
   const asleep = new Set<string>();
   const numbers = new Map<string, number>();
@@ -98,7 +98,7 @@ async function expectedOf(stored: Store): Promise<Expected[]> {
 const byNumber = <T extends { agent: number }>(all: readonly T[]) =>
   [...all].sort((a, b) => a.agent - b.agent);
 
-/** Every row against what a replay says, and its totals against a count of the events. */
+/** Compares each row with a replay, and its totals with a count of the events. */
 function compare(rows: readonly IndexRow[], expected: readonly Expected[], store: Store): void {
   let next = rows[0]!.first;
   const before = expected[next - 1]?.last ?? 0;
@@ -129,34 +129,30 @@ function compare(rows: readonly IndexRow[], expected: readonly Expected[], store
 const all = (store: Store) =>
   [...store.index()].map(({ seq, bytes }) => decodeIndexRow(seq, bytes));
 
-test(
-  'index: of each entry it says what a replay says, in any batches, restarted',
-  heavy,
-  async () => {
-    const property = fc.asyncProperty(
-      genesis,
-      attempts(counts.commandsPerSequence),
-      fc.constantFrom(1, 7, 400),
-      async (options: GenesisOptions, script, together) => {
-        const path = join(temporaryFolder(), 'network');
-        const clock = virtualClock(START_MS);
-        const how = { path, genesis: options, verifier, clock };
-        const first = await Network.open(how);
-        await live(first, clock, script, together);
-        await first.close();
-        const again = await Network.open(how);
-        await live(again, clock, script.toReversed(), together);
-        await again.close();
-        const store = openStore(path);
-        compare(all(store), await expectedOf(store), store);
-        await store.close();
-      },
-    );
-    await fc.assert(property, runs);
-  },
-);
+test('index: equals a replay for any batches, with restarts', heavy, async () => {
+  const property = fc.asyncProperty(
+    genesis,
+    attempts(counts.commandsPerSequence),
+    fc.constantFrom(1, 7, 400),
+    async (options: GenesisOptions, script, together) => {
+      const path = join(temporaryFolder(), 'network');
+      const clock = virtualClock(START_MS);
+      const how = { path, genesis: options, verifier, clock };
+      const first = await Network.open(how);
+      await live(first, clock, script, together);
+      await first.close();
+      const again = await Network.open(how);
+      await live(again, clock, script.toReversed(), together);
+      await again.close();
+      const store = openStore(path);
+      compare(all(store), await expectedOf(store), store);
+      await store.close();
+    },
+  );
+  await fc.assert(property, runs);
+});
 
-test('index: is kept whole by an archive, and is of no digest', async () => {
+test('index: survives archiving, and no digest covers it', async () => {
   const script = fc.sample(attempts(200), { numRuns: 1, seed: 5 })[0]!;
   const path = join(temporaryFolder(), 'network');
   const clock = virtualClock(START_MS);
@@ -177,7 +173,7 @@ test('index: is kept whole by an archive, and is of no digest', async () => {
   await store.close();
 });
 
-/** A folder as a program left it that made no index. */
+/** A folder of an older version, without an index. */
 async function withoutIndex(path: string, from = 0): Promise<void> {
   const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
   const index = root.openDB({ name: 'index', encoding: 'binary' });
@@ -187,7 +183,7 @@ async function withoutIndex(path: string, from = 0): Promise<void> {
   await root.close();
 }
 
-test('index: in a folder without one it begins with what comes next, and says so', async () => {
+test('index: begins with the next entry in a folder without an index', async () => {
   const [script, more] = fc.sample(attempts(60), { numRuns: 2, seed: 9 });
   const path = join(temporaryFolder(), 'network');
   const clock = virtualClock(START_MS);
@@ -215,7 +211,7 @@ test('index: in a folder without one it begins with what comes next, and says so
   }
 });
 
-test('index: a row is what it was after bytes, and refused when they are others', () => {
+test('index: decodes encoded rows, and refuses changed bytes', () => {
   const plain = { noNullPrototype: true } as const;
   const totals = { events: eventTypes.map((_, n) => 999 * n), ends: [1, 2, 3, 4], registered: 9 };
   const entry = fc.record(

@@ -1,4 +1,4 @@
-/** A log with characters of every kind: replayed here, and on the Nodes that are listed. */
+/** A log with characters of all kinds, replayed with this Node and with the listed ones. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ import { answerOf, newPopulation, type Population, word } from '../../helpers.js
 
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 
-/** Letters that change and that do not, marks, numbers, of old and of recent versions. */
+/** Letters with and without case, marks and numbers, of old and recent versions of Unicode. */
 const tags = ['ΣΟΦΟΣ', 'İİ', 'Ⅷ②', '\u{10d50}\u{105c0}', 'ǅ', 'ꙮ\u{16d40}', 'ẞ', '日本語'];
-/** Unassigned in the version that the protocol names, letters or marks in a later one. */
+/** Unassigned in the version of the protocol, letters or marks in a later one. */
 const later = ['\u{1ad5}', '\u{a7ce}', '\u{16ea0}', '\u{323b0}'];
 
 async function written(population: Population): Promise<string[]> {
@@ -41,7 +41,7 @@ async function written(population: Population): Promise<string[]> {
   return kept;
 }
 
-test('unicode: a log with tags of all kinds replays on this Node and on those listed', async () => {
+test('unicode: replays a log with all kinds of tags with this Node and listed ones', async () => {
   const path = join(temporaryFolder(), 'network');
   const population = await newPopulation({ path });
   expect(await written(population)).toEqual(tags.map(lowerCase));

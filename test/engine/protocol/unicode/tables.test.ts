@@ -1,4 +1,4 @@
-/** The tables of Unicode: one version, whatever the Node; drift of the generated file is found. */
+/** The tables of Unicode: independent of Node, and equal to the generated file. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,14 +13,14 @@ const run = (node: string, ...args: string[]) =>
   execFileSync(node, args, { encoding: 'utf8', maxBuffer: 2 ** 24 });
 const unicodeOf = (node: string) => run(node, '-p', 'process.versions.unicode').trim();
 
-/** Code points, surrogates left out. */
+/** Code points without surrogates. */
 function* points(): Iterable<number> {
   for (let point = 0; point <= 0x10ffff; point += 1) {
     if (point < 0xd800 || point > 0xdfff) yield point;
   }
 }
 
-test('unicode: where this Node differs, its tables are newer and only add', () => {
+test('unicode: the tables of this Node differ only by added characters', () => {
   const added: number[] = [];
   const moved: number[] = [];
   for (const point of points()) {
@@ -33,19 +33,19 @@ test('unicode: where this Node differs, its tables are newer and only add', () =
     const simple = String.fromCodePoint(character.toLowerCase().codePointAt(0)!);
     if (simple !== lowerCase(character)) moved.push(point);
   }
-  // What differs was not assigned, so it is added: a version never takes a letter away.
+  // A version of Unicode only adds characters.
   expect(moved.filter((point) => !added.includes(point))).toEqual([]);
-  // How many characters of tags each version added.
+  // Characters of tags that each version added.
   const sizes: Record<string, number> = { [UNICODE_VERSION]: 0, '17.0': 4_699 };
   const size = sizes[String(process.versions.unicode)];
   if (size !== undefined) expect(added).toHaveLength(size);
 });
 
-test('unicode: a character of a later version is none of a tag, on every Node', () => {
+test('unicode: refuses tags with characters of a later version', () => {
   for (const text of ['\u{1ad5}', 'a\u{1ad5}', '\u{16ea0}']) expect(isTag(text)).toBe(false);
 });
 
-test('unicode: lower case is simple: no context, no language, no longer text', () => {
+test('unicode: lower case ignores context and language and keeps the length', () => {
   expect(lowerCase('ΣΟΦΟΣ')).toBe('σοφοσ');
   expect(lowerCase('İ'.repeat(32))).toBe('i'.repeat(32));
   expect(lowerCase('ẞA')).toBe('ßa');
@@ -56,13 +56,13 @@ const same = nodes.filter((node) => unicodeOf(node) === UNICODE_VERSION);
 const shown = same.length > 0 ? same : [`none of Unicode ${UNICODE_VERSION} in FOLKMOOT_NODES`];
 
 describe.skipIf(same.length === 0).each(shown)('unicode: %s', (node) => {
-  test('unicode: it writes the tables that are in the tree', () => {
+  test('unicode: the generator writes the tables in the tree', () => {
     expect(run(node, writer, '--print')).toBe(readFileSync(written, 'utf8'));
   });
 });
 
 describe.each(nodes)('%s', (node) => {
-  test('unicode: it knows the same tags and the same lower case', () => {
+  test('unicode: has the same tags and lower case', () => {
     const script = `import { isTag, lowerCase } from ${JSON.stringify(own)};
       import { createHash } from 'node:crypto';
       const hash = createHash('sha256');
