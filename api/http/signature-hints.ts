@@ -53,7 +53,12 @@ export async function findMistake(
   const found = candidates[held.indexOf(true)];
   if (!found) return null;
   const { mistake, advice } = found;
-  return { mistake, message: `invalid signature: ${advice}` };
+  const values = {
+    public_key: admitted.command.public_key,
+    signature: `${admitted.signature.slice(0, 16)}..`,
+    advice,
+  };
+  return { mistake, message: refuse('SIGNATURE_MISTAKE', values).message };
 }
 
 function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
@@ -324,9 +329,8 @@ export function explainTransaction(
   const one = command.kind === 'propose' ? command.transactions[index] : undefined;
   if (!one) return refusal;
   const { hash, signer } = one;
-  const message =
-    `invalid signature of transaction ${index}: ${signer} must sign ` +
-    `agentnet-v1-tx LF ${networkId} LF ${hash}, with this network id and a lower-case hash`;
+  const values = { index, signer, network_id: networkId, hash };
+  const { message } = refuse('TRANSACTION_SIGNED_TEXT', values);
   const details = {
     ...refusal.details,
     kind: 'transaction',

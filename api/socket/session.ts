@@ -74,9 +74,9 @@ export class Session implements SocketHandlers, OpenSession {
   #tooLarge(text: string | null): boolean {
     const { messageBytes, unauthenticatedBytes } = socketLimits;
     const most = this.#record.agentId ? messageBytes : unauthenticatedBytes;
-    if (text === null || Buffer.byteLength(text) <= most) return false;
-    const until = this.#record.agentId ? '' : ' before auth_ok';
-    this.#error('INVALID_REQUEST', 'TOO_LARGE', `message too large${until} (limit ${most} bytes)`);
+    const bytes = text === null ? 0 : Buffer.byteLength(text);
+    if (bytes <= most) return false;
+    this.#error(refuse('MESSAGE_TOO_LARGE', { bytes, limit: most }));
     this.end('tooLarge');
     return true;
   }
@@ -85,12 +85,12 @@ export class Session implements SocketHandlers, OpenSession {
     const { waitingMessages, waitingBytes } = socketLimits;
     const bytes = waiting.reduce((sum, one) => sum + (one?.length ?? 0), text?.length ?? 0);
     if (waiting.length < waitingMessages && bytes <= waitingBytes) return void waiting.push(text);
-    this.#error('RATE_LIMITED', 'QUOTA_USED', 'too many queued messages');
+    this.#error(refuse('MESSAGES_WAITING', { limit: waitingMessages, bytes: waitingBytes }));
     this.end('tooFast');
   }
 
   #take(text: string | null): void {
-    if (text === null) return this.#bad('binary message (expected JSON text)');
+    if (text === null) return this.#bad(refuse('MESSAGE_BINARY'));
     const read = readClientMessage(text);
     // Messages are answered one at a time, so this belongs to the next acknowledgement.
     this.#unknown = shown(read.unknown);
@@ -132,7 +132,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   replace(): void {
     const most = socketLimits.connectionsPerAgent;
-    this.#error('RATE_LIMITED', 'QUOTA_USED', `too many connections of this agent (limit ${most})`);
+    this.#error(refuse('CONNECTIONS_OF_AGENT', { limit: most }));
     this.end('tooMany');
   }
 
@@ -174,7 +174,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#auth(message)
       .catch((error: unknown) => {
         if (this.#closed) return; // A full queue or a closing network: the client retries.
-        this.#error('NETWORK_ERROR', 'QUEUE_FULL', (error as Error).message);
+        this.#error(refuse('AUTH_UNAVAILABLE', { problem: (error as Error).message }));
         this.#close(1013, 'try again later');
       })
       .finally(() => this.#resume());
@@ -222,11 +222,7 @@ export class Session implements SocketHandlers, OpenSession {
   #subscribe({ topics, since }: ClientMessage['subscribe']): void {
     if (!this.#known(topics)) return;
     if (since && this.#subscribedOnce) {
-      return this.#error(
-        'INVALID_REQUEST',
-        'SCHEMA',
-        'since is allowed only in the first subscribe',
-      );
+      return this.#error(refuse('SINCE_REPEATED'));
     }
     const { feed, network } = this.#host;
     const first = !this.#subscribedOnce;
@@ -277,7 +273,7 @@ export class Session implements SocketHandlers, OpenSession {
     const most = socketLimits.messagesPerMinute;
     if (this.#received.count(this.#host.steady()) <= most) return true;
     this.#warnings += 1;
-    this.#error('RATE_LIMITED', 'QUOTA_USED', `message rate exceeded (limit ${most} a minute)`);
+    this.#error(refuse('MESSAGE_RATE', { limit: most }));
     if (this.#warnings >= socketLimits.warnings) this.end('tooFast');
     return false;
   }
@@ -362,17 +358,20 @@ type Read =
 
 function readClientMessage(text: string): Read {
   const parsed = parseJson(Buffer.from(text));
-  if ('message' in parsed) return { problem: `malformed message: ${parsed.message}` };
+  if ('message' in parsed) {
+    return { refusal: refuse('MESSAGE_NOT_JSON', { problem: parsed.message }) };
+  }
   const type = (parsed.value as { type?: unknown } | null)?.type;
   if (typeof type !== 'string' || !Object.hasOwn(clientMessages, type)) {
-    const known = Object.keys(clientMessages).join(', ');
-    return { problem: `unknown message type (expected one of ${known})` };
+    const types = Object.keys(clientMessages).join(', ');
+    return { refusal: refuse('MESSAGE_TYPE_UNKNOWN', { type: excerpt(type), types }) };
   }
   const problem = problemOf[type as MessageType](parsed.value);
   const unknown = unknownPointers(clientMessages[type as MessageType], parsed.value);
   if (!problem) return { message: parsed.value as AnyClientMessage, unknown };
   const { pointer, message } = problem;
-  return { problem: `malformed ${type}: ${pointer} ${message}`, pointer, unknown };
+  const values = { type, where: pointer || 'body', problem: message };
+  return { refusal: refuse('MESSAGE_INVALID', values, { pointer }), unknown };
 }
 
 /** Window of message rates. */

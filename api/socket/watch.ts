@@ -199,19 +199,6 @@ export function beginWatching(
   return watcher;
 }
 
-/** Errors of a connection that mixes watching and authentication. */
-type Told = [ErrorCode, Reason, string];
-export const authenticatedAlready: Told = [
-  'INVALID_REQUEST',
-  'SCHEMA',
-  'connection already authenticated; open another one to watch',
-];
-export const watchesOnly: Told = [
-  'INVALID_REQUEST',
-  'SCHEMA',
-  'watching connection accepts only ping; open another one for auth',
-];
-
 /*
  * Frames: row batches for watchers. Each frame is encoded once for all watchers, and the latest
  * ones are cached for watchers that lag slightly.
