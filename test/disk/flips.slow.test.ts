@@ -148,7 +148,7 @@ async function partsOf(html: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test(`exported page: detects ${counts.flippedBytes} changed bytes, or they are harmless`, async () => {
+test(`exported page: detects ${counts.flippedBytes} changed, harmful bytes`, async () => {
   const file = join(temporaryFolder(), 'run.html');
   const ended = await folkmoot(['explore', run, '--export', file]);
   expect(ended.code, ended.stderr).toBe(0);

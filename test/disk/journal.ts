@@ -180,7 +180,7 @@ function rename(names: Names, from: string, to: string): void {
 }
 
 function write(file: DiskFile | undefined, note: Note): void {
-  if (file === undefined) throw new Error(`a file that nobody made: ${note.name}`);
+  if (file === undefined) throw new Error(`unknown file: ${note.name}`);
   if (note.kind === 'sync') file.sync();
   else if (note.kind === 'durableWrite') file.put(note);
   else file.waiting.push(note);

@@ -61,7 +61,7 @@ async function expectFoundOrHarmless({ folder, at, bit }: Flip): Promise<boolean
 }
 
 describe(`damaged: seed ${seed}`, () => {
-  test(`replay: detects a flipped bit in ${counts.flippedBits} copies, or it is harmless`, async () => {
+  test(`replay: detects harmful bits in ${counts.flippedBits} copies`, async () => {
     const into = temporaryFolder();
     let found = 0;
     const numbers = Array.from({ length: counts.flippedBits }, (_, number) => number);

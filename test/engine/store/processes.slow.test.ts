@@ -42,8 +42,8 @@ test('store.open: a reader in another process follows a writer without a lock', 
 });
 
 test.each([
-  ['beside its writer', false],
-  ['beside another reader', true],
+  ['with its writer', false],
+  ['with another reader', true],
 ])('store.open: a reader %s keeps its snapshot despite other processes', async (_, readOnly) => {
   const folder = tempFolder();
   await startWriter(['write', folder, '3']).ended;

@@ -37,7 +37,7 @@ const ends = {
   exitProcess: () => exitProcess(13),
   exit: () => process.exit(13),
   throw: () => {
-    throw new Error('what nobody caught');
+    throw new Error('uncaught');
   },
 };
 
