@@ -13,7 +13,6 @@ import {
   CertificateError,
   readCertificate,
 } from './format.js';
-import type { CertificateProblem } from './messages.js';
 import {
   assertBounded,
   assertProposalSigned,
@@ -91,7 +90,7 @@ export interface CertificateHolds {
 export interface CertificateRefused {
   holds: false;
   where: string;
-  code: CertificateProblem;
+  code: string;
   problem: string;
 }
 

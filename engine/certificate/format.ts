@@ -82,7 +82,7 @@ type Reason = {
 /** Thrown to refuse a certificate. `checkCertificate` catches it and returns a value. */
 export class CertificateError extends Error {
   override name = 'CertificateError';
-  readonly code: CertificateProblem;
+  readonly code: string;
   constructor(
     /** JSON Pointer into the certificate; '' for the whole. */
     readonly where: string,

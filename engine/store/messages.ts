@@ -171,7 +171,7 @@ export const storeMessages = {
   },
   LOG_DIVERGES: {
     code: 'CORRUPT',
-    text: 'the log does not replay at entry {seq} ({kind}, {what}): expected {expected}, found {found}',
+    text: 'replay diverges at entry {seq} ({kind}, {what}): {found} instead of {expected}',
   },
   NOT_A_PROPOSAL: { code: 'CORRUPT', text: 'entry {seq} is not the proposal of its block' },
   EVENT_MISSING: {

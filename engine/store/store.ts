@@ -11,7 +11,7 @@ import {
   storeMessages,
 } from './messages.js';
 
-export type { StoreErrorCode, StoreProblem } from './messages.js';
+export type { StoreErrorCode } from './messages.js';
 
 /** A change of one record. */
 export interface RecordChange {
@@ -142,7 +142,7 @@ export interface StoreArchive {
 }
 
 /** A problem with the values of its message, and optionally a cause. */
-export type StoreReason = {
+type StoreReason = {
   [Problem in StoreProblem]: keyof MessageValues<StoreMessages[Problem]> extends never
     ? [problem: Problem, values?: Record<never, never>, options?: ErrorOptions | undefined]
     : [
@@ -159,7 +159,7 @@ export type StoreReason = {
 export class StoreError extends Error {
   override name = 'StoreError';
   readonly code: StoreErrorCode;
-  readonly problem: StoreProblem;
+  readonly problem: string;
   /**
    * Formats the message of a problem.
    *

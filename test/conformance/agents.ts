@@ -119,7 +119,7 @@ export function agentTests(start: Start): void {
     expect(answer.error.details.pointer).toBe(pointer);
   });
 
-  test('status: of another agent 403, of nobody 404', async () => {
+  test('status: 403 for another agent, 404 for an unknown one', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const fields = { status: 'inactive' };

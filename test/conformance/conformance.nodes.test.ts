@@ -1,4 +1,4 @@
-/** The conformance suite against `folkmoot serve` on other versions of Node, by each transport. */
+/** The conformance suite against `folkmoot serve` on other versions of Node, per transport. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ afterAll(() => {
   for (const end of ends) end();
 });
 
-/** Starts a server of its own, in a folder of its own, for each test. */
+/** Starts a new server in a new folder for each test. */
 function serving(node: string, transport: string): Start {
   return async (limits): Promise<Service> => {
     const data = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));

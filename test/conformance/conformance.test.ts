@@ -1,10 +1,10 @@
-/** The conformance suite against this server, over both of its transports. */
+/** The conformance suite against this server, with both transports. */
 import { createVerifier } from 'folkmoot';
 import { afterAll } from 'vitest';
 import { serve, transports } from '../support/service/server.js';
 import { conformance } from './suite.js';
 
-/** As `folkmoot serve` verifies: in threads, so that answers take a while. */
+/** Verifies in threads, like `folkmoot serve`, so that responses are delayed. */
 const verifier = createVerifier('pool');
 afterAll(() => verifier.close());
 

@@ -56,7 +56,7 @@ export function errorTests(start: Start): void {
     expectError(conflict, 409, 'INVALID_REQUEST', 'AGENT_EXISTS');
   });
 
-  test('errors: each has a request id of its own, and successes have one too', async () => {
+  test('errors: each has a unique request id, as have successes', async () => {
     const world = await begin(start);
     const answers = await Promise.all([
       world.get('/api/v1/nothing'),

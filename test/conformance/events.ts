@@ -74,7 +74,7 @@ export function eventTests(start: Start): void {
     await world.vote(eve!, block_hash, { reason: 'Fine' });
     const messages = await live.settled();
     const [validation, closed, orphaned, metrics, ...later] = messages;
-    // On a busy machine a deadline may pass before the look, and it tells of the network again.
+    // On a busy machine a deadline can pass first, which emits network metrics again.
     const reputations = later.filter(({ type }) => type !== 'network_metrics');
     const counts = { parent_hash: GENESIS_HASH, height: 1, electorate: 3, timestamp: TIMESTAMP };
     expect([validation, closed, orphaned, metrics]).toEqual([

@@ -1,4 +1,4 @@
-/** Limits: the figures of section 8 of the interface, and the headers that tell them. */
+/** Limits: the values of section 8 of the interface, and their headers. */
 import { expect, test } from 'vitest';
 import {
   type Agent,
@@ -14,7 +14,7 @@ import {
 } from '../support/service/signer.js';
 import { begin, expectError, GENESIS_HASH, type Start } from '../support/service/world.js';
 
-/** Each limited operation; that it is refused for other reasons does not matter. */
+/** All limited operations. Other refusals do not matter. */
 const operations: [string, number, (by: Agent) => Request][] = [
   ['vote', 10, (by) => vote(by, { block_hash: 'a'.repeat(64) })],
   ['propose', 5, (by) => propose(by, { parent_hash: 'a'.repeat(64) })],

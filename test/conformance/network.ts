@@ -74,7 +74,7 @@ export function networkTests(start: Start): void {
     expect(producers).toMatchObject([{ id: ada.agentId, blocks_produced: 1 }]);
   });
 
-  test('reputation: five numbers; of nobody 404', async () => {
+  test('reputation: five numbers; 404 for an unknown agent', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const path = `/api/v1/social/reputation/${ada.agentId}`;
@@ -189,7 +189,7 @@ export function networkTests(start: Start): void {
     expectError(await world.get(path), 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 
-  test('propose: a block that nobody may vote on is refused', async () => {
+  test('propose: refuses a block without electors', async () => {
     const world = await begin(start);
     const alone = await world.join('Alone', { capabilities: ['producer'] });
     const answer = await world.send(propose(alone, { parent_hash: GENESIS_HASH }));

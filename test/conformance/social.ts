@@ -1,4 +1,4 @@
-/** Memes, discussion and alliances: section 4.4 of the interface and what was added beside it. */
+/** Memes, discussion and alliances: section 4.4 of the interface and its additions. */
 import { expect, test } from 'vitest';
 import { ally, discuss, meme, status } from '../support/service/signer.js';
 import {

@@ -93,7 +93,7 @@ export function socketTests(start: Start): void {
     expect((await live.closed).code).toBe(code);
   });
 
-  test('debug/ws: a connection as its owner sees it; nobody else does', async () => {
+  test('debug/ws: shows a connection to its owner only', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const live = await connect(world.wsUrl);
@@ -140,7 +140,7 @@ export function socketTests(start: Start): void {
   });
 }
 
-/** An agent with another one's name: what it signs does not fit. */
+/** An agent with the id of another, so that its signatures do not match. */
 function mixed({ public_key }: Fields) {
   return { ...agentOf('Eve'), publicKey: String(public_key) };
 }

@@ -1,6 +1,6 @@
 /**
- * The interface, line by line, as a suite that is a function of a service: `start` may give any
- * server's addresses, each time with an empty network.
+ * Conformance suite of the interface. `start` returns the addresses of any server with an empty
+ * network.
  */
 import { describe } from 'vitest';
 import type { Start } from '../support/service/world.js';

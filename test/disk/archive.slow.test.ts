@@ -1,4 +1,4 @@
-/** A disk that refuses a call while a log's past is archived: one line, and nothing is lost. */
+/** Failing system calls during archiving: one line of error, and no data loss. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -52,11 +52,11 @@ test.skipIf(why !== undefined).each(calls)(
     const env = faulty({ folder, rules: `${call}:${nth}:${errno}` });
     const ended = await folkmoot(['archive', copy, '--before', '2000'], { env });
     expect(ended.signal).toBe(null);
-    // What the last steps need can be done without: then it says so, and all is moved.
+    // The last steps are optional: the command reports a failure and moves all entries.
     if (ended.code !== 0) {
       expect([ended.code, ended.stdout], ended.stderr).toEqual([13, '']);
       expect(linesOf(ended.stderr).at(-1)).toMatch(/^folkmoot: .{10,}/);
-      // lmdb itself prints why a commit failed.
+      // lmdb prints the reason of a failed commit.
       if (call !== 'fdatasync') expect(ended.stderr).not.toMatch(/\n {4}at /);
     }
     const again = await folkmoot(['archive', copy, '--before', '2000']);
@@ -66,7 +66,7 @@ test.skipIf(why !== undefined).each(calls)(
   },
 );
 
-test('archive: a file in the place of its folder is told in one line', async () => {
+test('archive: reports a file instead of its folder in one line', async () => {
   const copy = join(temporaryFolder(), 'run');
   cpSync(run, copy, { recursive: true });
   writeFileSync(join(copy, 'network', 'archive'), '');

@@ -1,4 +1,4 @@
-/** A disk that refuses a call while a run is exported: one line, and no half of a file. */
+/** Failing system calls during an export: one line of error, and no partial file. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ test.skipIf(why !== undefined).each([
   ['pwrite', ENOSPC, 'ENOSPC'],
   ['fdatasync', EIO, 'EIO'],
   ['rename', EIO, 'EIO'],
-])('export: %s fails with %d', async (call, errno, name) => {
+])('export: leaves no file if %s fails with %d', async (call, errno, name) => {
   const folder = join(temporaryFolder(), 'out');
   mkdirSync(folder);
   const env = faulty({ folder, rules: `${call}:1:${errno}` });

@@ -1,4 +1,4 @@
-/** Disks that refuse a call: one clear line, exit code 13, and the folder opens again. */
+/** Failing system calls: one line of error, exit code 13, and the folder opens again. */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { faulty, why } from './faulty.js';
 
 const { EACCES, EINTR, EIO, ENOMEM, ENOSPC } = constants.errno;
 
-/** Starts a server as a shell does that limits the address space, far above what is needed. */
+/** Starts a server with a limited address space, far above what it needs. */
 function serveLimited(data: string, env: Record<string, string>) {
   const command = 'ulimit -v 1073741824; exec "$0" "$@"';
   const serve = [main, 'serve', '--port', '0', '--log-level', 'silent', '--data', data];
@@ -37,18 +37,18 @@ test.skipIf(why !== undefined).each([
   ['no memory to map the data', `mmap:2:${ENOMEM}`],
   ['the system does not say what is free', `statfs:1:${EIO}`],
   ['it says so once, and no more', `statfs:2:${EIO}`],
-])('disk: in a new folder %s', async (_, rules) => {
+])('serve: fails in one line in a new folder if %s', async (_, rules) => {
   const folder = join(temporaryFolder(), 'data');
   const ended = serveLimited(folder, faulty({ folder, rules }));
   expectOneLine(ended);
-  // Where there is no right, another folder was meant; all else is the machine's fault.
+  // A missing permission is a usage error; other errors are faults of the machine.
   expect(ended.code).toBe(rules.endsWith(`:${EACCES}`) ? 2 : 13);
   const server = await host({ data: folder });
   expect(await meta(new Caller(server.url))).toMatchObject({ seq: 0 });
   await stop(server);
 });
 
-test.skipIf(why !== undefined)('disk: statfs that fails later ends the server, 13', async () => {
+test.skipIf(why !== undefined)('serve: exits with 13 if statfs fails later', async () => {
   const folder = temporaryFolder();
   const rules = `statfs:9+:${EIO}`;
   const server = await host({ data: folder, env: faulty({ folder, rules }) });
@@ -64,7 +64,7 @@ test.skipIf(why !== undefined)('disk: statfs that fails later ends the server, 1
   expect(said[0]).toMatch(/statfs .*EIO/);
 });
 
-test.skipIf(why !== undefined)('disk: an interrupted flush is done again', async () => {
+test.skipIf(why !== undefined)('serve: retries an interrupted flush', async () => {
   const folder = temporaryFolder();
   const interrupted = Array.from({ length: 40 }, (_, k) => `fdatasync:${3 + 2 * k}:${EINTR}`);
   const rules = interrupted.slice(0, 30).join(',');
@@ -81,7 +81,7 @@ test.skipIf(why !== undefined)('disk: an interrupted flush is done again', async
 });
 
 test.skipIf(why !== undefined).each([1, 2, 3])(
-  'disk: a folder whose file number %d cannot be opened is not taken for a new network',
+  'serve: does not start a new network if it cannot open file number %d',
   async (nth) => {
     const folder = temporaryFolder();
     await (await host({ data: folder })).kill('SIGKILL');

@@ -1,12 +1,12 @@
 /*
- * A disk that can fail and lose power, preloaded into a process (LD_PRELOAD). It looks at the files
- * of one folder only, FAULTY_FOLDER:
+ * A disk that can fail and lose power, preloaded into a process (LD_PRELOAD). Affects only files in
+ * one folder, FAULTY_FOLDER:
  *   FAULTY_RULES    call:nth:errno, separated by commas: the nth such call fails (nth+: all from
- *                   it on); errno 0 writes half of what was asked; -ms waits so long before it
- *   FAULTY_JOURNAL  every write, rename and sync is noted in this file, in order
- *   FAULTY_NOSYNC   nothing is ever on the disk: syncs are not noted
- * A write is noted before it is done and a sync after it, so that the journal's end is what a power
- * cut finds at worst. The layout of a note is in journal.ts.
+ *                   it on); errno 0 writes half of the bytes; -ms waits before the call
+ *   FAULTY_JOURNAL  file that records every write, rename and sync, in order
+ *   FAULTY_NOSYNC   does not record syncs, so that nothing is ever on the disk
+ * A write is recorded before the call and a sync after it, so that the journal describes the worst
+ * case of a power failure. journal.ts documents the layout.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/** Compiles the disk that fails (faulty.c), and gives what preloads it into a process. */
+/** Compiles the failing disk (faulty.c), and preloads it into processes. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const source = fileURLToPath(new URL('./faulty.c', import.meta.url));
 
-/** Why the tests of this folder cannot run here, or undefined. */
+/** Reason why the tests of this folder cannot run here, or undefined. */
 export const why =
   process.platform !== 'linux' || spawnSync('gcc', ['--version']).status !== 0
     ? 'a disk that fails is made with gcc, for glibc on Linux'
@@ -25,16 +25,16 @@ function compiled(): string {
 }
 
 export interface Faults {
-  /** The folder whose files are on that disk. */
+  /** Folder on the failing disk. */
   folder: string;
   /** See faulty.c: `call:nth:errno`, separated by commas. */
   rules?: string;
   journal?: string;
-  /** Nothing reaches the disk, whatever is synced. */
+  /** Ignores all syncs. */
   noSync?: boolean;
 }
 
-/** The environment of a process whose disk fails so. */
+/** Environment variables for a process with a failing disk. */
 export function faulty({ folder, rules, journal, noSync }: Faults): Record<string, string> {
   return {
     LD_PRELOAD: compiled(),

@@ -1,7 +1,7 @@
 /**
- * Changes one byte at a time of a folder, and prints what reads of it find, a JSON object a line:
- * `detected` with what said so, or `same` when all that is shown is as before. LMDB may end this
- * process: the parent then starts it again behind that byte.
+ * Changes bytes of a folder, one at a time, and prints the results of reads, one JSON object per
+ * line: `detected` with its source, or `same` if all data is the same as before. LMDB can crash
+ * this process. The parent then restarts it after that byte.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { StoreError } from '../../dist/engine/store/store.js';
 const [folder, copy, listed, from] = process.argv.slice(2);
 const flips = JSON.parse(readFileSync(listed, 'utf8'));
 
-/** As `folkmoot check` does; what it finds, or null. */
+/** Checks like `folkmoot check`. Returns the problem or null. */
 async function problem() {
   checkStorePages(copy);
   const options = { path: copy, tables, schemaVersion: SCHEMA_VERSION, readOnly: true };
@@ -33,7 +33,7 @@ async function problem() {
   }
 }
 
-/** All rows and words of its view, and states and digests of earlier entries. */
+/** Reads all rows and words of the view, and states and digests of earlier entries. */
 async function shown() {
   const network = KeptNetwork.open({ path: copy });
   const view = new ViewLog(network, { chunkRows: 40 });
@@ -48,7 +48,7 @@ async function shown() {
   await history.close();
   await view.close();
   await network.close();
-  // Drawn once per folder, and part of no digest: another one is another name of the same.
+  // The epoch is random and not covered by a digest, so a changed one is harmless.
   return JSON.parse(JSON.stringify(all).replaceAll(network.epoch, ''));
 }
 

@@ -1,6 +1,6 @@
 /**
- * One byte changed, anywhere in a folder with its archive, views and checkpoints, or in an exported
- * page: the change is found, or what is shown is as before.
+ * One changed byte anywhere in a folder, with its archive, views and checkpoints, or in an exported
+ * page: the change is detected, or the data is the same as before.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -57,7 +57,7 @@ interface Found extends Flip {
   by?: string;
 }
 
-/** Half anywhere in the folder; half in each kind of file alike, where that is not zero. */
+/** Half of the bytes anywhere in the folder; half equally per kind of file, in nonzero bytes. */
 function drawn(count: number): Flip[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
@@ -89,7 +89,7 @@ function drawn(count: number): Flip[] {
   }));
 }
 
-test(`flips: ${counts.flippedBytes} bytes of a folder are found, or harmless`, async () => {
+test(`folder: detects ${counts.flippedBytes} changed bytes, or they are harmless`, async () => {
   const flips = drawn(counts.flippedBytes);
   const into = temporaryFolder();
   const list = join(into, 'flips.json');
@@ -113,7 +113,7 @@ test(`flips: ${counts.flippedBytes} bytes of a folder are found, or harmless`, a
     }
     const [, signal] = (await closed) as [number | null, string | null];
     if (next === flips.length) break;
-    // LMDB ended the process that read it: `folkmoot check` says so of its child.
+    // LMDB crashed the reading process. `folkmoot check` reports that of its child process.
     expect([signal, next >= before], `${next}`).toEqual([expect.any(String), true]);
     note({ ...flips[next]!, outcome: 'ended' });
     next += 1;
@@ -122,7 +122,7 @@ test(`flips: ${counts.flippedBytes} bytes of a folder are found, or harmless`, a
   expect(wrong).toEqual([]);
 });
 
-/** What the page makes of a file: its parts, or how it fails. As the browser's policy lets it. */
+/** Parses a file like the page does. Returns its parts or the failure. */
 async function partsOf(html: string): Promise<string> {
   const { document } = parseHTML(html);
   const policy = document.querySelector('meta[http-equiv=Content-Security-Policy]');
@@ -148,7 +148,7 @@ async function partsOf(html: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test(`flips: ${counts.flippedBytes} bytes of an exported page are found, or harmless`, async () => {
+test(`exported page: detects ${counts.flippedBytes} changed, harmful bytes`, async () => {
   const file = join(temporaryFolder(), 'run.html');
   const ended = await folkmoot(['explore', run, '--export', file]);
   expect(ended.code, ended.stderr).toBe(0);
@@ -158,7 +158,7 @@ test(`flips: ${counts.flippedBytes} bytes of an exported page are found, or harm
   const tally: Record<string, number> = {};
   const runAt = bytes.indexOf('id="run"');
   for (let flip = 0; flip < counts.flippedBytes; flip += 1) {
-    // The run is a small part of a small file: every second change is in it.
+    // The run is a small part of a small file, so every second change is in the run.
     const at = flip % 2 === 0 ? draw(bytes.length) : runAt + draw(bytes.length - runAt);
     const changed = Buffer.from(bytes);
     changed[at]! ^= 1 << draw(8);

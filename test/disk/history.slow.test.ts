@@ -1,4 +1,4 @@
-/** History on a disk that is nearly full, or fails while a checkpoint is written: it looks on. */
+/** History continues on a nearly full or failing disk. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,14 +20,14 @@ async function kept(): Promise<{ path: string; lines: Line[] }> {
   return { path: join(out, 'network'), lines: await logLines(out) };
 }
 
-/** A random half of all entries, and both ends, give what the log has. */
+/** Compares a random half of all entries, and both ends, with the log. */
 async function expectTold(history: History, lines: readonly Line[]): Promise<void> {
   for (const seq of [lines.length - 1, 0, 7, Math.trunc(lines.length / 2), 100]) {
     expect((await history.at(seq)).position.digest).toBe(lines[seq]!.digest);
   }
 }
 
-test('history: on a disk that is nearly full nothing is written, all is told', async (context) => {
+test('history: writes nothing on a nearly full disk, and still reads', async (context) => {
   const { path, lines } = await kept();
   const disk = temporaryFolder();
   const mount = ['-t', 'tmpfs', '-o', 'size=64m', 'folkmoot-test', disk];
@@ -45,7 +45,7 @@ test('history: on a disk that is nearly full nothing is written, all is told', a
   expect(readdirSync(checkpoints)).toEqual([]);
 });
 
-test.skipIf(why)('history: a disk that fills while it writes harms nothing', async () => {
+test.skipIf(why)('history: continues if a write of a checkpoint fails', async () => {
   const { path, lines } = await kept();
   const folder = temporaryFolder();
   for (const [name, rules] of [
@@ -63,7 +63,7 @@ test.skipIf(why)('history: a disk that fills while it writes harms nothing', asy
     const left = readdirSync(checkpoints);
     expect([name, left.filter((file) => file.endsWith('.tmp'))]).toEqual([name, []]);
     expect([name, left.length]).toEqual([name, expect.toSatisfy((count) => count < 6)]);
-    // What was written before is whole, and the next look goes on from there.
+    // Checkpoints written before are valid, and the next read continues from them.
     const history = History.open({ path, checkpoints, spacing: 16, share: 1 });
     await expectTold(history, lines);
     expect(history.checkpoints.problem).toBe(null);

@@ -1,4 +1,4 @@
-/** Reads what faulty.c noted of a disk, and makes the folder that a power cut leaves of it. */
+/** Reads the journal of faulty.c, and reconstructs a folder after a power failure. */
 import {
   cpSync,
   existsSync,
@@ -29,7 +29,7 @@ interface Note {
   data: Buffer;
 }
 
-/** Kind, length of the name, length of the data, offset: packed, little-endian. */
+/** Kind, length of the name, length of the data, offset; packed, little-endian. */
 const headBytes = 15;
 
 function notesIn(journal: Buffer): Note[] {
@@ -49,10 +49,10 @@ function notesIn(journal: Buffer): Note[] {
   return notes;
 }
 
-/** What a disk writes as a whole. */
+/** Unit of an atomic write. */
 const sectorBytes = 512;
 
-/** A file's content on the disk, and what was written to it since it was synced. */
+/** Durable content of a file, and writes since its last sync. */
 class DiskFile {
   bytes: Buffer;
   readonly waiting: Note[] = [];
@@ -75,7 +75,7 @@ class DiskFile {
     data.copy(this.bytes, offset);
   }
 
-  /** Of what waits, the disk has taken some: whole writes, sectors of them, or nothing. */
+  /** Applies a random part of the pending writes: whole writes, sectors or nothing. */
   cut(draw: (below: number) => number): Buffer {
     for (const note of this.waiting) {
       const luck = draw(3);
@@ -95,12 +95,12 @@ class DiskFile {
   }
 }
 
-/** The files of a folder, whole, as they are on the disk. */
+/** Durable files of a folder. */
 type Names = Map<string, DiskFile>;
 
 /**
- * A folder whose processes run with `faulty`'s journal. After they were killed, `cut` gives the
- * folder what the disk would hold had the power gone at that moment.
+ * A folder whose processes run with the journal of `faulty`. After the processes were killed, `cut`
+ * changes the folder to its state after a power failure at that moment.
  */
 export class PowerCut {
   readonly folder: string;
@@ -116,7 +116,7 @@ export class PowerCut {
     if (existsSync(folder)) cpSync(folder, this.#before, { recursive: true });
   }
 
-  /** Where in the journal notes end, in bytes, from its beginning. */
+  /** Ends of records in the journal, in bytes. */
   ends(): number[] {
     let at = 0;
     return notesIn(this.#noted()).map(({ name, data }) => {
@@ -125,7 +125,7 @@ export class PowerCut {
     });
   }
 
-  /** At the end of the journal, or after so many bytes of it. */
+  /** Cuts at the end of the journal, or after `bytes` of it. */
   cut(draw: (below: number) => number, after = Number.POSITIVE_INFINITY): void {
     const names = this.#replayed(draw, after);
     rmSync(this.folder, { recursive: true, force: true });
@@ -133,7 +133,7 @@ export class PowerCut {
     for (const [name, file] of names) writeFileSync(join(this.folder, name), file.cut(draw));
   }
 
-  /** A process that was killed at once noted nothing. */
+  /** The journal is missing if the process was killed at once. */
   #noted(): Buffer {
     return existsSync(this.journal) ? readFileSync(this.journal) : Buffer.alloc(0);
   }
@@ -141,7 +141,7 @@ export class PowerCut {
   #replayed(draw: (below: number) => number, after: number): Names {
     const now: Names = new Map(this.#filesBefore());
     const onDisk: Names = new Map(now);
-    // Changes of names since the folder was synced: a disk takes them in their order.
+    // Disks apply renames in order. Some since the last sync of the folder are durable.
     let waiting: ((names: Names) => void)[] = [];
     const change = (how: (names: Names) => void) => {
       how(now);
@@ -180,7 +180,7 @@ function rename(names: Names, from: string, to: string): void {
 }
 
 function write(file: DiskFile | undefined, note: Note): void {
-  if (file === undefined) throw new Error(`a file that nobody made: ${note.name}`);
+  if (file === undefined) throw new Error(`unknown file: ${note.name}`);
   if (note.kind === 'sync') file.sync();
   else if (note.kind === 'durableWrite') file.put(note);
   else file.waiting.push(note);

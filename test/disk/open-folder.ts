@@ -1,4 +1,4 @@
-/** Opens a folder as a server does, in this process, and says how far its log goes. */
+/** Opens a folder like a server, in this process, and returns the end of its log. */
 import { createVerifier, Network, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 
 export async function reopened(path: string): Promise<{ seq: number }> {

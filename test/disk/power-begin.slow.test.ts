@@ -1,4 +1,4 @@
-/** The power goes at each moment of a folder's first seconds: it opens, with all that was told. */
+/** Power failures at each moment of a new folder: it opens with all acknowledged data. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,13 +16,13 @@ import { reopened } from './open-folder.js';
 const draw = drawnFrom(seed);
 const args = ['--network-id', 'devnet'];
 
-/** What was told, and how long the journal was by then. */
+/** An acknowledged entry, with the length of the journal at that time. */
 interface Told {
   seq: number;
   bytes: number;
 }
 
-/** A folder's first seconds: it is made, and takes a few registrations. */
+/** Creates a folder and registers a few agents. */
 async function begin(data: string, noSync = false): Promise<{ power: PowerCut; told: Told[] }> {
   const power = new PowerCut(data);
   const env = faulty({ folder: data, journal: power.journal, noSync });
@@ -39,7 +39,7 @@ async function begin(data: string, noSync = false): Promise<{ power: PowerCut; t
 }
 
 describe.skipIf(why !== undefined)(`power cuts of a beginning, seed ${seed}`, () => {
-  test('disk: after any note of a folder that begins, what was told is there', async () => {
+  test('disk: a new folder keeps acknowledged data after any power failure', async () => {
     const data = join(temporaryFolder(), 'data');
     const { power, told } = await begin(data);
     const ends = [0, ...power.ends()];
@@ -54,7 +54,7 @@ describe.skipIf(why !== undefined)(`power cuts of a beginning, seed ${seed}`, ()
     }
   });
 
-  test('disk: without a sync, a beginning is lost', async () => {
+  test('disk: a new folder loses data without syncs', async () => {
     const data = join(temporaryFolder(), 'data');
     const { power } = await begin(data, true);
     power.cut(() => 0);

@@ -1,4 +1,4 @@
-/** Power cuts: what was told is on the disk, whatever of the rest is. The control loses. */
+/** Power failures: acknowledged data is on the disk. The control without syncs loses data. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ import { PowerCut } from './journal.js';
 const draw = drawnFrom(seed);
 const transports = ['uws', 'node'];
 
-/** Writes into a folder until it is killed, then cuts the power. Gives the last batch it told. */
+/** Kills a writer, then cuts the power. Returns the last acknowledged batch. */
 async function storeCut(folder: string, noSync: boolean): Promise<number> {
   const power = new PowerCut(folder);
   const env = faulty({ folder, journal: power.journal, noSync });
@@ -32,7 +32,7 @@ async function storeCut(folder: string, noSync: boolean): Promise<number> {
   return told === undefined ? 0 : Number(told.split(' ')[1]);
 }
 
-/** The last batch that a folder holds, whole in each of its parts. */
+/** Returns the last complete batch of a folder. */
 async function kept(folder: string): Promise<number> {
   if (!existsSync(join(folder, 'data.mdb'))) return 0;
   const store = openStore(folder);
@@ -43,7 +43,7 @@ async function kept(folder: string): Promise<number> {
 }
 
 describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
-  test(`disk: ${counts.powerCuts} power cuts of a store that begins and goes on`, async () => {
+  test(`disk: a store survives ${counts.powerCuts} power failures`, async () => {
     for (let cut = 0; cut < counts.powerCuts; cut += 1) {
       const folder = join(temporaryFolder(), 'store');
       for (let life = 0; life < 2; life += 1) {
@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
     }
   });
 
-  test('disk: without a sync a power cut loses what was told', async () => {
+  test('disk: a power failure without syncs loses acknowledged data', async () => {
     let lost = 0;
     for (let cut = 0; cut < 10 && lost === 0; cut += 1) {
       const folder = join(temporaryFolder(), 'store');
@@ -64,7 +64,7 @@ describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
     expect(lost).toBe(1);
   });
 
-  test(`disk: ${counts.powerCuts} power cuts of a server under load`, async () => {
+  test(`disk: a server under load survives ${counts.powerCuts} power failures`, async () => {
     const data = join(temporaryFolder(), 'data');
     const moot = new Endurance(data);
     await moot.begin();
@@ -77,7 +77,7 @@ describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
     await moot.end();
   });
 
-  test(`disk: ${counts.powerCuts} power cuts of a server that begins`, async () => {
+  test(`disk: a starting server survives ${counts.powerCuts} power failures`, async () => {
     for (let cut = 0; cut < counts.powerCuts; cut += 1) {
       const data = join(temporaryFolder(), 'data');
       const power = new PowerCut(data);

@@ -1,4 +1,4 @@
-/** Disks that refuse calls at random under load: nothing that was told is lost, ever. */
+/** Random failures of system calls under load: no acknowledged data is lost. */
 import { constants } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { Endurance } from '../live/clients/endurance.js';
@@ -12,9 +12,9 @@ const draw = drawnFrom(seed);
 const { EINTR, EIO, ENOSPC } = constants.errno;
 const transports = ['uws', 'node'];
 
-/** What of a disk's calls may fail, how, and among how many of them that is drawn. */
+/** Calls that can fail, with their errors, and the range from which the number is drawn. */
 const failures: [call: string, errors: number[], among: number][] = [
-  // 0 is a write of half of what was asked.
+  // 0 writes half of the bytes.
   ['pwrite', [EIO, ENOSPC, EINTR, 0], 400],
   ['fdatasync', [EIO, ENOSPC, EINTR], 200],
   ['statfs', [EIO, EINTR], 200],
@@ -27,27 +27,27 @@ const failures: [call: string, errors: number[], among: number][] = [
 
 const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)]!;
 
-/** Early ones are as frequent as late ones; one in four goes on failing. */
+/** Early failures are as frequent as late ones. One in four is permanent. */
 function rule(): string {
   const [call, errors, among] = pick([...failures, failures[0]!, failures[0]!, failures[1]!]);
   const error = pick(errors);
   const nth = 1 + draw(pick([among, Math.ceil(among / 20)]));
-  // A signal interrupts a call once; lmdb tries again for as long as it is interrupted.
+  // EINTR fails once: lmdb retries as long as it is interrupted.
   const onwards = error !== EINTR && draw(4) === 0;
   return `${call}:${nth}${onwards ? '+' : ''}:${error}`;
 }
 
-/** Counts how servers ended. */
+/** Number of servers by exit. */
 const endings = new Map<string, number>();
 
 /**
- * Where LMDB itself may end the process by a signal, which operating.md says: it may not open or
- * map its own files; or a page may not be written (lmdb 3.5.6 puts up to 120 characters about that
- * into 100 bytes, mdb.c, mdb_page_flush). A write of half a page takes another path.
+ * Failures for which LMDB can end the process with a signal, see operating.md: its files cannot be
+ * opened or mapped, or a page cannot be written (lmdb 3.5.6 formats up to 120 characters into 100
+ * bytes, mdb.c, mdb_page_flush). A write of half a page takes another path.
  */
 const nativeEnd = /mmap|open|pwrite:\d+\+?:[1-9]/;
 
-/** A server that ended by itself said so in one line; what it told is on the disk in any case. */
+/** A server that exits reports why in one line. Acknowledged data is on the disk in any case. */
 function expectClear({ code, signal }: Ending, stderr: string, rules: string): void {
   const how = `${rules}\n${stderr}`;
   const name = String(signal ?? code);
@@ -62,7 +62,7 @@ function expectClear({ code, signal }: Ending, stderr: string, rules: string): v
 }
 
 describe.skipIf(why !== undefined)(`random faults of a disk, seed ${seed}`, () => {
-  test(`disk: ${counts.randomFaults} servers under load whose disk fails at random`, async () => {
+  test(`disk: ${counts.randomFaults} servers with random failures lose nothing`, async () => {
     const data = temporaryFolder();
     const moot = new Endurance(data);
     await moot.begin();
@@ -73,7 +73,7 @@ describe.skipIf(why !== undefined)(`random faults of a disk, seed ${seed}`, () =
       await moot.die({ after: 100 + draw(150), env, transport: transports[time % 2]!, failed });
       await moot.look();
     }
-    // Perhaps all failed before anybody could connect: one more, on a disk without faults.
+    // All servers may have failed before a connection: one more, without faults.
     await moot.die({ after: 100, transport: pick(transports) });
     await moot.end();
     process.stdout.write(`disk: servers ended by ${JSON.stringify([...endings])}\n`);

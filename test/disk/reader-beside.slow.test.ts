@@ -1,4 +1,4 @@
-/** Readers that open the folder of a live server: what was told before and after stays. */
+/** Readers that open the folder of a live server do not affect its commits. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { host, stop } from '../support/host.js';
 import { main } from '../support/paths.js';
 import { faulty, why } from './faulty.js';
 
-/** Resolves when a process has opened LMDB's data file. */
+/** Resolves when a process has LMDB's data file open. */
 async function openedData(pid: number): Promise<void> {
   const isOpen = (fd: string) => {
     try {
@@ -22,22 +22,22 @@ async function openedData(pid: number): Promise<void> {
       return false;
     }
   };
-  // LMDB's own file descriptors stay; the check before it closes its own.
+  // LMDB keeps its descriptors; the check before closes its own.
   for (let seen = 0; seen < 20; seen = readdirSync(`/proc/${pid}/fd`).some(isOpen) ? seen + 1 : 0) {
     await sleep(10);
   }
 }
 
-/** LMDB keeps its last two states, by the parity of their numbers: an even and an odd distance. */
+/** An even and an odd number: LMDB keeps its last two states, by parity. */
 test.skipIf(why !== undefined).each([4, 5])(
-  'disk: a reader that opens during %d commits takes none of them back',
+  'disk: a reader that opens during %d commits reverts none of them',
   async (commits) => {
     const data = temporaryFolder();
     const server = await host({ data });
     const caller = new Caller(server.url);
     await caller.do(registration(signatoryOf(0), 'First'));
     expect(await meta(caller)).toMatchObject({ seq: 1 });
-    // It waits between reading the header of the data and noting it where the writer looks.
+    // The reader waits between reading the header and storing it in the lock table.
     const env = { ...process.env, ...faulty({ folder: data, rules: 'mmap:2:-2500' }) };
     const reader = spawn(process.execPath, [main, 'log', data], { env, stdio: 'ignore' });
     const ended = once(reader, 'exit');
@@ -48,7 +48,7 @@ test.skipIf(why !== undefined).each([4, 5])(
     );
     expect(await ended).toEqual([0, null]);
     await during;
-    // A commit that begins where the reader began, and no second one that would hide it.
+    // A commit that starts with the reader, and no second one that would hide the effect.
     await caller.do(registration(signatoryOf(100), 'After'));
     const told = await meta(caller);
     expect(told.seq).toBe(commits + 2);
@@ -59,13 +59,13 @@ test.skipIf(why !== undefined).each([4, 5])(
   },
 );
 
-test.skipIf(why !== undefined)('disk: a reader hides no commit from the next writer', async () => {
+test.skipIf(why !== undefined)('disk: a reader hides no commit from a later writer', async () => {
   const folder = tempFolder();
   const write = (env: Record<string, string> = {}) =>
     startWriter(['write', folder, '1', 'hold'], env);
   const first = write();
   await first.printed('committed 1');
-  // It reads the header before the next commit, and notes it after the next writer's opening.
+  // The reader reads the header before the next commit, and stores it after the next opening.
   const reading = faulty({ folder, rules: 'mmap:2:-5000' });
   const reader = startWriter(['read', folder], reading);
   await openedData(reader.process.pid!);
@@ -75,7 +75,7 @@ test.skipIf(why !== undefined)('disk: a reader hides no commit from the next wri
   await second.printed('committed 2');
   second.process.kill('SIGKILL');
   await second.ended;
-  // The file that LMDB opens after it has looked at the header.
+  // LMDB opens this file after it has read the header.
   const third = startWriter(['write', folder, '1'], faulty({ folder, rules: 'open:6:-6000' }));
   await third.printed('committed 3');
   reader.process.stdin!.end();

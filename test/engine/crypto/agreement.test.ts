@@ -1,4 +1,4 @@
-/** Random signatures, honest and hostile: the verifiers never disagree, and the rule decides. */
+/** All verifiers agree on random valid and hostile signatures, and obey the rule. */
 import { Point } from '@noble/ed25519';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const scalar = fc.bigInt({ min: 1n, max: groupOrder - 1n });
 const message = fc.uint8Array({ maxLength: 300 });
 const multiple = fc.integer({ min: 0, max: 7 });
 
-test('verifiers: agree on honest signatures with a bit flipped anywhere', async () => {
+test('verifiers: agree on valid signatures with a flipped bit', async () => {
   const part = fc.constantFrom('nothing', 'publicKey', 'message', 'signature' as const);
   const property = fc.asyncProperty(seed, message, part, fc.nat(), async (key, text, what, bit) => {
     const keyPair = keyPairFromSeed(key);
@@ -37,7 +37,7 @@ test('verifiers: agree on honest signatures with a bit flipped anywhere', async 
   await fc.assert(property, runs);
 });
 
-test('verifiers: points with torsion pass just where the cofactorless equation holds', async () => {
+test('verifiers: accept points with torsion only by the cofactorless equation', async () => {
   const property = fc.asyncProperty(
     scalar,
     scalar,
@@ -56,7 +56,7 @@ test('verifiers: points with torsion pass just where the cofactorless equation h
   await fc.assert(property, runs);
 });
 
-test('verifiers: refuse small-order and non-canonical points, whatever S is', async () => {
+test('verifiers: refuse small-order and non-canonical points for any S', async () => {
   const odd = fc.constantFrom(...oddEncodings);
   const which = fc.constantFrom('A', 'R', 'both');
   const property = fc.asyncProperty(
@@ -65,7 +65,7 @@ test('verifiers: refuse small-order and non-canonical points, whatever S is', as
       const encodedA = where === 'R' ? Point.BASE.multiply(a).toBytes() : oddA;
       const encodedR = where === 'A' ? Point.BASE.multiply(r).toBytes() : oddR;
       const k = challenge(encodedR, encodedA, text);
-      // The S that fits when the odd point counts as nothing, each way, and 0 for both.
+      // S for the equation without the odd point, for each side, and 0 for both.
       const jobs = [0n, r, (k * a) % groupOrder, (r + k * a) % groupOrder].map((s) => ({
         publicKey: encodedA,
         message: text,
@@ -90,7 +90,7 @@ test('verifiers: refuse S + L and its multiples', async () => {
   await fc.assert(property, runs);
 });
 
-test('verifiers: agree on bytes that are no points at all', async () => {
+test('verifiers: agree on bytes that are not points', async () => {
   const bytes = fc.uint8Array({ minLength: 96, maxLength: 96 });
   const property = fc.asyncProperty(bytes, message, async (noise, text) => {
     const job = { publicKey: noise.slice(0, 32), message: text, signature: noise.slice(32) };
@@ -99,7 +99,7 @@ test('verifiers: agree on bytes that are no points at all', async () => {
   await fc.assert(property, runs);
 });
 
-test('verifiers: the all-zero S and the edges of y are refused without a throw', async () => {
+test('verifiers: refuse the zero S and the limits of y without an exception', async () => {
   const edges = [0n, 1n, 2n, fieldPrime - 2n, fieldPrime - 1n, 2n ** 255n - 1n];
   const encodings = edges.flatMap((y) => [encodeY(y, 0), encodeY(y, 1)]);
   const jobs = encodings.flatMap((publicKey) =>

@@ -1,6 +1,6 @@
 /**
- * Preloaded with --require: in this process and its threads sodium-native cannot be loaded. Each
- * thread that tried leaves a line in the file named by BLOCKED_LOG.
+ * Preloaded with --require. Prevents loading sodium-native in this process and its threads. Each
+ * attempt adds a line to the file named by BLOCKED_LOG.
  */
 const { appendFileSync } = require('node:fs');
 const Module = require('node:module');

@@ -1,4 +1,4 @@
-/** Opens pools and closes them at once, each a little later: threads are ended as they load. */
+/** Opens pools and closes each a little later than the last, so that threads end while loading. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Signers } from '../../../dist/bench/load/signers.js';
 import { createVerifier } from '../../../dist/engine/index.js';

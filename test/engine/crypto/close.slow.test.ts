@@ -1,4 +1,4 @@
-/** A pool that is closed while its threads load: in a process of its own, which may end by it. */
+/** Closes pools while their threads load, in a child process, since a failure would crash it. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,11 +9,9 @@ const child = fileURLToPath(new URL('./close-child.mjs', import.meta.url));
 
 const pools = ['verifier', 'signers', 'jobs'];
 
-test.each(
-  pools,
-)('%s: closed at any moment of the start of its threads, the process goes on', async (pool) => {
+test.each(pools)('%s: can be closed at any time while its threads start', async (pool) => {
   const most = full ? '600' : '90';
-  // Rejects with the signal that ended it.
+  // Rejects if a signal ended the process.
   const { stdout } = await promisify(execFile)(process.execPath, [child, pool, most]);
   expect(stdout).toBe('closed');
 });

@@ -1,4 +1,4 @@
-/** Verifiers by name, and keys. */
+/** createVerifier and key pairs. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
 import { generateKeyPair, keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
@@ -8,7 +8,7 @@ import {
   type PoolVerifier,
 } from '../../../dist/engine/crypto/pool.js';
 
-test('createVerifier: each kind bears its name, and refuses once closed', async () => {
+test('createVerifier: sets the name of each kind, which refuses after close', async () => {
   for (const kind of ['pool', 'inline', 'reference'] as const) {
     const lines: string[] = [];
     const verifier = createVerifier(kind, { threads: 1, warn: (line) => lines.push(line) });
@@ -48,12 +48,12 @@ describe('createVerifier: a pool that starts late', () => {
     return { verifier, started };
   };
 
-  test('createVerifier: the same verdicts before, and from the threads after', async () => {
+  test('createVerifier: gives the same verdicts before and after threads start', async () => {
     const { verifier, started } = late();
     expect(await verifier.verify([job, wrong])).toEqual([true, false]);
     expect(started.length).toBe(0);
     expect(await verifier.verify([wrong, job])).toEqual([false, true]);
-    // Started by then, and not used yet.
+    // The threads have started and are not used yet.
     expect(started.map(({ stats }) => stats.batches)).toEqual([0]);
     expect(await verifier.verify([job, wrong, job])).toEqual([true, false, true]);
     expect(started.map(({ stats }) => stats.verified)).toEqual([2]);
@@ -65,7 +65,7 @@ describe('createVerifier: a pool that starts late', () => {
     });
   });
 
-  test('createVerifier: many at once go to the threads; wrong lengths are refused', async () => {
+  test('createVerifier: verifies large calls in threads, and refuses wrong lengths', async () => {
     const { verifier, started } = late();
     const short = { ...job, signature: job.signature.subarray(0, 63) };
     await expect(verifier.verify([short])).rejects.toThrow(RangeError);
@@ -74,7 +74,7 @@ describe('createVerifier: a pool that starts late', () => {
     await expect(verifier.verify([short])).rejects.toThrow(RangeError);
   });
 
-  test('createVerifier: closed early, it starts no thread', async () => {
+  test('createVerifier: starts no thread if closed early', async () => {
     const { verifier, started } = late();
     await verifier.verify([job]);
     await verifier.close();
@@ -83,7 +83,7 @@ describe('createVerifier: a pool that starts late', () => {
     expect(started).toEqual([]);
   });
 
-  test('createVerifier: by name, it is that of the option', async () => {
+  test('createVerifier: uses the option threadsAfter', async () => {
     const verifier = createVerifier('pool', { threads: 1, threadsAfter: 4 });
     expect([verifier.name, await verifier.verify([job, job])]).toEqual(['pool', [true, true]]);
     await verifier.close();
@@ -91,7 +91,7 @@ describe('createVerifier: a pool that starts late', () => {
   });
 });
 
-test('createVerifier: off says valid to everything and counts nothing', async () => {
+test('createVerifier: off accepts everything and counts nothing', async () => {
   const verifier = createVerifier('off');
   const nonsense = {
     publicKey: new Uint8Array(32),
@@ -102,10 +102,10 @@ test('createVerifier: off says valid to everything and counts nothing', async ()
   expect(verifier.stats).toEqual({ verified: 0, rejected: 0, batches: 0, batchSizes: [] });
 });
 
-test('keys: a seed gives one key pair, generated ones differ, other lengths are refused', () => {
+test('keys: derives one key pair per seed, and refuses other lengths', () => {
   const seed = new Uint8Array(32).fill(1);
   const keyPair = keyPairFromSeed(seed);
-  // The key of test/vectors/signing.json.
+  // As in test/vectors/signing.json.
   expect(keyPair.publicKeyHex).toBe(
     '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c',
   );

@@ -1,4 +1,4 @@
-/** Run by fallback.test.ts as a process of its own: verifies, signs, and prints what it found. */
+/** Child process of the fallback tests: verifies, signs, and prints the results. */
 import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
 import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 

@@ -1,4 +1,4 @@
-/** Where sodium-native does not load, everything works all the same, and one line says so. */
+/** Without sodium-native, everything works, with one warning. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ test('fallback: inline verifies without libsodium, with one warning', async () =
   expect(blocked).toEqual(['main']);
 });
 
-test('fallback: the reference never used libsodium, so it warns of nothing', async () => {
+test('fallback: the reference does not warn, since it never uses libsodium', async () => {
   const { found, warning } = await runBlocked('reference');
   expectSameAsLibsodium(found);
   expect(warning).toBe('');
@@ -55,7 +55,7 @@ async function runBlocked(kind: string) {
   return { found: JSON.parse(stdout) as Found, warning: stderr, blocked };
 }
 
-/** This process has libsodium, so its keys and signatures are the ones to compare with. */
+/** Compares with keys and signatures of this process, which has libsodium. */
 function expectSameAsLibsodium(found: Found): void {
   const keyPair = keyPairFromSeed(new Uint8Array(32).fill(1));
   const signature = sign(new TextEncoder().encode('agentnet-v1-vote'), keyPair);

@@ -1,4 +1,4 @@
-/** Points and signatures that no honest signer makes, for the tests of the verifiers. */
+/** Hostile points and signatures for the tests of the verifiers. */
 import { createHash } from 'node:crypto';
 import { Point } from '@noble/ed25519';
 import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
@@ -7,7 +7,7 @@ const { n, p } = Point.CURVE();
 export const groupOrder = n;
 export const fieldPrime = p;
 
-/** A point of order 8; its multiples are the whole torsion subgroup. */
+/** A point of order 8. Its multiples are the torsion subgroup. */
 const torsionGenerator = Point.fromHex(
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 );
@@ -26,7 +26,7 @@ export function fromLittleEndian(bytes: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 }
 
-/** y as 32 bytes with the sign bit of x: it need be neither canonical nor on the curve. */
+/** Encodes y with the sign bit of x. y need not be canonical or on the curve. */
 export function encodeY(y: bigint, sign: 0 | 1): Uint8Array {
   const bytes = toLittleEndian(y);
   bytes[31]! |= sign << 7;
@@ -41,13 +41,13 @@ export const oddEncodings: Uint8Array[] = [
   ...Array.from({ length: 19 }, (_, above) => encodeY(p + BigInt(above), 1)),
 ];
 
-/** k of the equation S*B = R + k*A, over the bytes as they are. */
+/** Computes k of the equation S*B = R + k*A over the given bytes. */
 export function challenge(encodedR: Uint8Array, encodedA: Uint8Array, message: Uint8Array): bigint {
   const digest = createHash('sha512').update(encodedR).update(encodedA).update(message).digest();
   return fromLittleEndian(digest) % n;
 }
 
-/** A job with S = r + k*a for the given encodings of A and R, whatever they decode to. */
+/** Builds a job with S = r + k*a for any encodings of A and R. */
 export function jobWith(options: {
   a: bigint;
   r: bigint;
@@ -60,7 +60,7 @@ export function jobWith(options: {
   return { publicKey: encodedA, message, signature: joinSignature(encodedR, s) };
 }
 
-/** R, then S, which may be L or more but must fit 32 bytes. */
+/** Concatenates R and S. S can be L or more but must fit 32 bytes. */
 export function joinSignature(encodedR: Uint8Array, s: bigint): Uint8Array {
   return Uint8Array.from([...encodedR, ...toLittleEndian(s)]);
 }

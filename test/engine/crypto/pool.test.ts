@@ -1,4 +1,4 @@
-/** The pool as its callers see it: order, limits, fairness and the death of threads. */
+/** The pool: order, limits, fairness and the death of threads. */
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((pool) => pool.close()));
 });
 
-test('pool: verdicts keep the order of their jobs under many concurrent calls', async () => {
+test('pool: returns verdicts in the order of jobs under concurrent calls', async () => {
   const pool = open(2);
   const calls = Array.from({ length: 400 }, (_, call) => {
     const size = call % 20 === 0 ? 150 : 1 + (call % 7);
@@ -28,7 +28,7 @@ test('pool: verdicts keep the order of their jobs under many concurrent calls', 
   expect(verdicts).toEqual(calls);
 });
 
-test('pool: one invalid signature among many is found at its index', async () => {
+test('pool: finds one invalid signature among many', async () => {
   const pool = open(2);
   const jobs = Array.from({ length: 1_000 }, (_, index) => (index === 777 ? invalid : valid));
   const verdicts = await pool.verify(jobs);
@@ -36,7 +36,7 @@ test('pool: one invalid signature among many is found at its index', async () =>
   expect(verdicts.flatMap((good, index) => (good ? [] : [index]))).toEqual([777]);
 });
 
-test('pool: counts what it verified and rejected, and the batches', async () => {
+test('pool: counts verified and rejected signatures, and batches', async () => {
   const pool = open(2);
   expect(await pool.verify([])).toEqual([]);
   expect(pool.stats).toEqual({ verified: 0, rejected: 0, batches: 0, batchSizes: [] });
@@ -44,11 +44,11 @@ test('pool: counts what it verified and rejected, and the batches', async () => 
   expect(pool.stats).toEqual({ verified: 2, rejected: 1, batches: 1, batchSizes: [0, 1] });
 });
 
-test('pool: a full queue refuses with VerifierBusy, and takes more once drained', async () => {
+test('pool: throws VerifierBusy while its queue is full', async () => {
   const pool = open(2);
   const most = new Array<VerifyJob>(limits.verifyQueue).fill(valid);
   const full = pool.verify(most);
-  // The threads have taken some; as many more find no room.
+  // The threads have taken some jobs, but not enough for another call of this size.
   await expect(pool.verify(most)).rejects.toThrow(VerifierBusy);
   expect((await full).every((good) => good)).toBe(true);
   expect(await pool.verify([valid])).toEqual([true]);
@@ -56,7 +56,7 @@ test('pool: a full queue refuses with VerifierBusy, and takes more once drained'
   await expect(pool.verify(tooMany)).rejects.toThrow(VerifierBusy);
 });
 
-test('pool: wrong lengths are a RangeError and leave the other calls alone', async () => {
+test('pool: throws a RangeError for wrong lengths, without effect on other calls', async () => {
   const pool = open(1);
   const good = pool.verify([valid]);
   const key = { ...valid, publicKey: valid.publicKey.subarray(1) };
@@ -68,12 +68,12 @@ test('pool: wrong lengths are a RangeError and leave the other calls alone', asy
   expect(() => createPoolVerifier({ threads: 0 })).toThrow(RangeError);
 });
 
-test('pool: a vote does not wait for a request of 1,000 signatures before it', async () => {
+test('pool: a vote does not wait for an earlier request of 1,000 signatures', async () => {
   const pool = open(1);
   const finished: string[] = [];
   const bulk = pool.verify(new Array<VerifyJob>(1_000).fill(valid));
   void bulk.then(() => finished.push('bulk'));
-  // The bulk request is in the threads' hands by now, as far as it ever gets ahead.
+  // The threads have the maximum share of the bulk request by now.
   await setImmediate();
   const vote = pool.verify([valid]).then(() => {
     finished.push('vote');
@@ -96,7 +96,7 @@ test('pool: a stream of votes does not starve a bulk request', async () => {
   expect(finished.indexOf('bulk')).toBeLessThan(2_000);
 });
 
-test('pool: threads terminated in the middle of a batch lose nothing', async () => {
+test('pool: completes batches whose threads are terminated', async () => {
   const pool = open(2);
   await Promise.all(pool.threads.map(loaded));
   const slow = [slowJob(1024 * 1024, true), slowJob(1024 * 1024, false)];
@@ -108,7 +108,7 @@ test('pool: threads terminated in the middle of a batch lose nothing', async () 
       answered = true;
     });
     const votes = expected.map((good) => pool.verify([good ? valid : invalid]));
-    // The first batches are with the threads, and 20 megabytes of SHA-512 each keep them there.
+    // The threads have the first batches; 20 MB of SHA-512 each keep them busy.
     await setImmediate();
     const killed = [...pool.threads];
     await Promise.all(killed.map((thread) => thread.terminate()));
@@ -122,7 +122,7 @@ test('pool: threads terminated in the middle of a batch lose nothing', async () 
   expect(pool.stats.verified + pool.stats.rejected).toBe(3 * 80);
 });
 
-test('pool: a batch whose threads keep dying ends in an error, and the pool lives on', async () => {
+test('pool: rejects a batch whose threads keep dying, and continues', async () => {
   const pool = open(1);
   const slow = slowJob(1024 * 1024, true);
   let outcome: unknown;
@@ -143,7 +143,7 @@ test('pool: a batch whose threads keep dying ends in an error, and the pool live
   expect(await pool.verify([valid, invalid])).toEqual([true, false]);
 });
 
-test('pool: close answers what waits, then refuses', async () => {
+test('pool: close settles pending calls, then refuses new ones', async () => {
   const pool = open(2);
   const calls = Array.from({ length: 500 }, () => pool.verify([valid, invalid]));
   const closed = pool.close();
@@ -155,8 +155,8 @@ test('pool: close answers what waits, then refuses', async () => {
 });
 
 /**
- * Its first message says that it has loaded, to be awaited from its start on: to end a thread that
- * loads a module may end the process, in Node 20 (v8::Module::IsGraphAsync).
+ * Waits for the first message of a thread, which it sends when it has loaded. In Node 20,
+ * terminating a thread that loads a module can crash the process (v8::Module::IsGraphAsync).
  */
 const loaded = (thread: Worker) =>
   new Promise<void>((resolve) => {
@@ -174,7 +174,7 @@ function signedJob(text: string): VerifyJob {
   return { publicKey: keyPair.publicKey, message, signature: sign(message, keyPair) };
 }
 
-/** A message so long that hashing it takes a millisecond or more. */
+/** A message that takes at least a millisecond to hash. */
 function slowJob(messageBytes: number, good: boolean): VerifyJob {
   const job = signedJob('x'.repeat(messageBytes));
   return good ? job : { ...job, signature: job.signature.toReversed() };

@@ -1,11 +1,11 @@
-/** The two SHA-256 implementations are one function. */
+/** Both SHA-256 implementations. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import * as node from '../../../dist/engine/protocol/sha256-node.js';
 import * as portable from '../../../dist/engine/protocol/sha256-portable.js';
 import { counts } from '../../support/counts.js';
 
-test('sha256: the vectors of FIPS 180-2, as bytes and as hex', () => {
+test('sha256: gives the vectors of FIPS 180-2, as bytes and as hex', () => {
   const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
   const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
   for (const { sha256, sha256Hex } of [node, portable]) {
@@ -15,7 +15,7 @@ test('sha256: the vectors of FIPS 180-2, as bytes and as hex', () => {
   }
 });
 
-test('sha256: both agree on any bytes and any string, lone surrogates included', () => {
+test('sha256: both agree on any bytes and any string, including lone surrogates', () => {
   const input = fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.string({ unit: 'binary' }));
   const property = fc.property(input, (data) => {
     expect(portable.sha256(data)).toStrictEqual(node.sha256(data));
@@ -25,7 +25,7 @@ test('sha256: both agree on any bytes and any string, lone surrogates included',
   fc.assert(property, { numRuns: counts.fuzzHashes, examples });
 });
 
-test('sha256: a view is hashed, never the buffer beneath it', () => {
+test('sha256: hashes a view, not its whole buffer', () => {
   const view = new TextEncoder().encode('xabcx').subarray(1, 4);
   expect(node.sha256Hex(view)).toBe(node.sha256Hex('abc'));
   expect(portable.sha256Hex(view)).toBe(portable.sha256Hex('abc'));

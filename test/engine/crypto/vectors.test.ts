@@ -1,4 +1,4 @@
-/** Published vectors: every verifier says what the vector says. */
+/** Published test vectors. */
 import { expect, test } from 'vitest';
 import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
@@ -6,7 +6,7 @@ import { createAgreement, fromHex, readVectors } from './verifiers.js';
 
 const agree = createAgreement();
 
-test('verifiers: RFC 8032 signatures are valid, and signing reproduces them', async () => {
+test('verifiers: accept the signatures of RFC 8032, and signing reproduces them', async () => {
   type Vector = { priv: string; pub: string; msg: string; sig: string };
   const vectors = await readVectors<Vector[]>('rfc8032_ed25519.json');
   const jobs = vectors.map((vector) => toJob(vector.pub, vector.msg, vector.sig));
@@ -18,7 +18,7 @@ test('verifiers: RFC 8032 signatures are valid, and signing reproduces them', as
   }
 });
 
-test('verifiers: every Wycheproof vector gets its own result', async () => {
+test('verifiers: give the expected result for every Wycheproof vector', async () => {
   type Case = { tcId: number; comment: string; msg: string; sig: string; result: string };
   type File = { testGroups: { publicKey: { pk: string }; tests: Case[] }[]; numberOfTests: number };
   const file = await readVectors<File>('wycheproof_ed25519_test.json');
@@ -26,7 +26,7 @@ test('verifiers: every Wycheproof vector gets its own result', async () => {
     tests.map((vector) => ({ vector, job: toJob(publicKey.pk, vector.msg, vector.sig) })),
   );
   expect(cases.length).toBe(file.numberOfTests);
-  // A signature of another length is the caller's to refuse, so it never reaches a verifier.
+  // Callers refuse signatures of a wrong length, so they do not reach a verifier.
   const wellFormed = cases.filter(({ job }) => job.signature.length === 64);
   const verdicts = await agree(wellFormed.map(({ job }) => job));
   const valid = new Set(wellFormed.filter((_, index) => verdicts[index]));
@@ -36,7 +36,7 @@ test('verifiers: every Wycheproof vector gets its own result', async () => {
   }
 });
 
-test('verifiers: every signature of signing.json is valid, and of its input only', async () => {
+test('verifiers: accept each signature of signing.json for its input only', async () => {
   type Entry = { signing_input: string; signature: string; sender?: string };
   const file = await readVectors<Record<string, string | Entry>>('signing.json');
   const entries = Object.values(file).filter((entry) => typeof entry !== 'string');

@@ -1,4 +1,4 @@
-/** The verifiers side by side, for tests that hold them against each other. */
+/** All verifiers, for tests that compare them. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, expect } from 'vitest';
 import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
@@ -6,8 +6,8 @@ import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
 import { verifyWeb, webVerifierName } from '../../../dist/engine/crypto/webcrypto.js';
 
 /**
- * Returns a function that asks all of them for verdicts, expects them to agree, and returns them.
- * They are closed after the tests of the file.
+ * Returns a function that verifies with all verifiers, expects them to agree, and returns the
+ * verdicts. Closes the verifiers after the tests of the file.
  */
 export function createAgreement(): (jobs: readonly VerifyJob[]) => Promise<boolean[]> {
   const [pool, inline, reference] = (['pool', 'inline', 'reference'] as const).map((kind) =>
@@ -31,7 +31,7 @@ export function fromHex(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, 'hex'));
 }
 
-/** A vector file of test/vectors, taken at its word about its shape. */
+/** Reads a file of test/vectors, without validation. */
 export async function readVectors<Shape>(name: string): Promise<Shape> {
   const url = new URL(`../../vectors/${name}`, import.meta.url);
   return JSON.parse(await readFile(url, 'utf8')) as Shape;

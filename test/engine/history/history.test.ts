@@ -1,4 +1,4 @@
-/** History: random entries of random logs, in random order, are what a fresh replay gives. */
+/** History, compared with a fresh replay. */
 import {
   existsSync,
   readdirSync,
@@ -38,7 +38,7 @@ const verifier = createVerifier('off');
 const openStore = (path: string) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 
-/** A network in a folder that has lived; its records by entry. */
+/** Runs a network in a folder. */
 async function lived(path: string, options: GenesisOptions, script: Attempt[]): Promise<Network> {
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: options, verifier, clock });
@@ -48,7 +48,7 @@ async function lived(path: string, options: GenesisOptions, script: Attempt[]): 
 
 type Records = Record<string, string>;
 
-/** All records after each entry, by a replay that knows nothing of checkpoints. */
+/** All records after each entry, by a replay without checkpoints. */
 async function replayed(path: string): Promise<{ digests: string[]; records: Records[] }> {
   const stored = openStore(path);
   const [digests, records]: [string[], Records[]] = [[], []];
@@ -90,7 +90,7 @@ async function recordsAt(history: History, seq: number) {
   return { found, position, read };
 }
 
-/** What was accepted once more, after it was forgotten, is not known to have been there before. */
+/** Ignores requests that expired and were accepted again: history does not have the first one. */
 function withoutRenewed(records: Records, last: Records): Records {
   const isRenewed = ([name, json]: [string, string]) =>
     name.startsWith('requests ') && last[name] !== json;
@@ -98,7 +98,7 @@ function withoutRenewed(records: Records, last: Records): Records {
   return Object.fromEntries(kept.map(([name, json]) => [name, JSON.stringify(JSON.parse(json))]));
 }
 
-test('history: random entries of random logs, in any order, equal a replay', heavy, async () => {
+test('history: random entries of random logs equal a replay', heavy, async () => {
   await fc.assert(
     fc.asyncProperty(
       genesis,
@@ -108,7 +108,7 @@ test('history: random entries of random logs, in any order, equal a replay', hea
         const path = temporaryFolder();
         const network = await lived(path, options, script);
         const { digests, records } = await replayed(path);
-        // Beside the writer, and with checkpoints as near as they can be.
+        // During writes, with dense checkpoints.
         const history = History.open({ path, spacing: 16, share: 1 });
         for (let look = 0; look < 8; look += 1) {
           const seq = draws.next().value! % digests.length;
@@ -130,7 +130,7 @@ const town: GenesisOptions = { network_id: 'random', voting_period_ms: 5_000 };
 const script = fc.sample(attempts(120), { seed: 5, numRuns: 1 })[0]!;
 const namesIn = (path: string) => (existsSync(path) ? readdirSync(path).sort() : []);
 
-test('history: damaged, foreign and deleted checkpoints are made again', heavy, async () => {
+test('history: writes damaged, foreign and deleted checkpoints again', heavy, async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
   const folder = join(path, 'history');
@@ -145,7 +145,7 @@ test('history: damaged, foreign and deleted checkpoints are made again', heavy, 
     (file: string) => truncateSync(file, 40),
     (file: string) => writeFileSync(file, 'nothing of the kind'),
     (file: string) => rmSync(file),
-    // Whole, and of another entry.
+    // Valid, but of another entry.
     (file: string) => writeFileSync(file, contents[0]!),
     (file: string) => {
       const bytes = Buffer.from(contents.at(-1)!);
@@ -163,7 +163,7 @@ test('history: damaged, foreign and deleted checkpoints are made again', heavy, 
   expect((await history.at(seq)).position.digest).toBe(digest);
   expect(namesIn(folder)).toEqual(made);
   await history.close();
-  // Another log of the same name and length takes none of them over.
+  // Another log with the same name and length uses none of them.
   const other = temporaryFolder();
   await (await lived(other, town, script)).close();
   const beside = History.open({ ...options, path: other, checkpoints: folder });
@@ -172,7 +172,7 @@ test('history: damaged, foreign and deleted checkpoints are made again', heavy, 
   await beside.close();
 });
 
-test('history: forged checkpoints of another installation are not believed', async () => {
+test('history: ignores forged checkpoints of another installation', async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
   const folder = join(path, 'history');
@@ -193,7 +193,7 @@ test('history: forged checkpoints of another installation are not believed', asy
   expect(told.found).not.toEqual(honest.found);
 });
 
-/** Gives each agent in the last checkpoint another state, and seals it as the forger can. */
+/** Changes the state of each agent in the last checkpoint, and seals it with another key. */
 async function forge(options: HistoryOptions, folder: string): Promise<number> {
   const history = History.open(options);
   await history.prepare();
@@ -234,7 +234,7 @@ test(
   },
 );
 
-test('history: follows a log that grows, and reads the past of archives', heavy, async () => {
+test('history: follows a growing log, and reads archived entries', heavy, async () => {
   const path = temporaryFolder();
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: town, verifier, clock });
@@ -263,7 +263,7 @@ test('history: follows a log that grows, and reads the past of archives', heavy,
   await past.close();
 });
 
-test('history: what cannot be is refused, and a look can be ended', heavy, async () => {
+test('history: refuses invalid entries, and can be aborted', heavy, async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
   expect(() => History.open({ path: join(path, 'none') })).toThrow(
@@ -279,23 +279,27 @@ test('history: what cannot be is refused, and a look can be ended', heavy, async
   const ended = new AbortController();
   const onProgress = () => ended.abort(new Error('enough now'));
   await expect(history.at(seq, { signal: ended.signal, onProgress })).rejects.toThrow('enough now');
-  // A look that failed is in nobody's way.
+  // A failed read does not affect later ones.
   expect((await history.at(seq)).position.seq).toBe(seq);
   await history.close();
   await expect(history.at(0)).rejects.toThrow('closed');
 });
 
-test('history: reads without a place for checkpoints, and says so', heavy, async () => {
-  const path = temporaryFolder();
-  await (await lived(path, town, script)).close();
-  const checkpoints = join(path, 'a-file');
-  writeFileSync(checkpoints, '');
-  const history = History.open({ path, checkpoints, spacing: 16, share: 1 });
-  const { seq, digest } = history.end;
-  expect((await history.at(seq)).position.digest).toBe(digest);
-  expect(history.checkpoints).toMatchObject({
-    count: 0,
-    problem: expect.stringContaining('a-file'),
-  });
-  await history.close();
-});
+test(
+  'history: reads without a folder for checkpoints, and reports the problem',
+  heavy,
+  async () => {
+    const path = temporaryFolder();
+    await (await lived(path, town, script)).close();
+    const checkpoints = join(path, 'a-file');
+    writeFileSync(checkpoints, '');
+    const history = History.open({ path, checkpoints, spacing: 16, share: 1 });
+    const { seq, digest } = history.end;
+    expect((await history.at(seq)).position.digest).toBe(digest);
+    expect(history.checkpoints).toMatchObject({
+      count: 0,
+      problem: expect.stringContaining('a-file'),
+    });
+    await history.close();
+  },
+);

@@ -1,4 +1,4 @@
-// Makes checkpoints of a network's past until it is done, or killed.
+// Writes all checkpoints of a network.
 import { History } from 'folkmoot';
 
 const [path, checkpoints] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** History beside a writer in another process, and after one that was killed while it looked. */
+/** History during writes of another process, and after a kill. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -17,12 +17,12 @@ const opened = (path: string) => {
   try {
     return History.open({ path, spacing: 64, share: 1 });
   } catch {
-    // Nothing is stored there yet.
+    // No network yet.
     return null;
   }
 };
 
-test('history: beside a run of another process, and after a kill', async () => {
+test('history: works during a run of another process, and after a kill', async () => {
   const out = join(temporaryFolder(), 'run');
   const path = join(out, 'network');
   const args = ['sim', '--agents', '60', '--blocks', '60', '--seed', '2', '--verifier', 'off'];
@@ -48,7 +48,7 @@ test('history: beside a run of another process, and after a kill', async () => {
   const lines = await logLines(out);
   for (const { seq, digest } of seen) expect(digest).toBe(lines[seq]!.digest);
 
-  // Killed once it has left some, again and again, until it comes to its end.
+  // Killed repeatedly after it has written some checkpoints, until it completes.
   const checkpoints = join(temporaryFolder(), 'checkpoints');
   const left = () => (existsSync(checkpoints) ? readdirSync(checkpoints).length : 0);
   for (let kill = 1; kill <= 3; kill += 1) {

@@ -1,4 +1,4 @@
-/** Folders that hold no network, or a broken one: one clear line, and no exit code 0. */
+/** Folders without a network, or with a damaged one: one line and a nonzero exit code. */
 import {
   copyFileSync,
   mkdirSync,
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await simJson('--seed', '7', '--agents', '60', '--blocks', '6', '--out', run);
 });
 
-/** A folder with a copy of the run's data file, which `damage` spoils. */
+/** Creates a folder with a copy of the run's data file, changed by `damage`. */
 function damaged(damage: (file: string) => void): string {
   const folder = join(temporaryFolder(), 'run');
   mkdirSync(join(folder, 'network'), { recursive: true });
@@ -39,26 +39,26 @@ async function expectRefused(folder: string): Promise<void> {
   for (const one of ended) expectOneLine(one);
 }
 
-test('damaged: a missing folder', async () => {
+test('replay: refuses a missing folder', async () => {
   await expectRefused(join(temporaryFolder(), 'gone'));
 });
 
-test('damaged: an empty folder', async () => {
+test('replay: refuses an empty folder', async () => {
   await expectRefused(temporaryFolder());
 });
 
-test('damaged: a run whose network folder is empty', async () => {
+test('replay: refuses a run with an empty network folder', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'network'));
   await expectRefused(folder);
 });
 
-test.each([0, 100, 20_000, 0.5])('damaged: a data file cut off at %d', async (at) => {
+test.each([0, 100, 20_000, 0.5])('replay: refuses a data file truncated at %d', async (at) => {
   const bytes = at === 0.5 ? Math.floor(statSync(data).size / 2) : at;
   await expectRefused(damaged((file) => truncateSync(file, bytes)));
 });
 
-/** Where the last page in use ends: what lies behind it is free. */
+/** End of the last page in use. Pages after it are free. */
 function endOfUse(): number {
   const copy = join(temporaryFolder(), 'data.mdb');
   copyFileSync(data, copy);
@@ -75,11 +75,11 @@ function endOfUse(): number {
   }
 }
 
-test('damaged: a data file without the last byte of its last page in use', async () => {
+test('replay: refuses a data file without the last byte of its last used page', async () => {
   await expectRefused(damaged((file) => truncateSync(file, endOfUse() - 1)));
 });
 
-test('damaged: a data file that lacks free pages alone is whole', async () => {
+test('replay: accepts a data file without its free pages', async () => {
   const { code, stderr } = await runCommand([
     'replay',
     damaged((file) => truncateSync(file, endOfUse())),
@@ -87,11 +87,11 @@ test('damaged: a data file that lacks free pages alone is whole', async () => {
   expect([code, stderr]).toEqual([0, '']);
 });
 
-test('damaged: a data file of garbage', async () => {
+test('replay: refuses a data file of garbage', async () => {
   const garbage = Buffer.from(readFileSync(data).map((byte, index) => byte ^ (index * 31 + 7)));
   await expectRefused(damaged((file) => writeFileSync(file, garbage)));
 });
 
-test('damaged: a text for a data file', async () => {
+test('replay: refuses a text as data file', async () => {
   await expectRefused(damaged((file) => writeFileSync(file, 'a run\n'.repeat(9_999))));
 });

@@ -1,6 +1,6 @@
 /**
- * A replay takes entries by the thousand: what was changed just before and just behind such a
- * border, or twice between two of them, is named where it is, and of several the first.
+ * A replay processes entries in chunks. Changes next to the edge of a chunk, or several in one
+ * chunk, are reported at their entry; of several, the first.
  */
 import { join } from 'node:path';
 import { openLmdbStore, replay, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
@@ -10,12 +10,12 @@ import { type Replayed, replayHere, suiteFolder } from '../../support/runs.js';
 import { changed, changeEntry, changeJson, type Stored } from './folders.js';
 
 const folder = join(suiteFolder(), 'run');
-/** Entries that are taken together. */
+/** Size of a chunk. */
 const CHUNK = 1_024;
-/** The last and the first of those, and one that is neither. */
+/** The last and first entry of chunks, and one in the middle. */
 const edges = [CHUNK - 1, CHUNK, 2 * CHUNK - 1, 2 * CHUNK];
 const places = [...edges, 1_500];
-/** By entry: its kind, and the number of its first event. */
+/** Kind and number of the first event, by entry. */
 const kinds: string[] = [];
 const events: (number | undefined)[] = [];
 
@@ -46,7 +46,7 @@ async function expectFirst(found: Found, change: (stored: Stored) => void, signa
   return { entries, divergence: first_divergence! };
 }
 
-/** One bit of the digest that is stored beside the entry. */
+/** Flips one bit of the digest stored with the entry. */
 function flipDigest({ log }: Stored, seq: number): void {
   const bytes = Buffer.from(log.get(seq)!);
   bytes[63]! ^= 1;
@@ -66,7 +66,7 @@ function cutFrom({ log }: Stored, from: number): void {
 describe.each(places)('replay: entry %i', (seq) => {
   const at = () => ({ seq, kind: kinds[seq]! });
 
-  test('its digest, and its bytes', async () => {
+  test('reports a changed digest and changed bytes', async () => {
     const { entries } = await expectFirst({ ...at(), what: 'digest' }, (stored) =>
       flipDigest(stored, seq),
     );
@@ -74,7 +74,7 @@ describe.each(places)('replay: entry %i', (seq) => {
     await expectFirst({ ...at(), what: 'log_digest' }, (stored) => spaced(stored, seq));
   });
 
-  test('an event of it, or of the next that made one', async () => {
+  test('reports a changed event of the entry, or of the next one with events', async () => {
     const made = events.findIndex((event, entry) => entry >= seq && event !== undefined);
     const what = { seq: made, kind: kinds[made]!, what: 'event', which: `event ${events[made]}` };
     await expectFirst({ ...what, found: 'no event' } as Found, (stored) => {
@@ -87,14 +87,14 @@ describe.each(places)('replay: entry %i', (seq) => {
     expect(divergence.expected).not.toContain('"then"');
   });
 
-  test('it is gone, or cannot be read', async () => {
+  test('reports a missing or unreadable entry', async () => {
     const gone: Found = { seq, what: 'entry', expected: `entry ${seq}`, found: `entry ${seq + 1}` };
     await expectFirst(gone, ({ log }) => void log.removeSync(seq));
     const copy = await changed(folder, (stored) => unreadable(stored, seq));
     await expect(replayHere(join(copy, 'network'), false)).rejects.toThrow(`entry ${seq} `);
   });
 
-  test('it and all that follow are gone', async () => {
+  test('reports that this and all later entries are missing', async () => {
     const last = kinds.length - 1;
     const end: Found = { seq: seq - 1, kind: kinds[seq - 1]!, what: 'end' };
     const { entries } = await expectFirst(
@@ -104,7 +104,7 @@ describe.each(places)('replay: entry %i', (seq) => {
     expect(entries).toBe(seq);
   });
 
-  test('its number is stored with a zero before it: both digests are right', async () => {
+  test('reports a number with a leading zero, for which both digests match', async () => {
     await expectFirst({ ...at(), what: 'entry' }, (stored) =>
       changeEntry(stored, seq, () => ({ seq: `0${seq}` })),
     );
@@ -112,7 +112,7 @@ describe.each(places)('replay: entry %i', (seq) => {
 });
 
 describe('replay: of two differences the first is named', () => {
-  /** Both between the same borders, on both sides of one, and on either side of a border's two. */
+  /** Pairs in the same chunk, in adjacent chunks, and at both sides of an edge. */
   const pairs = [
     [1_100, 1_900],
     [CHUNK - 1, CHUNK],
@@ -120,30 +120,34 @@ describe('replay: of two differences the first is named', () => {
     [CHUNK - 1, 2 * CHUNK],
   ] as const;
 
-  test.each(pairs)('replay: digests of %i and %i', async (first, second) => {
+  test.each(
+    pairs,
+  )('replay: reports the first of changed digests of %i and %i', async (first, second) => {
     await expectFirst({ seq: first, what: 'digest' }, (stored) => {
       flipDigest(stored, second);
       flipDigest(stored, first);
     });
   });
 
-  test.each(pairs)('replay: bytes of %i, and %i cannot be read', async (first, second) => {
+  test.each(pairs)('replay: reports bytes of %i before unreadable %i', async (first, second) => {
     await expectFirst({ seq: first, what: 'log_digest' }, (stored) => {
       spaced(stored, first);
       unreadable(stored, second);
     });
   });
 
-  test.each(pairs)('replay: a digest of %i, and the log ends before %i', async (first, second) => {
+  test.each(pairs)('replay: reports a digest of %i before the end at %i', async (first, second) => {
     await expectFirst({ seq: first, what: 'digest' }, (stored) => {
       flipDigest(stored, first);
       cutFrom(stored, second);
     });
   });
 
-  test.each(pairs)('replay: a digest of %i, and a signature behind %i', async (first, second) => {
+  test.each(
+    pairs,
+  )('replay: reports a digest of %i before a signature at %i', async (first, second) => {
     const forged = kinds.findIndex((kind, seq) => seq >= second && kind === 'vote');
-    // The one behind is looked at while the first is applied.
+    // The signature is verified while the first entry is applied.
     const change = (stored: Stored) => {
       flipDigest(stored, first);
       changeEntry(stored, forged, ({ body }) => ({ body: body.replace('"signature":"', '$&0') }));
@@ -151,7 +155,7 @@ describe('replay: of two differences the first is named', () => {
     await expectFirst({ seq: first, what: 'digest' }, change, true);
   });
 
-  test('replay: agents, by the entries that registered them', async () => {
+  test('replay: reports changed agents at the entries that registered them', async () => {
     const renamed = (stored: Stored, id: string) =>
       changeJson(stored.records('agents'), id, (agent) => ({ ...agent, name: 'nobody' }));
     let ids: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Folders in which one bit was flipped: found, or harmless, or a clean end; never a native crash,
- * and never silently wrong.
+ * Folders with one flipped bit: the change is detected or harmless. No native crash, and no wrong
+ * data.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,9 +33,9 @@ interface Flip {
 
 function flipped(into: string, number: number): Flip {
   const bytes = readFileSync(data);
-  // Every eighth one in the headers, where a file this small has few bytes.
+  // Every eighth bit is in the headers, which are a small part of the file.
   let at = number % 8 === 0 ? (number % 16 === 0 ? 0 : 8192) + draw(168) : draw(bytes.length);
-  // Most bytes of a small file are zeros that nobody reads: of the rest, every second one.
+  // Most bytes of a small file are unused zeros, so every second bit is in a nonzero byte.
   while (number % 8 > 3 && bytes[at] === 0) at = draw(bytes.length);
   const bit = draw(8);
   bytes[at]! ^= 1 << bit;
@@ -45,7 +45,7 @@ function flipped(into: string, number: number): Flip {
   return { folder, at, bit };
 }
 
-/** Whether what the folder says is what it said before. */
+/** Returns true if the folder has the same data as before. */
 async function expectFoundOrHarmless({ folder, at, bit }: Flip): Promise<boolean> {
   const where = `bit ${bit} of byte ${at}`;
   const checked = await folkmoot(['check', folder]);
@@ -61,7 +61,7 @@ async function expectFoundOrHarmless({ folder, at, bit }: Flip): Promise<boolean
 }
 
 describe(`damaged: seed ${seed}`, () => {
-  test(`damaged: one bit of ${counts.flippedBits} copies is found, or harmless`, async () => {
+  test(`replay: detects harmful bits in ${counts.flippedBits} copies`, async () => {
     const into = temporaryFolder();
     let found = 0;
     const numbers = Array.from({ length: counts.flippedBits }, (_, number) => number);
@@ -71,14 +71,14 @@ describe(`damaged: seed ${seed}`, () => {
     expect(found).toBeGreaterThan(0);
   });
 
-  test('check: a whole folder is whole, also of pages alone', async () => {
+  test('check: accepts an intact folder, also with --pages', async () => {
     const whole = await folkmoot(['check', run, '--json']);
     expect(JSON.parse(whole.stdout)).toMatchObject({ whole: true, digest, problem: null });
     const pages = await folkmoot(['check', run, '--pages']);
     expect([pages.code, pages.stdout]).toEqual([0, expect.stringMatching(/^whole: \d+ pages/)]);
   });
 
-  test('check: a key out of its order is named with its page', async () => {
+  test('check: reports the page of a key out of order', async () => {
     const folder = join(temporaryFolder(), 'run');
     mkdirSync(join(folder, 'network'), { recursive: true });
     const file = join(folder, 'network', 'data.mdb');

@@ -1,4 +1,4 @@
-/** Copies of a kept run whose stored bytes a test changes, as a forger would: by LMDB itself. */
+/** Copies of a saved run, changed through LMDB, as a forger would do. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 type Key = string | number | (string | number)[];
 
-/** What a stored folder holds, opened to be written to. */
+/** Databases of a folder, open for writing. */
 export interface Stored {
   log: Database<Buffer, Key>;
   events: Database<string, Key>;
@@ -15,7 +15,7 @@ export interface Stored {
   records(table: string): Database<string, Key>;
 }
 
-/** A copy of the run, changed by `change`; gone when the test is over. */
+/** Copies and changes the run. Removes the copy after the test. */
 export async function changed(run: string, change: (stored: Stored) => void): Promise<string> {
   const copy = join(temporaryFolder(), 'run');
   cpSync(run, copy, { recursive: true });
@@ -39,7 +39,7 @@ export async function changed(run: string, change: (stored: Stored) => void): Pr
   return copy;
 }
 
-/** The parts of an entry's frame, as text. */
+/** Returns the parts of an entry's frame as text. */
 export interface Parts {
   seq: string;
   at: string;
@@ -52,10 +52,10 @@ export interface Parts {
 }
 
 const names = 'seq at kind public_key target timestamp signature body'.split(' ');
-/** Two digests of 32 bytes stand before the frame. */
+/** Two digests of 32 bytes precede the frame. */
 const DIGESTS = 64;
 
-/** Changes the entry and leaves the digests stored before it as they are. */
+/** Changes the entry and keeps its stored digests. */
 export function changeEntry({ log }: Stored, seq: number, change: (parts: Parts) => object): void {
   const stored = Buffer.from(log.get(seq)!);
   const parts: Record<string, string> = {};

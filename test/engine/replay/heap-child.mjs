@@ -1,6 +1,6 @@
 /**
- * Replays a data folder and prints what is alive at every so many entries, heap and
- * buffers, as JSON. With `keep` it keeps what each entry did, as no replay may.
+ * Replays a data folder and prints live memory (heap and buffers) at intervals, as JSON. With
+ * `keep` it keeps the results of each entry, as a control.
  */
 import {
   openLmdbStore,

@@ -1,4 +1,4 @@
-/** What is alive while a long log is replayed: in its second half no more than in its first. */
+/** Live memory during the replay of a long log does not grow in its second half. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { suiteFolder } from '../../support/runs.js';
 const { agents, blocks } = counts.longLog;
 const child = fileURLToPath(new URL('./heap-child.mjs', import.meta.url));
 const folder = join(suiteFolder(), 'long');
-/** Of what is alive: what lies in memory until it is moved to disk is not always as much. */
+/** Tolerance: the number of records in memory before they are moved to disk varies. */
 const FACTOR = 1.25;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function replayed(...more: string[]): Promise<Replayed> {
   return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Replayed;
 }
 
-/** The most that was alive in each half, MiB. */
+/** Maximum of live memory in each half, in MiB. */
 function halves({ alive, entries }: Replayed): { first: number; second: number } {
   const most = (wanted: (seq: number) => boolean) =>
     Math.max(...alive.filter(({ seq }) => wanted(seq)).map(({ mib }) => mib));
@@ -45,7 +45,7 @@ function halves({ alive, entries }: Replayed): { first: number; second: number }
   };
 }
 
-test('replay: what is alive does not grow with the log', async () => {
+test('replay: live memory does not grow with the log', async () => {
   const found = await replayed();
   const { first, second } = halves(found);
   const shown = `${first.toFixed(1)} MiB in the first half, ${second.toFixed(1)} in the second`;
@@ -55,7 +55,7 @@ test('replay: what is alive does not grow with the log', async () => {
   expect(second).toBeLessThan(FACTOR * first);
 });
 
-test('replay: one that keeps what each entry did is found out', async () => {
+test('replay: this test detects a replay that keeps the results of each entry', async () => {
   const found = await replayed('keep');
   const { first, second } = halves(found);
   expect(found.kept).toBe(found.entries);

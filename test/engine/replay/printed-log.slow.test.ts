@@ -1,4 +1,4 @@
-/** The printed log: what `log` shows, that it replays, and that a changed line is found. */
+/** The printed log: its format, its replay, and changed lines. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const parse = (line: string) => JSON.parse(line) as Line;
 const changeLine = (seq: number, change: (line: Line) => object) =>
   fileOf(printed.map((line, at) => (at === seq ? JSON.stringify(change(parse(line))) : line)));
 
-test('log: a line an entry, with every member', () => {
+test('log: prints one line per entry, with all members', () => {
   expect(printed).toHaveLength(run.entries);
   for (const [index, text] of printed.entries()) {
     const { file, ...line } = parse(text);
@@ -45,7 +45,7 @@ test('log: a line an entry, with every member', () => {
   }
 });
 
-test('log --from --to: both ends are included', async () => {
+test('log: includes both ends of --from and --to', async () => {
   const part = async (...args: string[]) => linesOf(await logText(folder, ...args));
   expect(await part('--from', '10', '--to', '12')).toEqual(printed.slice(10, 13));
   const late = run.entries - 5;
@@ -57,19 +57,19 @@ test('log --from --to: both ends are included', async () => {
   expect(beyond).toMatchObject({ code: 0, stdout: '', stderr: end });
 });
 
-test('log: a reader that goes away early is no failure', () => {
+test('log: succeeds if its reader closes early', () => {
   const piped = `'${process.execPath}' '${main}' log '${folder}' | head -n 1`;
   const out = execFileSync('bash', ['-o', 'pipefail', '-c', piped], { encoding: 'utf8' });
   expect(out).toBe(`${printed[0]}\n`);
 });
 
-test('replay: a printed log replays to the same digests', async () => {
+test('replay: gives the same digests for a printed log', async () => {
   const { digest, log_digest, entries } = run;
   const found = await replayJson(fileOf(printed), '--signatures');
   expect(found).toEqual({ match: true, entries, digest, log_digest, first_divergence: null });
 });
 
-test('replay: a printed log without its digests replays too', async () => {
+test('replay: accepts a printed log without digests', async () => {
   const lines = printed.map((text) => {
     const { digest: _, log_digest: __, ...line } = parse(text);
     return JSON.stringify(line);
@@ -85,18 +85,18 @@ test.each([
   ['a log digest', (line: Line) => ({ ...line, log_digest: '' }), 'log_digest'],
   ['a number', (line: Line) => ({ ...line, seq: line.seq + 1 }), 'entry'],
   ['a kind', (line: Line) => ({ ...line, kind: 'boast' }), 'entry'],
-])('replay: %s changed in a printed line is found there', async (_, change, what) => {
+])('replay: reports a changed line: %s', async (_, change, what) => {
   const seq = printed.findIndex((line, at) => at > 150 && parse(line).kind === 'vote');
   const found = await replayPrinted(changeLine(seq, change));
   expect(found.first_divergence).toMatchObject({ seq, what });
 });
 
-test('replay: a printed line that is left out is missed', async () => {
+test('replay: reports a missing line', async () => {
   const found = await replayPrinted(fileOf(printed.filter((_, seq) => seq !== 200)));
   expect(found.first_divergence).toMatchObject({ seq: 200, what: 'entry', found: 'entry 201' });
 });
 
-test('replay: difference in words names entry, kind, what was expected and found', async () => {
+test('replay: prints entry, kind, expected and found of a divergence', async () => {
   const { stdout, code } = await folkmoot([
     'replay',
     changeLine(200, (line) => ({ ...line, digest: 'f'.repeat(64) })),
@@ -116,11 +116,11 @@ test.each([
   ['without numbers', '{"kind":"tick"}'],
   ['one whose file is no text', JSON.stringify({ ...emptyLine(), kind: 'tick', file: 5 })],
   ['a genesis that cannot be read', JSON.stringify({ ...emptyLine(), kind: 'genesis' })],
-])('replay: a file with a line that is %s is told in one line', async (_, line) => {
+])('replay: refuses a file with %s in one line', async (_, line) => {
   expectOneLine(await folkmoot(['replay', fileOf([line])]));
 });
 
-test('replay: a difference is told before an unreadable line that follows it', async () => {
+test('replay: reports a divergence before a later unreadable line', async () => {
   const text = JSON.stringify({ ...parse(printed[100]!), digest: 'f'.repeat(64) });
   const unreadable = printed.with(120, 'nonsense');
   const { first_divergence } = await replayJson(fileOf(unreadable.with(100, text)));
@@ -128,7 +128,7 @@ test('replay: a difference is told before an unreadable line that follows it', a
   expectOneLine(await folkmoot(['replay', fileOf(unreadable)]));
 });
 
-test('replay: an empty file does not match', async () => {
+test('replay: does not match an empty file', async () => {
   const found = await replayJson(fileOf([]));
   expect(found).toMatchObject({ match: false, entries: 0, first_divergence: { what: 'entry' } });
 });

@@ -1,4 +1,4 @@
-/** A few lines of another language recompute the log's digest from what `folkmoot log` prints. */
+/** A short Python program recomputes the log digest from the output of `folkmoot log`. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

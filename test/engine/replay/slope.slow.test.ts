@@ -1,4 +1,4 @@
-/** Memory of opening and replaying: that of a log four times as long is hardly more. */
+/** Memory to open and replay a log hardly grows if the log is four times as long. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,24 +11,24 @@ import { suiteFolder } from '../../support/runs.js';
 
 const { agents, blocks } = counts.slope;
 const LOOK_MS = 20;
-/** What the garbage collector may leave lying, whatever the log. */
+/** Tolerance for garbage that is not collected yet. */
 const SLACK_MIB = 96;
 
 interface Cost {
-  /** Of processor time: what else the machine does does not count. */
+  /** CPU time, which does not depend on other processes. */
   ms: number;
   anonymousMiB: number;
   entries: number;
 }
 
-/** Of all threads of a process so far. */
+/** CPU time of all threads of a process so far. */
 function processorMs(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** Runs until it ends, or until it says that it listens; the most memory that was its own. */
+/** Runs a process until it ends or listens. Returns its peak of private memory. */
 async function costOf(args: string[]): Promise<Cost> {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = once(child, 'close');
@@ -56,7 +56,7 @@ const folder = suiteFolder();
 const small = join(folder, 'small');
 const large = join(folder, 'large');
 
-/** A run whose agents sign and nobody checks: a server may take it over, and it is made fast. */
+/** A run with signatures that are not verified, which is fast and can be served. */
 async function make(out: string, times: number): Promise<void> {
   const size = ['--agents', `${agents}`, '--blocks', `${times * blocks}`, '--seed', '1'];
   const quick = ['--verifier', 'off', '--no-audit', '--out', out];
@@ -78,7 +78,7 @@ function print(what: string, costs: Cost[]): void {
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'replay: the memory of a log four times as long is bounded',
+  'replay: memory is bounded for a log four times as long',
   async () => {
     const costs: Cost[] = [];
     for (const run of [small, large]) costs.push(await costOf(['replay', run, '--json']));
@@ -89,7 +89,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test.skipIf(process.platform !== 'linux')('serve: a long log costs no more to open', async () => {
+test.skipIf(process.platform !== 'linux')('serve: opens a long log as cheaply', async () => {
   const costs: Cost[] = [];
   for (const run of [small, large]) {
     const options = ['--port', '0', '--limits', 'off', '--data', join(run, 'network')];
@@ -98,6 +98,6 @@ test.skipIf(process.platform !== 'linux')('serve: a long log costs no more to op
   print('serve', costs);
   const [one, four] = costs as [Cost, Cost];
   expect(four.anonymousMiB).toBeLessThan(1.5 * one.anonymousMiB + SLACK_MIB);
-  // Nothing is read but the ends, and the branches of the trees.
+  // Opening reads only the ends of the log and the branch pages.
   expect(four.ms).toBeLessThan(3 * one.ms);
 });

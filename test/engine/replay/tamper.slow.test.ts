@@ -1,4 +1,4 @@
-/** A kept run that was changed behind the engine's back: `replay` names what, and where. */
+/** Tampered runs: `replay` reports what changed, and where. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
@@ -9,7 +9,7 @@ import { changed, changeEntry, changeJson, type Stored } from './folders.js';
 const folder = join(suiteFolder(), 'run');
 let run: SimJson;
 let lines: Line[];
-/** An entry in the middle, a vote. */
+/** A vote in the middle of the log. */
 let vote: Line;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 type Found = Partial<NonNullable<Replayed['first_divergence']>>;
 
-/** Changes a copy; expects replay to find it where it is, and `signed` with signatures. */
+/** Changes a copy, and expects the divergence of a replay; `signed` is that with signatures. */
 async function expectFound(change: (stored: Stored) => void, plain: Found, signed?: Found) {
   const copy = await changed(folder, change);
   const found = await replayHere(join(copy, 'network'), false);
@@ -35,15 +35,15 @@ async function expectFound(change: (stored: Stored) => void, plain: Found, signe
 }
 
 describe('replay: an untouched run', () => {
-  test('replay --signatures: it matches, with the digests of the run', async () => {
+  test('replay --signatures: matches the digests of the run', async () => {
     const { digest, log_digest, entries } = run;
     const match = { match: true, entries, digest, log_digest, first_divergence: null };
     expect(await replayJson(folder, '--signatures')).toEqual(match);
-    // A copy that was opened for writing and left alone is no other run.
+    // Opening a copy for writing does not change it.
     expect(await replayJson(await changed(folder, () => {}))).toEqual(match);
   });
 
-  test('replay: in words, it says so with both digests', async () => {
+  test('replay: prints both digests', async () => {
     const { code, stdout } = await folkmoot(['replay', folder]);
     expect(code).toBe(0);
     for (const part of [`match: ${run.entries} entries`, run.digest, run.log_digest]) {
@@ -51,7 +51,7 @@ describe('replay: an untouched run', () => {
     }
   });
 
-  test('replay --to: the digests are those of the entry where it stops', async () => {
+  test('replay --to: gives the digests of the last entry', async () => {
     const { seq, digest, log_digest } = vote;
     const found = await replayJson(folder, '--to', `${seq}`);
     expect(found).toMatchObject({ match: true, entries: seq + 1, digest, log_digest });
@@ -59,7 +59,7 @@ describe('replay: an untouched run', () => {
 });
 
 describe('replay: changed entries', () => {
-  test("replay: a vote's reason", async () => {
+  test('replay: detects a changed reason of a vote', async () => {
     const { seq, kind } = vote;
     const change = (stored: Stored) =>
       changeEntry(stored, seq, ({ body }) => ({
@@ -69,7 +69,7 @@ describe('replay: changed entries', () => {
     await expectFound(change, { seq, kind, what: 'log_digest' }, signed);
   });
 
-  test('replay: a header field that no signature covers', async () => {
+  test('replay: detects a changed header without a signature', async () => {
     const { seq, kind } = vote;
     await expectFound((stored) => changeEntry(stored, seq, () => ({ timestamp: 'x' })), {
       seq,
@@ -78,21 +78,21 @@ describe('replay: changed entries', () => {
     });
   });
 
-  test("replay: a registration's header timestamp, which its signature covers", async () => {
+  test('replay: detects a changed, signed header timestamp', async () => {
     const { seq, kind, timestamp } = lines.find((line) => line.kind === 'register')!;
     const later = timestamp.replace('T00:00:0', 'T00:00:1');
     const change = (stored: Stored) => changeEntry(stored, seq, () => ({ timestamp: later }));
     await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
   });
 
-  test("replay: only white space of a vote's body, which no signature covers", async () => {
+  test('replay: detects changed white space of a body', async () => {
     const { seq, kind } = vote;
     const change = (stored: Stored) =>
       changeEntry(stored, seq, ({ body }) => ({ body: ` ${body}` }));
     await expectFound(change, { seq, kind, what: 'log_digest' });
   });
 
-  test("replay: an unknown member in a vote's body", async () => {
+  test('replay: detects an added member of a body', async () => {
     const { seq, kind } = vote;
     const change = (stored: Stored) =>
       changeEntry(stored, seq, ({ body }) => ({
@@ -101,7 +101,7 @@ describe('replay: changed entries', () => {
     await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
   });
 
-  test('replay: the time of a vote, by one millisecond', async () => {
+  test('replay: detects a time changed by one millisecond', async () => {
     const { seq, kind } = vote;
     const change = (stored: Stored) =>
       changeEntry(stored, seq, ({ at }) => ({ at: `${Number(at) + 1}` }));
@@ -109,7 +109,7 @@ describe('replay: changed entries', () => {
     expect(['log_digest', 'entry']).toContain(what);
   });
 
-  test('replay: a digest that is stored beside an entry', async () => {
+  test('replay: detects a changed digest', async () => {
     const { seq, kind } = vote;
     const flip = (at: number) => (stored: Stored) => {
       const bytes = Buffer.from(stored.log.get(seq)!);
@@ -120,13 +120,13 @@ describe('replay: changed entries', () => {
     await expectFound(flip(63), { seq, kind, what: 'digest' });
   });
 
-  test('replay: a kind that does not exist', async () => {
+  test('replay: detects an unknown kind', async () => {
     const { seq } = vote;
     const change = (stored: Stored) => changeEntry(stored, seq, () => ({ kind: 'boast' }));
     await expectFound(change, { seq, what: 'entry' });
   });
 
-  test('replay: two entries that changed places', async () => {
+  test('replay: detects two swapped entries', async () => {
     const { seq, kind } = vote;
     const change = ({ log }: Stored) => {
       const [one, next] = [log.get(seq)!, log.get(seq + 1)!].map((bytes) => Buffer.from(bytes));
@@ -138,7 +138,7 @@ describe('replay: changed entries', () => {
     await expectFound(change, place);
   });
 
-  test('replay: an entry that is gone', async () => {
+  test('replay: detects a missing entry', async () => {
     const { seq } = vote;
     await expectFound(({ log }) => void log.removeSync(seq), {
       seq,
@@ -147,14 +147,14 @@ describe('replay: changed entries', () => {
     });
   });
 
-  test('replay: the last entry is gone', async () => {
+  test('replay: detects a missing last entry', async () => {
     const last = lines.at(-1)!;
     const before = lines.at(-2)!;
     const change = ({ log }: Stored) => void log.removeSync(last.seq);
     await expectFound(change, { seq: before.seq, kind: before.kind });
   });
 
-  test('replay: an entry after the end', async () => {
+  test('replay: detects an entry after the end', async () => {
     const last = lines.at(-1)!;
     const change = ({ log }: Stored) => {
       log.putSync(last.seq + 1, Buffer.from(log.get(last.seq)!));
@@ -163,7 +163,7 @@ describe('replay: changed entries', () => {
     expect([last.seq, last.seq + 1]).toContain(seq);
   });
 
-  test('replay: other parameters in genesis', async () => {
+  test('replay: detects changed parameters in genesis', async () => {
     const change = (stored: Stored) =>
       changeEntry(stored, 0, ({ body }) => ({
         body: body.replace('"bft"', '"veto"'),
@@ -171,14 +171,14 @@ describe('replay: changed entries', () => {
     await expectFound(change, { seq: 0, kind: 'genesis', what: 'log_digest' });
   });
 
-  test('replay: a genesis that cannot be read is told in one line', async () => {
+  test('replay: reports an unreadable genesis in one line', async () => {
     for (const body of ['{"policy":', '{}', '']) {
       const change = (stored: Stored) => changeEntry(stored, 0, () => ({ body }));
       expectOneLine(await folkmoot(['replay', await changed(folder, change)]));
     }
   });
 
-  test('replay: an entry that is no entry is told in one line, by its number', async () => {
+  test('replay: reports the number of an undecodable entry in one line', async () => {
     const change = ({ log }: Stored) => void log.putSync(vote.seq, Buffer.alloc(200, 7));
     const ended = await folkmoot(['replay', await changed(folder, change)]);
     expectOneLine(ended);
@@ -187,7 +187,7 @@ describe('replay: changed entries', () => {
 });
 
 describe('replay: changed state', () => {
-  test('replay: only a record', async () => {
+  test('replay: detects a changed record', async () => {
     const key = 3;
     const change = ({ records }: Stored) =>
       changeJson(records('standings'), key, (standing) => ({ ...standing, overall: 999_999 }));
@@ -200,7 +200,7 @@ describe('replay: changed state', () => {
     expect(expected).not.toContain('"overall":999999');
   });
 
-  test('replay: a record that is gone', async () => {
+  test('replay: detects a missing record', async () => {
     const id = [...(await recordKeys('agents'))][5]!;
     const change = ({ records }: Stored) => void records('agents').removeSync(id);
     await expectFound(change, {
@@ -211,7 +211,7 @@ describe('replay: changed state', () => {
     });
   });
 
-  test('replay: a foreign record', async () => {
+  test('replay: detects an added record', async () => {
     const change = ({ records }: Stored) => {
       records('state').putSync('throne', '{"block_hash":"","value":"usurped"}');
     };
@@ -223,7 +223,7 @@ describe('replay: changed state', () => {
     });
   });
 
-  test('replay: only an event', async () => {
+  test('replay: detects a changed event', async () => {
     const change = ({ events }: Stored) => {
       events.putSync(200, events.get(200)!.replace(/"timestamp":"20/, '"timestamp":"19'));
     };
@@ -231,14 +231,14 @@ describe('replay: changed state', () => {
     expect(lines[seq]!.kind).toBe(kind);
   });
 
-  test("replay: the last event-making entry's events are gone", async () => {
+  test('replay: detects missing events of the last entry with events', async () => {
     const change = ({ events }: Stored) => void events.removeSync(run.events);
     const which = `event ${run.events}`;
     const { seq, kind } = await expectFound(change, { what: 'event', which, found: 'no event' });
     expect(lines[seq]!.kind).toBe(kind);
   });
 
-  test('replay: an event too many', async () => {
+  test('replay: detects an added event', async () => {
     const change = ({ events }: Stored) => void events.putSync(run.events + 1, '{}');
     await expectFound(change, {
       seq: run.entries - 1,
@@ -248,13 +248,13 @@ describe('replay: changed state', () => {
     });
   });
 
-  test.each(['seq', 'at', 'event_seq'])('replay: a %s of the end that is not so', async (name) => {
+  test.each(['seq', 'at', 'event_seq'])('replay: detects a changed %s of the end', async (name) => {
     const change = ({ meta }: Stored) =>
       changeJson(meta, 'meta', (end) => ({ ...end, [name]: Number(end[name]) - 1 }));
     await expectFound(change, {});
   });
 
-  test("replay: a meme's file", async () => {
+  test('replay: detects a changed file of a meme', async () => {
     const meme = lines.find(({ kind }) => kind === 'meme')!;
     const { content_sha256 } = JSON.parse(meme.body) as { content_sha256: string };
     const change = ({ blobs }: Stored) => void blobs.putSync(content_sha256, Buffer.from('mud'));

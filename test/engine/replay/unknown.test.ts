@@ -1,4 +1,4 @@
-/** Requests with more in them than the schema names: the log keeps them as they were received. */
+/** Requests with unknown members: the log keeps them as received. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -16,7 +16,7 @@ import { bodyOf, type Line, linesOf } from '../../support/runs.js';
 
 const now = '2025-01-01T00:00:00.000Z';
 
-/** A vote whose body is written by hand: members in any order, and more than are known. */
+/** A vote with a hand-written body: unknown members, in any order. */
 function handmadeVote(by: Signatory, fields: Record<string, unknown>): SignedRequest {
   const signature = by.sign(voteInput(fields));
   const body = Buffer.from(`{ "signature": "${signature}",\n ${JSON.stringify(fields).slice(1)}\n`);
@@ -48,7 +48,7 @@ async function networkWithVotes(path: string): Promise<void> {
   await network.close();
 }
 
-test('replay: votes with unknown members and odd texts pass, from folder and print', async () => {
+test('replay: accepts votes with unknown members, from a folder and a printed log', async () => {
   const path = join(temporaryFolder(), 'network');
   await networkWithVotes(path);
   const stored = await replayJson(path, '--signatures');

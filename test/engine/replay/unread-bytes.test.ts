@@ -1,4 +1,4 @@
-/** Bytes that reads of a network do not need: a replay compares them all the same. */
+/** A replay also compares bytes that reads of a network do not need. */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const lived = join(suiteFolder(), 'network');
 const openStore = (path: string, readOnly = true) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly, create: false });
 
-/** A network whose first half is archived. */
+/** Creates a network with an archived first half. */
 beforeAll(async () => {
   const clock = virtualClock(START_MS);
   const genesis = { network_id: 'unread', voting_period_ms: 5_000 };
@@ -52,7 +52,7 @@ function copy(): string {
   return path;
 }
 
-/** What a replay finds: null where all of it is as it was. */
+/** Returns the problem found by a replay, or null. */
 async function found(path: string): Promise<string | null> {
   const stored = openStore(path);
   try {
@@ -67,7 +67,7 @@ async function found(path: string): Promise<string | null> {
   }
 }
 
-/** Changes a database of a folder, as no program of ours would. */
+/** Changes a database of a folder through LMDB. */
 async function change(
   path: string,
   name: string,
@@ -84,11 +84,11 @@ async function change(
   await root.close();
 }
 
-test('replay: a whole folder with an archive matches', async () => {
+test('replay: matches an intact folder with an archive', async () => {
   expect(await found(lived)).toBe(null);
 });
 
-test('replay: finds a changed byte in any row of the index', async () => {
+test('replay: detects a changed byte in any index row', async () => {
   const store = openStore(lived);
   const rows = [...store.index()];
   await store.close();
@@ -104,7 +104,7 @@ test('replay: finds a changed byte in any row of the index', async () => {
   expect(await found(path)).toBe(null);
 });
 
-test('replay: finds a row of the index that is missing, moved or beyond the log', async () => {
+test('replay: detects an index row that is missing, moved or beyond the log', async () => {
   const store = openStore(lived);
   const rows = [...store.index()];
   await store.close();
@@ -125,7 +125,7 @@ test('replay: finds a row of the index that is missing, moved or beyond the log'
 
 type Put = (key: number, value: never) => void;
 
-test('replay: finds a changed byte anywhere in a segment of the archive', async () => {
+test('replay: detects a changed byte anywhere in a segment', async () => {
   const [name] = readdirSync(join(lived, 'archive'));
   const bytes = readFileSync(join(lived, 'archive', name!));
   const last = Array.from({ length: 40 }, (_, place) => bytes.length - 1 - place);
@@ -139,7 +139,7 @@ test('replay: finds a changed byte anywhere in a segment of the archive', async 
   }
 });
 
-test('replay: finds a changed record of a segment', async () => {
+test('replay: detects a changed record of a segment', async () => {
   const path = copy();
   let record = '';
   await change(path, 'archive', (archive) => {
@@ -158,5 +158,5 @@ test('replay: finds a changed record of a segment', async () => {
   }
 });
 
-/** Another value of the same form: the first digit is another one. */
+/** Changes the first digit of a value. */
 const swapped = (text: string) => text.replace(/[0-9]/, (digit) => `${(Number(digit) + 1) % 10}`);

@@ -1,4 +1,4 @@
-/** A writer that dies between durable steps, and one whose disk is full: what the folder holds. */
+/** Crashes between durable steps, and full disks. */
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../dist/engine/store/store.js';
@@ -22,7 +22,7 @@ test.each([
   expect(ends(openStore(folder))).toEqual(endsAfter(kept));
 });
 
-test('crash: after each of ten crashes in a row the folder goes on where it was', async () => {
+test('crash: the folder continues after each of ten crashes in a row', async () => {
   const folder = tempFolder();
   for (let round = 1; round <= 10; round += 1) {
     const child = startWriter(['write', folder, '9'], { FOLKMOOT_CRASH_AT: 'commit.after:2' });
@@ -35,14 +35,14 @@ test.each([
   'commit.befor',
   'commit.after:0',
   'commit.after:x',
-])('crash: the plan %s is refused when the process starts', (plan) => {
+])('crash: refuses the plan %s when the process starts', (plan) => {
   const script = "import('./dist/engine/store/process-end.js')";
   const env = { ...process.env, FOLKMOOT_CRASH_AT: plan };
   const { status, stderr } = spawnSync(process.execPath, ['-e', script], { env });
   expect([status, stderr.includes('FOLKMOOT_CRASH_AT')]).toEqual([1, true]);
 });
 
-test('store.commit: below the mark it is FULL, nothing is written, reads go on', async () => {
+test('store.commit: fails with FULL below the free-space limit, while reads continue', async () => {
   const folder = tempFolder();
   const store = openStore(folder);
   await store.commit(batchAt(1, { changes: [{ table: 'votes', key: 1, json: '1' }] }));
@@ -53,7 +53,7 @@ test('store.commit: below the mark it is FULL, nothing is written, reads go on',
   expect([ends(marked), marked.commits]).toEqual([endsAfter(1), 0]);
 });
 
-/** A folder on a file system of its own, or null where this process may not mount. */
+/** Returns a folder on a new file system, or null if this process cannot mount. */
 function smallDisk(mebibytes: number): string | null {
   const folder = tempFolder();
   const mount = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'folkmoot-test', folder];
@@ -62,7 +62,7 @@ function smallDisk(mebibytes: number): string | null {
   return folder;
 }
 
-/** Commits until it fails; returns how many succeeded, and the failure. */
+/** Commits until a failure. Returns the number of commits and the failure. */
 async function fill(store: Store): Promise<{ kept: number; error: unknown }> {
   for (let seq = 1; ; seq += 1) {
     const entries = [{ seq, bytes: new Uint8Array(50_000) }];
@@ -75,7 +75,7 @@ async function fill(store: Store): Promise<{ kept: number; error: unknown }> {
   }
 }
 
-test('store.commit: a small disk fills up to FULL, every batch is kept', async (context) => {
+test('store.commit: keeps every batch when a small disk fills up', async (context) => {
   const folder = smallDisk(4);
   if (folder === null) return context.skip('this process may not mount a file system');
   const store = openStore(folder, { freeSpaceBytes: 1024 * 1024 });
@@ -88,11 +88,11 @@ test('store.commit: a small disk fills up to FULL, every batch is kept', async (
   expect(ends(again)).toEqual(endsAfter(kept));
 });
 
-test('store.commit: FAILED on a full disk keeps every told batch', async (context) => {
+test('store.commit: keeps every reported batch after FAILED on a full disk', async (context) => {
   const folder = smallDisk(1);
   if (folder === null) return context.skip('this process may not mount a file system');
   const child = startWriter(['write', folder, '20000']);
-  // Ends by itself: no promise of lmdb's is left to reject unhandled.
+  // Exits normally: no promise of lmdb rejects unhandled.
   expect((await child.ended).code).toBe(0);
   expect(child.lines.at(-1)).toBe('FAILED');
   const told = child.lines.length - 2;

@@ -1,4 +1,4 @@
-/** Derived files: believed only when this installation wrote them, of exactly this log. */
+/** Derived files: read only if this installation wrote them, from exactly this log. */
 import {
   chmodSync,
   existsSync,
@@ -51,14 +51,14 @@ afterEach(() => {
 });
 const keyFile = () => join(state, 'folkmoot', 'derived.key');
 
-/** A folder with one file, as a run of this installation leaves it. */
+/** Creates a folder with one file, as written by this installation. */
 async function written(): Promise<{ path: string; file: string }> {
   const path = join(temporaryFolder(), 'view');
   await new DerivedFolder(path).write('a', from, content);
   return { path, file: join(path, 'a') };
 }
 
-test('derived: a file is read by a later process of this installation', async () => {
+test('derived files: a later process of this installation reads a file', async () => {
   const { path } = await written();
   const later = new DerivedFolder(path);
   expect(await later.read('a', from)).toEqual(content);
@@ -69,7 +69,7 @@ test('derived: a file is read by a later process of this installation', async ()
   expect(statSync(dirname(keyFile())).mode & 0o777).toBe(0o700);
 });
 
-test('derived: a file of another log, entry, format or name is removed', async () => {
+test('derived files: removes a file of another log, entry, format or name', async () => {
   for (const other of others) {
     const { path, file } = await written();
     expect(await new DerivedFolder(path).read('a', other)).toBe(null);
@@ -80,14 +80,14 @@ test('derived: a file of another log, entry, format or name is removed', async (
   expect(await new DerivedFolder(path).read('b', from)).toBe(null);
 });
 
-test('derived: a file that another installation sealed is removed', async () => {
+test('derived files: removes a file sealed by another installation', async () => {
   const { path, file } = await written();
   process.env.XDG_STATE_HOME = temporaryFolder();
   expect(await new DerivedFolder(path).read('a', from)).toBe(null);
   expect(existsSync(file)).toBe(false);
 });
 
-test('derived: any change of one byte is found, as is any other length', async () => {
+test('derived files: detects any changed byte and any other length', async () => {
   const { path, file } = await written();
   const bytes = readFileSync(file);
   const folder = new DerivedFolder(path);
@@ -106,7 +106,7 @@ test('derived: any change of one byte is found, as is any other length', async (
   expect(await folder.read('a', from)).toBe(null);
 });
 
-test('derived: a forged file is neither unpacked nor read as a whole', async () => {
+test('derived files: neither unpacks nor fully reads a forged file', async () => {
   const { path, file } = await written();
   const header = readFileSync(file).subarray(0, 91);
   const packed = await packedZeros(2 ** 28);
@@ -121,11 +121,11 @@ test('derived: a forged file is neither unpacked nor read as a whole', async () 
   writeFileSync(file, header);
   truncateSync(file, 3 * 2 ** 30);
   expect(await folder.read('a', from)).toBe(null);
-  // In KiB: unpacked it takes four times as much.
+  // In KiB. The unpacked content is four times as large.
   expect(process.resourceUsage().maxRSS - peak).toBeLessThan(64 * 1024);
 });
 
-/** Zeros, packed without being in memory as a whole. */
+/** Compresses zeros as a stream. */
 async function packedZeros(length: number): Promise<Buffer> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 1 };
   const packer = createBrotliCompress({ params });
@@ -139,7 +139,7 @@ async function packedZeros(length: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-test('derived: a folder or a link in the place of a file is no content', async () => {
+test('derived files: a folder or link instead of a file has no content', async () => {
   const { path, file } = await written();
   rmSync(file);
   mkdirSync(file);
@@ -149,18 +149,18 @@ test('derived: a folder or a link in the place of a file is no content', async (
   expect(await new DerivedFolder(path).read('a', from)).toBe(null);
 });
 
-/** What takes the key away, so that nothing on the disk is believed. */
+/** Ways to make the key unusable. */
 const unusable: [string, () => void][] = [
   ['is readable by others', () => chmodSync(keyFile(), 0o644)],
-  ['is cut off', () => truncateSync(keyFile(), 30)],
+  ['is truncated', () => truncateSync(keyFile(), 30)],
   ['is not a key', () => writeFileSync(keyFile(), `${'g'.repeat(64)}\n`)],
-  ['cannot be made', () => (process.env.XDG_STATE_HOME = join(keyFile(), 'below'))],
+  ['cannot be created', () => (process.env.XDG_STATE_HOME = join(keyFile(), 'below'))],
 ];
 
-test.each(unusable)('derived: files stay in memory when the key %s', async (_, spoil) => {
+test.each(unusable)('derived files: stay in memory if the key %s', async (_, spoil) => {
   const { path, file } = await written();
   const bytes = readFileSync(file);
-  // A process reads its key once: another installation's is none that it knows.
+  // A process caches its key, so the test uses the state folder of another installation.
   const known = readFileSync(keyFile());
   rmSync(keyFile());
   state = temporaryFolder();
@@ -174,12 +174,12 @@ test.each(unusable)('derived: files stay in memory when the key %s', async (_, s
   await folder.write('b', from, content);
   expect(await folder.read('b', from)).toEqual(content);
   expect(folder.list()).toMatchObject([{ name: 'b', inMemory: true }]);
-  // Files of an installation that has its key are left to it.
+  // Without the key, files of an installation are not removed.
   expect(readdirSync(path)).toEqual(['a']);
   expect(readFileSync(file)).toEqual(bytes);
 });
 
-test('derived: a state folder that is not absolute is not used', async () => {
+test('derived files: ignore a relative state folder', async () => {
   process.env.XDG_STATE_HOME = 'relative';
   const home = process.env.HOME;
   process.env.HOME = state;

@@ -1,9 +1,9 @@
-/** A process that ends while a commit is under way does end, and the folder is whole. */
+/** A process that exits during a commit does not hang, and the folder is intact. */
 import { expect, test } from 'vitest';
 import { ends, endsAfter, openStore, tempFolder } from './fixture.js';
 import { startWriter } from './start-writer.js';
 
-/** At first LMDB's thread waits for the main one: there a bare exit hung for ever. */
+/** At the start of a commit LMDB's thread waits for the main thread: a bare exit would hang. */
 const turns = [0, 1, 2, 5];
 
 async function endOf(how: string, after: number) {
@@ -13,7 +13,7 @@ async function endOf(how: string, after: number) {
   child.process.stderr!.on('data', (text: string) => {
     said += text;
   });
-  // What hangs would do so for ever: a minute is far more than it takes.
+  // A process that hangs would never end. A minute is far more than enough.
   const late = setTimeout(() => child.process.kill('SIGABRT'), 60_000);
   const end = await child.ended;
   clearTimeout(late);
@@ -22,17 +22,17 @@ async function endOf(how: string, after: number) {
   return { ...end, said };
 }
 
-test.each(turns)('exit: %i turns into a commit, by exitProcess: with its code', async (after) => {
+test.each(turns)('exitProcess: exits with its code %i turns into a commit', async (after) => {
   expect(await endOf('exitProcess', after)).toEqual({ code: 13, signal: null, said: '' });
 });
 
-test.each(turns)('exit: %i turns into a commit, by process.exit: it ends', async (after) => {
+test.each(turns)('process.exit: ends the process %i turns into a commit', async (after) => {
   const { code, signal } = await endOf('exit', after);
   expect(code ?? signal).toBeOneOf([13, 'SIGKILL']);
 });
 
-test.each(turns)('exit: %i turns into a commit, by an error: it says which', async (after) => {
+test.each(turns)('uncaught error: ends the process %i turns into a commit', async (after) => {
   const { code, signal, said } = await endOf('throw', after);
   expect(code ?? signal).toBeOneOf([1, 'SIGKILL']);
-  expect(said).toContain('what nobody caught');
+  expect(said).toContain('uncaught');
 });

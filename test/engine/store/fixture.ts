@@ -1,4 +1,4 @@
-/** What the store tests share: folders that clean up, and batches. */
+/** Fixtures of the store tests: folders, stores and batches. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,25 +9,25 @@ import type { Batch, Store, StoreMeta } from '../../../dist/engine/store/store.j
 const schemaVersion = 3;
 const tables = ['votes', 'blocks'] as const;
 
-/** A new folder, gone when the test is over. */
+/** Creates a folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Opens with the tests' defaults. */
+/** Opens a store with the defaults of the tests. */
 export function openLmdb(path: string, options: Partial<LmdbStoreOptions> = {}): Store {
   return openLmdbStore({ path, tables, schemaVersion, freeSpaceBytes: 0, ...options });
 }
 
-/** Closed when the test is over. */
+/** Closes the store after the test. */
 export function closedLater(store: Store): Store {
   onTestFinished(() => store.close());
   return store;
 }
 
-/** Opens with the tests' defaults; closed when the test is over. */
+/** Opens a store with the defaults of the tests, and closes it after the test. */
 export const openStore = (path: string, options: Partial<LmdbStoreOptions> = {}): Store =>
   closedLater(openLmdb(path, options));
 
@@ -45,7 +45,7 @@ export function metaAt(seq: number, changes: Partial<StoreMeta> = {}): StoreMeta
   };
 }
 
-/** The batch with entry and event `seq`; whatever else is given is put over it. */
+/** Builds the batch with entry and event `seq`; `changes` override members. */
 export function batchAt(seq: number, changes: Partial<Batch> = {}): Batch {
   return {
     entries: [{ seq, bytes: new TextEncoder().encode(`entry ${seq}`) }],
@@ -57,7 +57,7 @@ export function batchAt(seq: number, changes: Partial<Batch> = {}): Batch {
   };
 }
 
-/** What the store says of how far it got, from every place that says so. */
+/** Reads the progress of a store from meta, entries, events and records. */
 export function ends(store: Store): Record<string, unknown> {
   return {
     meta: store.meta()?.seq ?? 0,
@@ -67,7 +67,7 @@ export function ends(store: Store): Record<string, unknown> {
   };
 }
 
-/** What `ends` gives after `count` batches of writer.mjs. */
+/** Expected result of `ends` after `count` batches of writer.mjs. */
 export function endsAfter(count: number): Record<string, unknown> {
   const all = Array.from({ length: count }, (_, index) => index + 1);
   return { meta: count, entries: all, events: all, votes: all };

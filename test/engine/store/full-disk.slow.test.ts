@@ -1,4 +1,4 @@
-/** A network whose disk fills while it writes without a pause: it refuses, then goes on. */
+/** A network whose disk fills up under sustained writes refuses them, then continues. */
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { tempFolder } from './fixture.js';
 const MIB = 1024 * 1024;
 const stamp = '2025-01-01T00:00:00.000Z';
 
-/** A file system of its own, or null where this process may not mount. */
+/** Mounts a new file system, or returns null if this process cannot mount. */
 function smallDisk(mebibytes: number): string | null {
   const folder = tempFolder();
   const mount = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'folkmoot-test', folder];
@@ -48,7 +48,7 @@ class Writer {
     return this.#network.apply(verified);
   }
 
-  /** Files of 100 kB, so many at a time and none awaited, so that something always waits. */
+  /** Posts files of 100 kB without waiting, so that the queue is never empty. */
   async files(rounds: number): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       const bytes = Buffer.alloc(100_000, `file ${this.#written} `);
@@ -63,7 +63,7 @@ class Writer {
   }
 }
 
-test('disk: sustained writes end in DISK_FULL, and go on when there is room', async (context) => {
+test('network: sustained writes get DISK_FULL, and later continue', async (context) => {
   const disk = smallDisk(48);
   if (disk === null) return context.skip('this process may not mount a file system');
   const path = join(disk, 'data');

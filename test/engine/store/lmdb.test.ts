@@ -1,4 +1,4 @@
-/** What only the store on disk does: reopening, refusing a folder, one writer, readers. */
+/** Store on disk: reopening, refused folders, one writer, readers. */
 import { chmodSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -17,7 +17,7 @@ async function writtenFolder(batches: number, path = tempFolder()): Promise<stri
   return path;
 }
 
-test('store.open: a folder keeps everything, in a path with a dot too', async () => {
+test('store.open: reopens a folder with all data, also in a path with a dot', async () => {
   const folder = await writtenFolder(3, join(tempFolder(), 'net.work', 'a'));
   const store = openStore(folder, { networkId: 'testnet', create: false });
   expect(ends(store)).toEqual(endsAfter(3));
@@ -26,7 +26,7 @@ test('store.open: a folder keeps everything, in a path with a dot too', async ()
   expect(ends(store)).toEqual(endsAfter(4));
 });
 
-test('store.open: a second writer in the same process is refused', async () => {
+test('store.open: refuses a second writer in the same process', async () => {
   const folder = tempFolder();
   const first = openStore(folder);
   expect(() => openStore(folder)).toThrow(code('LOCKED'));
@@ -35,22 +35,22 @@ test('store.open: a second writer in the same process is refused', async () => {
   expect(openStore(folder).meta()).toEqual(metaAt(1));
 });
 
-test('store.open: another network is refused with both names, the folder is free', async () => {
+test('store.open: refuses another network with both names, and releases the lock', async () => {
   const folder = await writtenFolder(1);
   expect(() => openStore(folder, { networkId: 'other' })).toThrow(code('OTHER_NETWORK'));
-  expect(() => openStore(folder, { networkId: 'other' })).toThrow(/'testnet'.*'other'/);
+  expect(() => openStore(folder, { networkId: 'other' })).toThrow(/testnet.*other/);
   expect(openStore(folder, { networkId: 'testnet' }).meta()?.seq).toBe(1);
 });
 
-test('store.open: a newer schema is refused, and so is an older one', async () => {
+test('store.open: refuses a newer and an older schema', async () => {
   const folder = await writtenFolder(1);
   expect(() => openStore(folder, { schemaVersion: 2 })).toThrow(code('NEWER_SCHEMA'));
   expect(() => openStore(folder, { schemaVersion: 4 })).toThrow(code('OLDER_SCHEMA'));
-  expect(() => openStore(folder, { schemaVersion: 4 })).toThrow(/version 3.*\(4\).*another folder/);
+  expect(() => openStore(folder, { schemaVersion: 4 })).toThrow(/version 3\b.* 4\b/);
   expect(openStore(folder).meta()?.schema_version).toBe(3);
 });
 
-test('store.open: nothing there is MISSING, and nothing is made', () => {
+test('store.open: fails with MISSING for a missing folder, and creates nothing', () => {
   const folder = join(tempFolder(), 'none');
   expect(() => openStore(folder, { create: false })).toThrow(code('MISSING'));
   expect(() => openStore(folder, { readOnly: true })).toThrow(code('MISSING'));
@@ -58,7 +58,7 @@ test('store.open: nothing there is MISSING, and nothing is made', () => {
   expect(() => openStore(folder, { readOnly: true })).toThrow(code('MISSING'));
 });
 
-test('store.open: an empty data file that nothing was ever kept in is a new store', async () => {
+test('store.open: treats an empty data file without commits as a new store', async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, 'data.mdb'), '');
   expect(() => openStore(folder, { readOnly: true })).toThrow(code('MISSING'));
@@ -67,7 +67,7 @@ test('store.open: an empty data file that nothing was ever kept in is a new stor
   await store.close();
 });
 
-test('store.open: a file in place of the folder is UNREADABLE', () => {
+test('store.open: fails with UNREADABLE for a file instead of a folder', () => {
   const file = join(tempFolder(), 'file');
   writeFileSync(file, '');
   expect(() => openStore(file)).toThrow(code('UNREADABLE'));
@@ -84,7 +84,7 @@ test.skipIf(process.getuid?.() === 0)(
 
 test.each([
   0, 100, 8192, 20_000,
-])('store.open: a file cut to %i bytes is CORRUPT', async (bytes) => {
+])('store.open: fails with CORRUPT for a file truncated to %i bytes', async (bytes) => {
   const folder = await writtenFolder(3);
   truncateSync(join(folder, 'data.mdb'), bytes);
   for (const readOnly of [false, true]) {
@@ -92,7 +92,7 @@ test.each([
   }
 });
 
-test('store.open: a file that lacks half of one value is CORRUPT', async () => {
+test('store.open: fails with CORRUPT for a file without half of one value', async () => {
   const folder = await writtenFolder(3);
   const store = openStore(folder);
   const blobs = [{ hash: 'ab'.repeat(32), bytes: new Uint8Array(1_000_000) }];
@@ -103,7 +103,7 @@ test('store.open: a file that lacks half of one value is CORRUPT', async () => {
   expect(() => openStore(folder)).toThrow(code('CORRUPT'));
 });
 
-test('store.open: a file that only lacks pages not in use opens', async () => {
+test('store.open: opens a file without unused pages', async () => {
   const folder = await writtenFolder(3);
   const file = join(folder, 'data.mdb');
   const bytes = readFileSync(file);
@@ -114,7 +114,7 @@ test('store.open: a file that only lacks pages not in use opens', async () => {
   expect(ends(openStore(folder))).toEqual(endsAfter(3));
 });
 
-test('store.open: a file of something else is CORRUPT', () => {
+test('store.open: fails with CORRUPT for a foreign file', () => {
   const folder = tempFolder();
   writeFileSync(join(folder, 'data.mdb'), 'not a database '.repeat(10_000));
   expect(() => openStore(folder)).toThrow(code('CORRUPT'));
@@ -124,7 +124,7 @@ test.each([
   'no json',
   '[]',
   '{"schema_version":"3"}',
-])('store.open: meta %s is CORRUPT', async (text) => {
+])('store.open: fails with CORRUPT for the meta %s', async (text) => {
   const folder = await writtenFolder(1);
   const root = open({
     path: folder,
@@ -150,7 +150,7 @@ test('store.open: a reader in the same process follows a writer, and cannot writ
   expect(writer.meta()?.seq).toBe(3);
 });
 
-test('store.open: a writer after a reader of the same process is refused', async () => {
+test('store.open: refuses a writer after a reader of the same process', async () => {
   const folder = await writtenFolder(1);
   const reader = openStore(folder, { readOnly: true });
   expect(() => openStore(folder)).toThrow(code('LOCKED'));
@@ -158,7 +158,7 @@ test('store.open: a writer after a reader of the same process is refused', async
   expect(openStore(folder).meta()?.seq).toBe(1);
 });
 
-test('store.range: an iteration under way does not see a later commit', async () => {
+test('store.range: a running iteration does not see a later commit', async () => {
   const store = openStore(tempFolder());
   await store.commit(batchAt(1, { changes: [vote(1), vote(2)] }));
   const iterator = store.range('votes')[Symbol.iterator]();

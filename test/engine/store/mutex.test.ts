@@ -1,8 +1,8 @@
-/** Transactions of two kinds at once: one after another, with a turn in between, whatever fails. */
+/** The mutex of transactions. */
 import { expect, test } from 'vitest';
 import { withMutex } from '../../../dist/engine/store/environment.js';
 
-test('transactions: begun at once, they run in order and never two at a time', async () => {
+test('withMutex: runs concurrent transactions in order, one at a time', async () => {
   const story: string[] = [];
   let running = 0;
   const work = withMutex(async (name: string) => {
@@ -23,7 +23,7 @@ test('transactions: begun at once, they run in order and never two at a time', a
   ]);
 });
 
-test('transactions: between two that wait for each other there is a turn for others', async () => {
+test('withMutex: leaves a turn of the event loop between queued transactions', async () => {
   const story: string[] = [];
   const work = withMutex(async (name: string) => {
     story.push(name);

@@ -1,11 +1,11 @@
-/** A store's folder and other processes: one writer, killed or alive, and readers beside it. */
+/** One writer and several readers in different processes. */
 import { expect, test } from 'vitest';
 import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
 import { startWriter } from './start-writer.js';
 
 const code = (name: string) => expect.objectContaining({ name: 'StoreError', code: name });
 
-test('store.open: a second writer in another process is refused', async () => {
+test('store.open: refuses a second writer in another process', async () => {
   const folder = tempFolder();
   openStore(folder);
   const child = startWriter(['write', folder]);
@@ -13,7 +13,7 @@ test('store.open: a second writer in another process is refused', async () => {
   expect(child.lines).toEqual(['LOCKED']);
 });
 
-test('store.open: a writer killed by -9 leaves neither its lock nor half a batch', async () => {
+test('store.open: a killed writer leaves neither a lock nor a partial batch', async () => {
   const folder = tempFolder();
   const child = startWriter(['write', folder, '3', 'hold']);
   await child.printed('committed 3');
@@ -42,9 +42,9 @@ test('store.open: a reader in another process follows a writer without a lock', 
 });
 
 test.each([
-  ['beside its writer', false],
-  ['beside another reader', true],
-])('store.open: a reader %s stays where it is for other processes', async (_, readOnly) => {
+  ['with its writer', false],
+  ['with another reader', true],
+])('store.open: a reader %s keeps its snapshot despite other processes', async (_, readOnly) => {
   const folder = tempFolder();
   await startWriter(['write', folder, '3']).ended;
   const first = openStore(folder, { readOnly });
@@ -53,7 +53,7 @@ test.each([
   const last = readOnly ? 3 : 4;
   const iteration = second.entries(1, 100)[Symbol.iterator]();
   expect(iteration.next().value?.seq).toBe(1);
-  // Whoever opens next looks for readers of dead processes; of this one there are locks.
+  // The next opening looks for readers of dead processes. This reader holds locks.
   for (let opened = 0; opened < 3; opened += 1) {
     const reader = startWriter(['read', folder]);
     reader.process.stdin!.end('a\n');

@@ -1,4 +1,4 @@
-/** Files of other people: none is read that is larger than its reader allows. */
+/** Size limits of files. */
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { writeRunReport } from '../../../dist/sim/report/index.js';
 import { planSweep } from '../../../dist/sim/sweep/plan.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
-test('bounded reads: up to the bound, and not a byte more', () => {
+test('readBounded: reads up to the limit, and not a byte more', () => {
   const path = join(temporaryFolder(), 'file');
   for (const size of [0, 1, 99, 100]) {
     writeFileSync(path, 'x'.repeat(size));
@@ -18,11 +18,11 @@ test('bounded reads: up to the bound, and not a byte more', () => {
   expect(() => readBounded(path, 100)).toThrow(FileTooLarge);
 });
 
-test.skipIf(process.platform === 'win32')('bounded reads: a device that never ends', () => {
+test.skipIf(process.platform === 'win32')('readBounded: refuses an endless device', () => {
   expect(() => readBounded('/dev/zero', 1_000_000)).toThrow(FileTooLarge);
 });
 
-test('bounded reads: a sparse file in place of a result, or of a scenario script', async () => {
+test('readBounded: refuses a large sparse file as result or script', async () => {
   const folder = temporaryFolder();
   const path = join(folder, 'summary.json');
   writeFileSync(path, '{}');
@@ -43,7 +43,7 @@ test('bounded reads: a sparse file in place of a result, or of a scenario script
   expect(() => planSweep(scenario)).toThrow(/expected at most/);
 });
 
-test('lines: one that never ends is refused while it is read', async () => {
+test('splitLines: refuses an endless line while reading', async () => {
   let chunks = 0;
   async function* endless() {
     for (; ; chunks += 1) yield new Uint8Array(1_048_576).fill(0x78);

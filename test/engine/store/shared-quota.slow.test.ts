@@ -1,4 +1,4 @@
-/** A quota that processes share, against a model that keeps every use, and with real processes. */
+/** SharedQuota, compared with a model, and with real processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ const step = fc.record({
   by: fc.nat(1),
 });
 
-test('shared quota: as many in every window as its definition says, whoever asks', async () => {
+test('SharedQuota: agrees with a model in every window', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 80 }),
@@ -47,7 +47,7 @@ const program = `
   process.stdout.write(String(granted));
 `;
 
-test('shared quota: processes that use it at a time get no more of it, and no less', async () => {
+test('SharedQuota: grants exactly the quota to concurrent processes', async () => {
   const folder = temporaryFolder();
   const granted = [0, 1, 2].map(async () => {
     const args = ['--input-type=module', '--eval', program, module, folder];

@@ -1,18 +1,18 @@
-/** Processes that write to a store, and can be killed while they do. */
+/** Starts processes that write to a store and can be killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
 export interface Child {
   process: ChildProcess;
-  /** The lines it printed so far. */
+  /** Lines printed so far. */
   lines: string[];
-  /** Resolves once it printed this line. */
+  /** Resolves when the process has printed this line. */
   printed(line: string): Promise<void>;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Runs writer.mjs; see there for what its arguments mean. */
+/** Runs writer.mjs, which documents its arguments. */
 export function startWriter(args: string[], env: Record<string, string> = {}): Child {
   const script = join(import.meta.dirname, 'writer.mjs');
   const child = spawn(process.execPath, [script, ...args], {

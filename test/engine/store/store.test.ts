@@ -1,4 +1,4 @@
-/** What every store does: one suite, a function of how to open it, and both stores compared. */
+/** Suite for all stores, and a comparison of both. */
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RecordKey } from '../../../dist/engine/protocol/schema/record.js';
@@ -10,7 +10,7 @@ import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from '.
 const put = (key: RecordKey, json = '1') => ({ table: 'votes', key, json });
 const keysOf = (store: Store, options = {}) => [...store.range('votes', options)].map((r) => r.key);
 
-/** `commitsOf`: how many commits a store tells of after so many batches in one turn. */
+/** `commitsOf`: expected number of commits after a number of batches in one turn. */
 function suite(name: string, create: () => Store, commitsOf = (batches: number) => batches): void {
   describe(name, () => {
     test('store: a new one is empty', () => {
@@ -26,7 +26,7 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect(store.hasRoom()).toBe(true);
     });
 
-    test('store.commit: everything of a batch can be read back', async () => {
+    test('store.commit: makes all parts of a batch readable', async () => {
       const store = create();
       const bytes = Uint8Array.from({ length: 9_000 }, (_, index) => index % 256);
       const json = JSON.stringify({ text: 'grüße 🎉', long: 'x'.repeat(70_000) });
@@ -49,14 +49,14 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect([store.entry(2), store.event(2), store.blob('ef')]).toEqual(Array(3).fill(undefined));
     });
 
-    test('store.get: keys of another type or another table are other keys', async () => {
+    test('store.get: distinguishes keys by type and table', async () => {
       const store = create();
       await store.commit(batchAt(1, { changes: [put(1, '"n"'), put('1', '"s"')] }));
       expect([store.get('votes', 1), store.get('votes', '1')]).toEqual(['"n"', '"s"']);
       expect(store.get('blocks', 1)).toBe(undefined);
     });
 
-    test('store.commit: the last change of a key holds, deleting nothing is fine', async () => {
+    test('store.commit: applies the last change of a key', async () => {
       const store = create();
       const gone = { table: 'votes', key: 1, json: null };
       await store.commit(batchAt(1, { changes: [put(1), gone, put(2), gone, put(2, '2')] }));
@@ -66,7 +66,7 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect(store.commits).toBe(commitsOf(2));
     });
 
-    test('store.entries: both ends are included and ascending', async () => {
+    test('store.entries: yields ascending entries, both ends included', async () => {
       const store = create();
       for (let seq = 1; seq <= 5; seq += 1) await store.commit(batchAt(seq));
       expect([...store.entries(2, 4)].map(({ seq }) => seq)).toEqual([2, 3, 4]);
@@ -74,7 +74,7 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect([...store.events(6, 9)]).toEqual([]);
     });
 
-    test('store.entries: bytes of any size stay what they were', async () => {
+    test('store.entries: preserves bytes of any size', async () => {
       const store = create();
       const sizes = [1, 520, 4_000, 40_000, 300_000];
       const made = sizes.map((size, index) => new Uint8Array(size).fill(index + 1));
@@ -85,18 +85,18 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect(read.map((bytes, index) => bytes.equals(made[index]!))).toEqual(Array(5).fill(true));
     });
 
-    test('store.get: what could not be stored is not there', () => {
+    test('store.get: finds nothing for invalid keys', () => {
       const store = create();
       expect(store.get('votes', 'x'.repeat(10_000))).toBe(undefined);
       expect(store.blob('x'.repeat(10_000))).toBe(undefined);
     });
 
-    test('store.commit: what does not continue the log throws and is not written', async () => {
+    test('store.commit: throws for a batch that does not continue the log', async () => {
       const store = create();
       await store.commit(batchAt(1));
       const wrong = batchAt(3, { changes: [put(9)] });
       await expect(store.commit(wrong)).rejects.toThrow('entry 3 does not follow 1');
-      await expect(store.commit(batchAt(2, { meta: metaAt(5) }))).rejects.toThrow('meta says');
+      await expect(store.commit(batchAt(2, { meta: metaAt(5) }))).rejects.toThrow('meta');
       const shown = [store.get('votes', 9), store.meta()?.seq, store.commits];
       expect(shown).toEqual([undefined, 1, commitsOf(1)]);
     });
@@ -109,13 +109,13 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       [['a']],
       [[]],
       ['x'.repeat(513)],
-    ])('store.commit: %j is no key', async (key) => {
+    ])('store.commit: refuses the key %j', async (key) => {
       const store = create();
       const batch = batchAt(1, { changes: [put(key)] });
       await expect(store.commit(batch)).rejects.toThrow('not a record key');
     });
 
-    test('store.range: numbers before strings, a key before what continues it', async () => {
+    test('store.range: sorts numbers before strings, and a key before its extensions', async () => {
       const store = create();
       const ordered: RecordKey[] = [-5, 0, 2, [2, 'a'], 10, '', ['', 0], 'A', 'a', ['a', 1]];
       ordered.push(['a', 2], ['a', 10], ['a', 'b'], ['a', 'b', 1], 'aa', 'é', '\uffee', '🎉');
@@ -163,7 +163,7 @@ const anyRange = fc.record(
   { requiredKeys: [] },
 );
 
-test('store.range: both stores give the same ranges after the same random changes', async () => {
+test('store.range: gives the same ranges in both stores after random changes', async () => {
   const disk = openStore(tempFolder());
   const memory = createMemoryStore();
   let seq = 0;

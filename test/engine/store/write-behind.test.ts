@@ -1,4 +1,4 @@
-/** A store that writes behind: what it shows is whole at every moment, and all of it gets there. */
+/** The write-behind store. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from '.
 
 const record = (key: number, json: string | null) => ({ table: 'votes', key, json });
 
-/** A store whose commits wait until they are let through, or fail. */
+/** A store whose commits wait for the test to complete or fail them. */
 function held(store: Store) {
   const waiting: { go: () => void; fail: (error: Error) => void }[] = [];
   const commit: Store['commit'] = (batch) =>
@@ -17,7 +17,7 @@ function held(store: Store) {
       waiting.push({ go: () => void store.commit(batch).then(resolve, reject), fail: reject });
     });
   const over: Store = Object.assign(Object.create(store) as Store, { commit });
-  /** The next commit, once it has begun. */
+  /** Resolves with the next commit when it has started. */
   const begun = async () => {
     await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(0), 30_000);
     return waiting.shift()!;
@@ -25,7 +25,7 @@ function held(store: Store) {
   return { over, begun, waiting };
 }
 
-test('a batch is shown before it is written, and is on disk a moment later', async () => {
+test('write-behind: a batch is readable before it is written', async () => {
   const disk = openLmdb(tempFolder());
   const store = closedLater(createWriteBehind(disk));
   await store.commit(batchAt(1, { changes: [record(1, '1')] }));
@@ -35,7 +35,7 @@ test('a batch is shown before it is written, and is on disk a moment later', asy
   expect([disk.commits, disk.get('votes', 1), disk.get('votes', 2)]).toEqual([1, undefined, '2']);
 });
 
-test('what comes during a commit is the next one, and closing writes all', async () => {
+test('write-behind: batches during a commit form the next one, and close writes all', async () => {
   const folder = tempFolder();
   const { over, begun, waiting } = held(openLmdb(folder));
   const store = createWriteBehind(over);
@@ -56,7 +56,7 @@ test('what comes during a commit is the next one, and closing writes all', async
   expect(again.meta()).toEqual(metaAt(3));
 });
 
-test('rows that are being read stay as they were when they are written meanwhile', async () => {
+test('write-behind: a running iteration is not affected by a write', async () => {
   const disk = openLmdb(tempFolder());
   const store = closedLater(createWriteBehind(disk));
   const numbers = (rows: Iterable<{ seq: number }>) => [...rows].map(({ seq }) => seq);
@@ -78,7 +78,7 @@ test('rows that are being read stay as they were when they are written meanwhile
   expect(numbers({ [Symbol.iterator]: () => begun })).toEqual([2, 3, 4]);
 });
 
-test('when a commit fails, so does every one after it, and every look for room', async () => {
+test('write-behind: commit and hasRoom throw after a failed commit', async () => {
   const { over, begun } = held(createMemoryStore());
   const store = createWriteBehind(over);
   await store.commit(batchAt(1));
@@ -89,7 +89,7 @@ test('when a commit fails, so does every one after it, and every look for room',
   await expect(store.close()).rejects.toThrow('the disk is gone');
 });
 
-test('what finds no room waits for it, and counts as waiting until it is written', async () => {
+test('write-behind: a batch waits for disk space and counts as unwritten', async () => {
   const memory = createMemoryStore();
   const asked: number[] = [];
   const hasRoom = (waiting = 0) => {
@@ -108,7 +108,7 @@ test('what finds no room waits for it, and counts as waiting until it is written
   expect([store.hasRoom(), asked.at(-1)]).toEqual([true, 0]);
 });
 
-test('beyond so many bytes a commit waits for the disk', async () => {
+test('write-behind: commit waits for the disk beyond a number of bytes', async () => {
   const { over, begun, waiting } = held(createMemoryStore());
   const store = closedLater(createWriteBehind(over));
   const large = (seq: number) =>
@@ -153,7 +153,7 @@ const rows = fc.record(
   { requiredKeys: [] },
 );
 
-test('whatever is written so far, it reads like a store that keeps all in one place', async () => {
+test('write-behind: reads like a plain store at any time', async () => {
   const property = fc.asyncProperty(
     fc.array(step, { minLength: 1, maxLength: 24 }),
     fc.array(range, { minLength: 2, maxLength: 6 }),

@@ -1,9 +1,10 @@
 /**
- * A process that has a store open: `node writer.mjs write <folder> <batches> [hold]` commits that
- * many batches, printing each, and with `hold` keeps the store open until its input ends;
- * `node writer.mjs read <folder>` prints the last sequence for each line of input;
- * `node writer.mjs exitProcess|exit|throw <folder> <turns>` ends like that, so many turns after a
- * commit has begun.
+ * A process with an open store.
+ * `node writer.mjs write <folder> <batches> [hold]` commits and prints batches; with `hold` it
+ * keeps the store open until its input ends.
+ * `node writer.mjs read <folder>` prints the last sequence number for each line of input.
+ * `node writer.mjs exitProcess|exit|throw <folder> <turns>` exits that way, a number of turns after
+ * the start of a commit.
  */
 import { createInterface } from 'node:readline';
 import { openLmdbStore } from '../../../dist/engine/store/lmdb.js';
@@ -36,11 +37,11 @@ const ends = {
   exitProcess: () => exitProcess(13),
   exit: () => process.exit(13),
   throw: () => {
-    throw new Error('what nobody caught');
+    throw new Error('uncaught');
   },
 };
 
-/** In a turn of its own: what is thrown there, nobody catches. */
+/** Throws in another turn, so that the error is uncaught. */
 function endAfter(turns) {
   setImmediate(() => (turns === 0 ? ends[mode]() : endAfter(turns - 1)));
 }
