@@ -254,8 +254,8 @@ async function foundedWith(
   for (const [name, value] of begun) {
     const wanted = asked[name as keyof GenesisOptions];
     if (wanted === undefined || wanted === value) continue;
-    const was = `the network was begun with ${name} ${value}, not ${wanted}`;
-    throw new StoreError('OTHER_NETWORK', `${was}; parameters are fixed at genesis`);
+    const mismatch = { name, found: String(value), wanted: String(wanted) };
+    throw new StoreError('GENESIS_MISMATCH', mismatch);
   }
   return founding;
 }

@@ -30,20 +30,15 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
     const there = await readdir(folder);
     if (!names.some((name) => there.includes(name))) return;
   } catch (cause) {
-    const why = (cause as Error).message;
-    throw new StoreError('UNREADABLE', `the output folder cannot be used: ${why}`, { cause });
+    throw new StoreError('OUTPUT_UNUSABLE', { reason: (cause as Error).message }, { cause });
   }
-  throw new StoreError(
-    'OTHER_NETWORK',
-    `${folder} holds a run already; expected a new or empty folder`,
-  );
+  throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
 /** @throws {StoreError} `OTHER_NETWORK` where a network has its data: nothing is put beside it. */
 export function refuseNetwork(folder: string): void {
   if (!existsSync(join(folder, 'data.mdb'))) return;
-  const what = `${folder} holds the data of a network`;
-  throw new StoreError('OTHER_NETWORK', `${what}; expected a new or empty folder`);
+  throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
 }
 
 /** Makes renames in it durable. */
@@ -84,9 +79,8 @@ export async function* tableRows(folder: string, name: string): AsyncGenerator<T
 }
 
 function unreadable(folder: string, name: string, cause: unknown): StoreError {
-  const why = (cause as Error).message;
-  const message = `${name} in ${folder} cannot be read: ${why}; expected a finished run or sweep`;
-  return new StoreError('UNREADABLE', message, { cause });
+  const reason = (cause as Error).message;
+  return new StoreError('RESULT_UNREADABLE', { name, path: folder, reason }, { cause });
 }
 
 /** A number, or null where nothing can be said. */
@@ -148,8 +142,8 @@ export class WholeFile {
     try {
       return what();
     } catch (cause) {
-      const why = (cause as Error).message;
-      throw new StoreError('UNREADABLE', `${this.#name} cannot be written: ${why}`, { cause });
+      const reason = (cause as Error).message;
+      throw new StoreError('FILE_UNWRITABLE', { path: this.#name, reason }, { cause });
     }
   }
 }

@@ -88,10 +88,10 @@ class KeptDecisions implements KnownDecisions {
     try {
       value = JSON.parse(text);
     } catch {
-      throw this.#damaged('one of its lines');
+      throw this.#damaged('line');
     }
     const problem = problemOf(value);
-    if (problem) throw this.#damaged(`${problem.pointer} of a line`);
+    if (problem) throw this.#damaged(`${problem.pointer} in a line`);
     const { agent: _, group: __, voted_ms: ___, warmup: ____, ...decided } = value as DecisionLine;
     return decided;
   }
@@ -101,8 +101,8 @@ class KeptDecisions implements KnownDecisions {
     try {
       file = await open(this.#path);
     } catch (cause) {
-      const why = (cause as Error).message;
-      throw new StoreError('UNREADABLE', `${this.#path}: ${why}`, { cause });
+      const reason = (cause as Error).message;
+      throw new StoreError('FILE_UNREADABLE', { path: this.#path, reason }, { cause });
     }
     try {
       return await work(file);
@@ -112,7 +112,7 @@ class KeptDecisions implements KnownDecisions {
   }
 
   #damaged(what: string): StoreError {
-    return new StoreError('CORRUPT', `${this.#path}: ${what} is not what folkmoot sim writes`);
+    return new StoreError('DECISIONS_DAMAGED', { path: this.#path, reason: `invalid ${what}` });
   }
 }
 

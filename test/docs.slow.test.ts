@@ -1,4 +1,4 @@
-/** What the documents show is run: the embedding example, the commands, the Python snippet. */
+/** Runs what the documents show: the embedding example, commands, the Python snippet. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { temporaryFolder } from './support/fixture.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const embedding = readFileSync(join(root, 'docs/embedding.md'), 'utf8');
 const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 const cli = join(root, 'dist/cli/main.js');
 
@@ -17,9 +18,9 @@ function blocks(text: string, language: string): string[] {
   return [...text.matchAll(pattern)].map(([, code]) => code!);
 }
 
-test('README: the embedding example runs as a program that depends on folkmoot', () => {
+test('embedding.md: the example runs as a program that depends on folkmoot', () => {
   const folder = dependingFolder();
-  const [example] = blocks(readme, 'js');
+  const [example] = blocks(embedding, 'js');
   const lines = example!.split('\n').filter((line) => line.trim() !== '');
   writeFileSync(join(folder, 'example.mjs'), example!);
   const printed = execFileSync('node', ['example.mjs'], { cwd: folder, encoding: 'utf8' });
@@ -27,7 +28,7 @@ test('README: the embedding example runs as a program that depends on folkmoot',
   expect(lines.length).toBeLessThan(20);
 });
 
-test('README: the commands of its command line section run as written', () => {
+test('README: the commands of its simulation section run as written', () => {
   const folder = temporaryFolder();
   const section = blocks(readme, 'sh').find((block) => block.includes('npx folkmoot sim'))!;
   const commands = section.replaceAll('npx folkmoot', `'${process.execPath}' '${cli}'`);
@@ -36,11 +37,11 @@ test('README: the commands of its command line section run as written', () => {
   execFileSync('sh', ['-ec', commands], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
 });
 
-test('README: the two command lines are scripts of the package', () => {
+test('README: the commands of its quick start are scripts of the package', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   expect(readme).toContain('npm ci && npm run sim');
   expect(readme).toContain('npm ci && npm test');
-  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['sim', 'test', 'test:full']));
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['sim', 'test', 'docs:site']));
 });
 
 test('docs/protocol.md: the Python snippet recomputes the log digest', () => {

@@ -1,7 +1,7 @@
-// Writes docs/load-result.schema.json, and the dictionary at the end of docs/load-testing.md, from
-// what was built. With --print it writes the guide to standard output instead.
+// Writes docs/load-result.schema.json and docs/load-result.md from the built schema of results.
+// With --print it writes the page to standard output.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { tables } from '../dist/bench/load/histograms.js';
@@ -9,7 +9,7 @@ import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const schema = 'docs/load-result.schema.json';
-const guide = 'docs/load-testing.md';
+const page = 'docs/load-result.md';
 
 /** A Markdown table with its columns in line. */
 function dictionary(head, entries) {
@@ -20,27 +20,33 @@ function dictionary(head, entries) {
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n');
 }
 
-const reference = `## 7. Every figure
+const written = `# Results of a load test
 
-\`result.json\`, member by member. Latencies are milliseconds; rates are a second; what cannot be
-said is \`null\`. All latencies have the members that \`finality\` has.
+\`folkmoot load --out\` writes these files; [load-testing.md](load-testing.md) explains the figures. The JSON Schema of
+\`result.json\` is [load-result.schema.json](load-result.schema.json).
+
+## result.json
+
+Latencies are in milliseconds and rates are per second. A member without a value is \`null\`. All latencies have the
+members of \`finality\`.
 
 ${dictionary(
   'member',
   meanings().map(({ path, meaning }) => [path, meaning]),
 )}
 
-\`seconds.csv\` has the columns of \`seconds[]\`, empty where the member is \`null\`. The others:
+## Tables
+
+\`seconds.csv\` has the columns of \`seconds[]\`. A cell is empty if the member is \`null\`.
 
 ${Object.entries(tables)
   .map(([name, columns]) => dictionary(name, Object.entries(columns)))
   .join('\n\n')}
 `;
 
-const written = readFileSync(root + guide, 'utf8').split('## 7. ')[0] + reference;
 if (process.argv.includes('--print')) process.stdout.write(written);
 else {
-  writeFileSync(root + guide, written);
+  writeFileSync(root + page, written);
   writeFileSync(root + schema, `${JSON.stringify(loadResultJsonSchema(), null, 2)}\n`);
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
   const args = [biome, 'format', '--write', schema];

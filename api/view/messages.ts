@@ -20,20 +20,6 @@ const viewMessages = {
 
   // Reading the log.
   UNKNOWN_ENTRY: { text: 'unknown entry: {entry}', fix: 'use an entry from 0 to {last}' },
-  ENTRY_INCONSISTENT: {
-    text: 'inconsistent events of entry {entry}: {cause}',
-    fix: 'run folkmoot replay for details',
-  },
-  ENTRIES_INCONSISTENT: { text: 'inconsistent entries {from} to {to}: {cause}' },
-  ENTRY_NOT_FOUND: { text: 'entry {entry} not found in the log' },
-  ENTRY_NOT_INDEXED: { text: 'entry {entry} not found in the index' },
-  EVENT_NOT_FOUND: { text: 'event {event} not found in the history' },
-  EVENT_NOT_JSON: { text: 'event {event} is not JSON' },
-  RECORD_NOT_FOUND: { text: '{kind} not found: {id}' },
-  TIME_BACKWARDS: { text: 'entry {entry} is older than the entry before it' },
-  UNKNOWN_VALUE: { text: 'unknown value in an event: {value}' },
-  ALLIANCE_NOT_PROPOSED: { text: 'alliance {id} ended before its proposal' },
-  NOT_IN_ELECTORATE: { text: 'agent {agent} is not in the electorate of block {block}' },
 } as const satisfies MessageTable;
 
 type ViewMessages = typeof viewMessages;

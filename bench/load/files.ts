@@ -77,7 +77,7 @@ function checked(value: unknown, error: (why: string) => Error): LoadResult {
 
 function fileOf(path: string): string {
   const there = statSync(path, { throwIfNoEntry: false });
-  if (!there) throw new StoreError('MISSING', `${path} does not exist; expected ${wantedFile}`);
+  if (!there) throw new StoreError('LOAD_RESULT_NOT_FOUND', { path });
   return there.isDirectory() ? join(path, 'result.json') : path;
 }
 
@@ -91,10 +91,8 @@ function parsed(file: string): unknown {
   throw unreadable(file, `it is larger than ${MOST_BYTES / 2 ** 20} MiB`);
 }
 
-const wantedFile = 'the result.json of folkmoot load --out, or its folder';
-
-const unreadable = (file: string, why: string) =>
-  new StoreError('MISSING', `${file} cannot be used: ${why}. It should be ${wantedFile}`);
+const unreadable = (path: string, reason: string) =>
+  new StoreError('LOAD_RESULT_INVALID', { path, reason });
 
 /** What a stranger wrote, short and on one line. */
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 60);

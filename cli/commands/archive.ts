@@ -95,8 +95,7 @@ async function openAlone(path: string): Promise<Store> {
     return openLmdbStore({ ...options, freeSpaceBytes: ROOM_BYTES });
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'LOCKED') throw error;
-    const advice = 'stop the server, or start it with --archive-after N';
-    throw new StoreError('LOCKED', `${error.message}; ${advice}`, { cause: error });
+    throw new StoreError('FOLDER_IN_USE_BY_SERVER', { path }, { cause: error });
   }
 }
 
@@ -113,8 +112,8 @@ async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
   for (;;) {
     while (await archive.trim());
     if (!store.hasRoom()) {
-      const text = `${archive.freeBytes()} bytes are free, ${ROOM_BYTES} are needed`;
-      throw new StoreError('FULL', `too little room to archive: ${text}; make room and call again`);
+      const space = { free: archive.freeBytes(), needed: ROOM_BYTES };
+      throw new StoreError('NO_ROOM_FOR_ARCHIVE', space);
     }
     const segment = await archive.move(before);
     if (segment === null) {

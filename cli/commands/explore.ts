@@ -22,7 +22,7 @@ import {
 } from '../options/ui-server.js';
 import { interruption, ListenError, StopSignal, UsageError } from '../output/exit.js';
 import { endNow, io } from '../output/io.js';
-import { damageText, printJson, writeStderr, writeStdout } from '../output/output.js';
+import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
 import { packageVersion } from '../output/provenance.js';
 
@@ -352,7 +352,7 @@ async function recompute(folder: string, signal: AbortSignal) {
   let result: ReplayResult;
   try {
     const last = stored.meta();
-    if (!last) throw new StoreError('MISSING', `${folder}: no network is stored here`);
+    if (!last) throw new StoreError('NO_NETWORK', { path: folder });
     await assertSize(folder, last.event_seq);
     const progress = last.seq < MANY_ENTRIES ? null : showCount(last.seq + 1, 'entries recomputed');
     const lines = inTurns(storedLines(stored, 0, last.seq), signal, (done) =>
@@ -363,7 +363,10 @@ async function recompute(folder: string, signal: AbortSignal) {
     await stored.close();
   }
   const { first_divergence: divergence, entries, digest } = result;
-  if (divergence) throw new StoreError('CORRUPT', damageText(folder, divergence));
+  if (divergence) {
+    const reason = `${divergence.what} of entry ${divergence.seq} does not follow from the log`;
+    throw new StoreError('DATA_DAMAGED', { path: folder, reason });
+  }
   return { entries, digest };
 }
 

@@ -119,7 +119,7 @@ async function compare(
   const stored: Store = openForReading(source, true);
   try {
     const end = stored.meta();
-    if (!end) throw new StoreError('MISSING', `${source}: no network is stored here`);
+    if (!end) throw new StoreError('NO_NETWORK', { path: source });
     const { to } = flags;
     if (to !== undefined && to > end.seq) {
       writeStderr(`folkmoot: the log ends at entry ${end.seq}`);

@@ -7,9 +7,7 @@ import { type Store, StoreError } from '../../engine/store/store.js';
 
 /** The folder of the store in DIR (a server's data folder) or DIR/network (a kept run). */
 export function storeFolder(folder: string): string {
-  if (!existsSync(folder)) {
-    throw new StoreError('MISSING', `${folder} does not exist; expected a run or data folder`);
-  }
+  if (!existsSync(folder)) throw new StoreError('PATH_NOT_FOUND', { path: folder });
   const inner = join(folder, 'network');
   return existsSync(inner) ? inner : folder;
 }
@@ -22,6 +20,6 @@ export function openForReading(folder: string, whole = false): Store {
 
 /** Anything else that exists, a pipe included, is read as a printed log. */
 export function isFolder(path: string): boolean {
-  if (!existsSync(path)) throw new StoreError('MISSING', `${path} does not exist`);
+  if (!existsSync(path)) throw new StoreError('PATH_NOT_FOUND', { path });
   return statSync(path).isDirectory();
 }

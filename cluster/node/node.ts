@@ -280,9 +280,7 @@ export class ClusterNode {
   }
 
   #isAhead(head: number): StoreError {
-    const what = `the order ends at batch ${head}, and this node has applied ${this.#mark.version}`;
-    const why = 'it was emptied, or restored as it was before';
-    return new StoreError('OTHER_NETWORK', `${what}: ${why}; nothing is written`);
+    return new StoreError('ORDER_BEHIND', { head, applied: this.#mark.version });
   }
 
   #clockProblem(): Refusal | null {

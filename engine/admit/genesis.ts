@@ -10,18 +10,15 @@ export function parseGenesis(entry: Entry): Genesis {
   try {
     genesis = JSON.parse(Buffer.from(entry.body).toString());
   } catch (cause) {
-    throw new StoreError('CORRUPT', 'entry 0 (genesis) is not JSON', { cause });
+    throw new StoreError('GENESIS_NOT_JSON', {}, { cause });
   }
-  const added = lacking(genesis);
-  if (added) {
-    const why = `entry 0 (genesis) has no ${added}: the log is of an older folkmoot`;
-    throw new StoreError(
-      'OLDER_SCHEMA',
-      `${why}, whose rules were others; replay it with that one`,
-    );
-  }
+  const member = lacking(genesis);
+  if (member) throw new StoreError('OLD_GENESIS', { member });
   const problem = genesisProblem(genesis);
-  if (problem) throw new StoreError('CORRUPT', `genesis ${problem.pointer} ${problem.message}`);
+  if (problem) {
+    const { pointer, message: reason } = problem;
+    throw new StoreError('GENESIS_INVALID', { pointer, reason });
+  }
   return genesis as Genesis;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes the certificate of a block by replaying its log: nothing is taken from what was stored, and
- * what is made is checked before it is handed out.
+ * Builds the certificate of a block by replaying the log. Uses only recomputed results, and checks
+ * the certificate before returning it.
  */
 import { isHash } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
@@ -11,20 +11,20 @@ import { checkCertificate } from './check.js';
 import { Collector } from './collect.js';
 import { CERTIFICATE_BYTES, certificateText } from './format.js';
 
-/** What to certify, and out of which log. */
+/** Options of {@link certify}. */
 export interface CertifyOptions {
-  /** Ascending from entry 0, as `storedLines` and `fileLines` give them. */
+  /** Ascending from entry 0, as returned by `storedLines` and `fileLines`. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
-  /** The block's hash. */
+  /** Block hash. */
   block: string;
   /**
-   * Carries the digest chain on to this entry, whose digest the reader trusts. Default: the entry
-   * that decided the block.
+   * Extends the digest chain to this entry, such as one whose digest the reader trusts. Default:
+   * the entry that decided the block.
    */
   through?: number | undefined;
-  /** How many characters of results may be added to leave out no entry. Default: 1 MiB. */
+  /** Limit of results added to bridge gaps between entries. Default: 1 MiB. */
   bridgeBytes?: number | undefined;
-  /** A larger certificate is not made. Default: 16 MiB. */
+  /** Size limit of the certificate. Default: 16 MiB. */
   mostBytes?: number | undefined;
   onProgress?: ((seq: number) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -33,12 +33,12 @@ export interface CertifyOptions {
 const BRIDGE_BYTES = 1024 * 1024;
 
 /**
- * The certificate of a block that was finalized or rejected, as text for `checkCertificate`.
+ * Returns the certificate of a finalized or rejected block, as text for `checkCertificate`.
  *
- * @throws {StoreError} `MISSING` when the log has no such block, or it was not decided, or the
- * agents of the network sign nothing, or the certificate would be too large; `CORRUPT` when the log
- * does not replay, or a signature in it does not hold.
- * @throws the signal's reason, when it is aborted.
+ * @throws {StoreError} `MISSING` if the log does not contain the block, the block is undecided, the
+ * network has no signatures, or the certificate is too large; `CORRUPT` if the log does not replay
+ * or a signature is invalid.
+ * @throws the reason of `signal` if it is aborted.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ const BRIDGE_BYTES = 1024 * 1024;
 export async function certify(options: CertifyOptions): Promise<string> {
   const { lines, through, bridgeBytes = BRIDGE_BYTES, mostBytes = CERTIFICATE_BYTES } = options;
   const block = lowerAscii(options.block);
-  if (!isHash(block)) throw new StoreError('MISSING', `${block} is no block hash (64 hex digits)`);
+  if (!isHash(block)) throw new StoreError('BAD_BLOCK_HASH', { block });
   const collector = new Collector({ block, through, bridgeBytes });
   const { onProgress, signal } = options;
   const { first_divergence: divergence, entries } = await replay({
@@ -71,34 +71,29 @@ export async function certify(options: CertifyOptions): Promise<string> {
   });
   if (divergence && !collector.done) {
     const { seq, kind, what, expected, found } = divergence;
-    const text = `entry ${seq} (${kind}): ${what}: expected ${expected}, found ${found}`;
-    throw new StoreError('CORRUPT', `the log does not replay: ${text}`);
+    throw new StoreError('LOG_DIVERGES', { seq, kind, what, expected, found });
   }
-  const { problem } = collector;
-  if (problem !== null) throw new StoreError('MISSING', problem);
+  if (collector.problem !== null) throw collector.problem;
   if (!collector.done) {
-    const end = `the log ends at entry ${entries - 1}`;
-    throw new StoreError('MISSING', `${end}: it cannot be certified through entry ${through}`);
+    throw new StoreError('CERTIFY_LOG_END', { through: through!, last: entries - 1 });
   }
   const certificate = collector.certificate();
   const { first, links } = certificate.spans.at(-1)!;
   if (through !== undefined && first + links.length <= through) {
-    const text = `more than ${bridgeBytes} bytes lie between the end of the block and it`;
-    throw new StoreError('MISSING', `it cannot be certified through entry ${through}: ${text}`);
+    throw new StoreError('CERTIFY_GAP', { through, most: bridgeBytes });
   }
   const text = certificateText(certificate);
   const bytes = Buffer.byteLength(text);
   if (bytes > mostBytes) {
-    const most = `at most ${mostBytes} are made`;
-    throw new StoreError('MISSING', `the certificate has ${bytes} bytes; ${most}`);
+    throw new StoreError('CERTIFICATE_TOO_LARGE', { bytes, most: mostBytes });
   }
   const checked = checkCertificate(text, { mostBytes });
   if (checked.holds) return text;
-  const { where, problem: found } = checked;
-  throw new StoreError('CORRUPT', `the log gives no certificate that holds: ${where}: ${found}`);
+  const { where, problem } = checked;
+  throw new StoreError('CERTIFICATE_INVALID', { where, problem });
 }
 
-/** What lies beyond the last entry that matters is not read. */
+/** Stops reading after the last entry that the certificate needs. */
 async function* untilDone(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   collector: Collector,

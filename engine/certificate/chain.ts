@@ -1,5 +1,5 @@
 /**
- * The log's two digest chains, recomputed over the spans of a certificate. Written apart from
+ * Recomputes both digest chains of the log over the spans of a certificate. Independent of
  * `protocol/log.ts`, which needs Node.
  */
 import { sha256 } from '#sha256';
@@ -11,10 +11,10 @@ import {
 } from './format.js';
 import { parseResults, type Results } from './results.js';
 
-/** A link with its place in the log, its digests recomputed. */
+/** A link with its position in the log and recomputed digests. */
 export interface Entry extends ChainDigests {
   seq: number;
-  /** Which span holds it, and where it stands in the certificate. */
+  /** Index of the span. `where` is the JSON Pointer of the link. */
   span: number;
   where: string;
   request: CertifiedEntry | undefined;
@@ -25,8 +25,8 @@ const encoder = new TextEncoder();
 const ZEROS = '00'.repeat(32);
 
 /**
- * All entries, ascending.
- * @throws {CertificateError} where a digest does not follow.
+ * Returns all entries, ascending.
+ * @throws {CertificateError} if a digest does not match.
  */
 export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
   const entries: Entry[] = [];
@@ -34,14 +34,12 @@ export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
   for (const [index, span] of spans.entries()) {
     const where = `/spans/${index}`;
     if (index === 0 && (span.first !== 0 || !isStart(span.before))) {
-      throw new CertificateError(
-        where,
-        'the first span does not begin with entry 0 and two digests of zeros',
-      );
+      throw new CertificateError(where, 'LOG_START');
     }
-    // Side by side they would be one: the same certificate could be written in two ways.
+    // Adjacent spans must be one span, so that a certificate has one encoding.
     if (index > 0 && span.first <= next) {
-      throw new CertificateError(`${where}/first`, `is ${span.first}; expected more than ${next}`);
+      const { first } = span;
+      throw new CertificateError(`${where}/first`, 'SPAN_ORDER', { first, previous: next });
     }
     for (const entry of spanEntries(span, index, where)) entries.push(entry);
     next = span.first + span.links.length;
@@ -54,8 +52,8 @@ const isStart = ({ digest, log_digest }: ChainDigests) => digest === ZEROS && lo
 function spanEntries(span: CertificateSpan, index: number, inside: string): Entry[] {
   let { digest, log_digest } = span.before;
   if (span.links[0]!.entry === undefined) {
-    // It alone says which number the entries have.
-    throw new CertificateError(`${inside}/links/0`, 'does not begin with an entry and its request');
+    // Only a request binds the span to entry numbers.
+    throw new CertificateError(`${inside}/links/0`, 'SPAN_START');
   }
   const entries = span.links.map((link, place) => {
     const { entry: request, log_digest: claimed, results: texts } = link;
@@ -65,10 +63,8 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
       log_digest = hexOf(sha256(joined([bytesOf(log_digest), framed(partsOf(seq, request))])));
     else log_digest = claimed;
     if (log_digest !== claimed) {
-      throw new CertificateError(
-        `${where}/log_digest`,
-        `entry ${seq} gives ${log_digest}, not ${claimed}`,
-      );
+      const mismatch = { name: 'log_digest', seq, claimed, found: log_digest };
+      throw new CertificateError(`${where}/log_digest`, 'DIGEST_MISMATCH', mismatch);
     }
     digest = hexOf(sha256(joined([bytesOf(digest), bytesOf(log_digest), framed(texts)])));
     const results = parseResults(texts, where);
@@ -77,11 +73,8 @@ function spanEntries(span: CertificateSpan, index: number, inside: string): Entr
   for (const [name, found] of Object.entries({ digest, log_digest })) {
     const claimed = span.after[name as keyof ChainDigests];
     if (found === claimed) continue;
-    const last = entries.at(-1)!.seq;
-    throw new CertificateError(
-      `${inside}/after/${name}`,
-      `after entry ${last} it is ${found}, not ${claimed}`,
-    );
+    const mismatch = { name, seq: entries.at(-1)!.seq, claimed, found };
+    throw new CertificateError(`${inside}/after/${name}`, 'DIGEST_MISMATCH', mismatch);
   }
   return entries;
 }
@@ -91,7 +84,7 @@ const partsOf = (seq: number, entry: CertifiedEntry): string[] => {
   return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
 };
 
-/** Each part preceded by its length in bytes as eight bytes, big-endian. */
+/** Prefixes each part with its length in bytes (8 bytes, big-endian). */
 function framed(parts: readonly string[]): Uint8Array {
   return joined(
     parts.flatMap((part) => {

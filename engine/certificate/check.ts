@@ -1,6 +1,7 @@
 /**
- * Checks a certificate, offline and without the log: every digest, hash, signature, weight and sum
- * of it is recomputed. Says what follows, and what has to be trusted for that. Safe in a browser.
+ * Checks a certificate offline and without the log. Recomputes every digest, hash, signature,
+ * weight and sum. Reports what the certificate proves and what the reader must trust. Runs in
+ * browsers.
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
@@ -12,6 +13,7 @@ import {
   CertificateError,
   readCertificate,
 } from './format.js';
+import type { CertificateProblem } from './messages.js';
 import {
   assertBounded,
   assertProposalSigned,
@@ -48,15 +50,15 @@ import {
   recomputeElectorate,
 } from './tally.js';
 
-/** What a check is told beside the certificate. */
+/** Options of {@link checkCertificate}. */
 export interface CheckCertificateOptions {
-  /** Digests of the log that came from elsewhere, each of an entry that is in the certificate. */
+  /** Digests of the log from a trusted source. Their entries must be in the certificate. */
   trusted?: readonly TrustedDigest[];
   /** Default: 16 MiB. */
   mostBytes?: number;
 }
 
-/** A vote that counted, its signature checked. */
+/** A counted vote with a valid signature. */
 export interface CertifiedVote {
   agent_id: string;
   public_key: string;
@@ -66,41 +68,45 @@ export interface CertifiedVote {
   entry: number;
 }
 
-/** A certificate that holds. */
+/** Result for a valid certificate. */
 export interface CertificateHolds {
   holds: true;
   claim: CertificateClaim;
   genesis: CertifiedGenesis;
   proposal: CertifiedProposal;
-  /** In the order in which they were counted. */
+  /** In counting order. */
   votes: CertifiedVote[];
-  /** Each run of entries that it rests on, with the log's digests after it. */
+  /** Entry ranges of the certificate, with the log's digests after each. */
   spans: SpanDigests[];
-  /** What follows from it alone, in sentences. */
+  /** Facts proved by the certificate alone, as sentences. */
   proves: string[];
-  /** What has to be trusted for the rest, in sentences. */
+  /** Assumptions that the reader must trust, as sentences. */
   trusts: string[];
 }
 
-/** A certificate that is refused: what is wrong, and where (a JSON Pointer, '' for all of it). */
+/**
+ * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole. `code` is a
+ * stable key of the problem, and `problem` its text.
+ */
 export interface CertificateRefused {
   holds: false;
   where: string;
+  code: CertificateProblem;
   problem: string;
 }
 
 /**
- * Whether a certificate holds. It never throws for what a certificate says: a bad one gives
- * `holds: false` with what is wrong.
+ * Checks a certificate. Does not throw for an invalid one, but returns `holds: false` with the
+ * problem.
  *
- * @param certificate its text or bytes, exactly as `certify` wrote it.
+ * @param certificate text or bytes, exactly as `certify` returned them.
  *
  * @example
  * ```ts
  * import { checkCertificate } from 'folkmoot/client';
  *
  * const checked = checkCertificate('{"format":"folkmoot certificate 1"}\n');
- * console.log(checked.holds ? checked.proves : checked.problem); // has no member claim
+ * console.log(checked.holds ? checked.proves : checked.problem); // missing member: claim
  * ```
  */
 export function checkCertificate(
@@ -112,7 +118,8 @@ export function checkCertificate(
     return checked(readCertificate(certificate, mostBytes), trusted);
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
-    return { holds: false, where: error.where, problem: error.message };
+    const { where, code, message } = error;
+    return { holds: false, where, code, problem: message };
   }
 }
 
@@ -123,10 +130,8 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const agents = assertConsistent(entries);
   const genesis = parseGenesisEntry(entries[0]!);
   if (genesis.network_id !== claim.network_id) {
-    throw new CertificateError(
-      '/claim/network_id',
-      `entry 0 begins the network ${genesis.network_id}`,
-    );
+    const mismatch = { claimed: claim.network_id, found: genesis.network_id };
+    throw new CertificateError('/claim/network_id', 'CLAIM_MISMATCH', mismatch);
   }
   const hash = claim.block_hash;
   const block = blockIn(entries, hash);
@@ -145,15 +150,16 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const found = { approve, reject, total: electorate.total, status: tally.status ?? 'undecided' };
   for (const [name, value] of Object.entries(found)) {
     const claimed = claim[name as keyof typeof found];
-    if (claimed !== value)
-      throw new CertificateError(`/claim/${name}`, `is ${claimed}; it is ${value}`);
+    if (claimed !== value) {
+      throw new CertificateError(`/claim/${name}`, 'CLAIM_MISMATCH', { claimed, found: value });
+    }
   }
   const electors = [written, ...registered.map(({ entry }) => entry)];
   const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
   const grounds = { claim, parameters: genesis, proposal, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
-  // Last, since they cost the most.
+  // Signatures are checked last, since they cost most.
   assertProposalSigned(opened, proposal, claim.network_id);
   for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
@@ -162,22 +168,20 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
 }
 
-/** Engine time never goes back, and only entry 0 is genesis. */
+/** Engine time does not decrease, and only entry 0 is genesis. */
 function assertInTime(entries: readonly Entry[]): void {
   let before = 0;
   for (const { request, seq, where } of entries) {
     if (!request) continue;
     if ((request.kind === 'genesis') !== (seq === 0) || request.at < before) {
-      throw new CertificateError(
-        where,
-        `entry ${seq} (${request.kind}, at ${request.at}) is out of order`,
-      );
+      const { kind, at } = request;
+      throw new CertificateError(where, 'ENTRY_ORDER', { seq, kind, at });
     }
     before = request.at;
   }
 }
 
-/** After the proposal, up to the deadline; without a deciding vote, a tick ends the block. */
+/** Votes are after the proposal, up to the deadline. A vote or a tick at the deadline ends it. */
 function assertVotedInTime(
   votes: readonly CountedVote[],
   { opened, closed }: CertifiedBlock,
@@ -187,17 +191,11 @@ function assertVotedInTime(
   for (const { entry } of votes) {
     const { seq, request, where } = entry;
     if (seq > opened.seq && seq <= closed.seq && request!.at <= deadline) continue;
-    throw new CertificateError(
-      where,
-      `the vote of entry ${seq} came before the block, or after its end`,
-    );
+    throw new CertificateError(where, 'VOTE_OUTSIDE_PERIOD', { seq });
   }
   const { kind, at } = closed.request ?? {};
   if (byVote || (kind === 'tick' && at === deadline + 1)) return;
-  throw new CertificateError(
-    closed.where,
-    `entry ${closed.seq} ends the block by no vote and no deadline`,
-  );
+  throw new CertificateError(closed.where, 'BLOCK_END', { seq: closed.seq });
 }
 
 const shown = ({ agent_id, public_key, decision, weight, entry }: CountedVote): CertifiedVote => ({
@@ -210,54 +208,42 @@ interface CertifiedBlock {
   /** Records of the block at its proposal and at its end. */
   first: Members;
   last: Members;
-  /** Numbers that the certificate gives, and that what it holds must agree with. */
+  /** Numbers from the record of the block, compared with other records later. */
   ordinal: number;
   electorate: number;
 }
 
-/** The entries that opened and closed the block, and what the log says of it then. */
+/** Finds the entries that opened and closed the block, with its records. */
 function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   const found = entries.flatMap((entry) => {
     const record = findRecord(entry, 'blocks', hash);
     return record ? [{ entry, value: parseObject(record.value, entry.where) }] : [];
   });
   const [first, last] = found;
-  // Each record is of another state: `voting` is the first of two.
+  // A block has two records: `voting` and its final state.
   if (found.length !== 2 || first!.value.state !== 'voting') {
-    throw new CertificateError(
-      '/spans',
-      `it does not hold how block ${hash} was proposed, and how it ended`,
-    );
+    throw new CertificateError('/spans', 'BLOCK_RECORDS', { hash });
   }
   const { entry: closed, value } = last!;
   const { ordinal, electorate } = parseObject(value.context, closed.where);
   if (typeof ordinal !== 'number' || typeof electorate !== 'number') {
-    throw new CertificateError(
-      closed.where,
-      'the record of the block has no usable ordinal or electorate',
-    );
+    throw new CertificateError(closed.where, 'BLOCK_CONTEXT');
   }
   const opened = first!.entry;
   const number = findRecord(opened, 'block_numbers', ordinal)?.value;
   if (canonical(number ?? null) !== canonical({ block_hash: hash })) {
-    throw new CertificateError(
-      opened.where,
-      `entry ${opened.seq} does not number the block ${ordinal}`,
-    );
+    throw new CertificateError(opened.where, 'BLOCK_NUMBER', { seq: opened.seq, ordinal });
   }
   assertAlone(entries, 'block_proposal', hash, opened);
   assertAlone(entries, 'block_status', hash, closed);
   return { opened, closed, first: first!.value, last: value, ordinal, electorate };
 }
 
-/** The block has one event of this type, in this entry. */
+/** Asserts that the block has exactly one event of this type, in this entry. */
 function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
   const found = findBlockEvents(entries, type, hash);
   if (found.length === 1 && found[0]!.entry === entry) return;
-  throw new CertificateError(
-    entry.where,
-    `expected the one ${type} of the block in entry ${entry.seq}`,
-  );
+  throw new CertificateError(entry.where, 'BLOCK_EVENT_COUNT', { type, seq: entry.seq });
 }
 
 interface Recomputed {
@@ -268,7 +254,7 @@ interface Recomputed {
   tally: CertifiedTally;
 }
 
-/** All that the log says of the block, made anew: a vote that is left out shows here. */
+/** Recomputes the records and events of the block. Detects a vote that was left out. */
 function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const { opened, closed, first, last, ordinal } = block;
   const { claim, proposal, electorate, deadline, tally } = recomputed;
@@ -277,7 +263,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const state = tally.status ?? 'undecided';
   const producer = agentId(producer_key);
   const transactions = transactionHashes(proposal);
-  /** Members that its record and its events have alike. */
+  /** Common members of records and events. */
   const about = { block_hash, parent_hash, height };
   const fixed = {
     ...about,
@@ -306,7 +292,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   assertTold(opened, { ...rest, transactions: hashes }, expected);
 }
 
-/** A finalized block has its height in the log, since the entry that closed it. */
+/** Asserts that the closing entry, and no other, writes the height of a finalized block. */
 function assertHeight(
   entries: readonly Entry[],
   { block_hash, height }: CertificateClaim,
@@ -322,20 +308,14 @@ function assertHeight(
     : found.length === 0;
   if (isSame) return;
   const where = (final ?? found[0])!.where;
-  throw new CertificateError(
-    where,
-    `the log does not give height ${height} to a block that was finalized`,
-  );
+  throw new CertificateError(where, 'BLOCK_HEIGHT', { height });
 }
 
 type EventFound = ReturnType<typeof findBlockEvents<Entry>>[number];
 
 function assertTold({ where, seq }: Entry, found: Members, expected: Members): void {
   if (canonical(found) === canonical(expected)) return;
-  throw new CertificateError(
-    where,
-    `entry ${seq} tells of the block what is not so: ${formatValue(found)}`,
-  );
+  throw new CertificateError(where, 'BLOCK_EVENT', { seq, value: formatValue(found) });
 }
 
 function assertRecord(
@@ -351,14 +331,11 @@ function assertRecord(
     state === found.state && name !== undefined
       ? [name, context[name], expected[name]]
       : ['state', found.state, state];
-  const recomputed = `recomputed it is ${is}`;
-  throw new CertificateError(
-    where,
-    `by entry ${seq} the block's ${what} is ${formatValue(was)}; ${recomputed}`,
-  );
+  const difference = { name: what, found: formatValue(was), expected: formatValue(is) };
+  throw new CertificateError(where, 'BLOCK_RECORD', { seq, ...difference });
 }
 
-/** What stands in it for nothing could be changed without being noticed. */
+/** Asserts that the decision needs each request and span: unused parts could be forged. */
 function assertUsed(
   entries: readonly Entry[],
   { genesis, electorate, opened, votes, closed }: Grounds,
@@ -372,14 +349,11 @@ function assertUsed(
   ]);
   for (const entry of entries) {
     if ((entry.request !== undefined) === whole.has(entry)) continue;
-    const rests = whole.has(entry) ? 'rests, and its request is not here' : 'does not rest';
-    throw new CertificateError(
-      entry.where,
-      `is entry ${entry.seq}, on which the decision ${rests}`,
-    );
+    const { where, seq } = entry;
+    if (!whole.has(entry)) throw new CertificateError(where, 'REQUEST_UNUSED', { seq });
+    throw new CertificateError(where, 'REQUEST_MISSING', { seq, kind: 'a request' });
   }
   const spans = new Set([...whole].map(({ span }) => span));
   const idle = entries.find(({ span }) => !spans.has(span));
-  if (idle)
-    throw new CertificateError(`/spans/${idle.span}`, 'holds nothing on which the decision rests');
+  if (idle) throw new CertificateError(`/spans/${idle.span}`, 'SPAN_UNUSED');
 }

@@ -1,8 +1,8 @@
-/** Gathers, while a log is replayed, what the certificate of one block is made of. */
+/** Collects the parts of a block's certificate during a replay. */
 import type { Entry } from '../protocol/schema/entry.js';
 import type { RecordOf } from '../protocol/schema/record.js';
 import type { ReplayedStep } from '../replay/recompute.js';
-import type { RecordChange } from '../store/store.js';
+import { type RecordChange, StoreError } from '../store/store.js';
 import {
   CERTIFICATE_FORMAT,
   type Certificate,
@@ -11,7 +11,7 @@ import {
   type ChainDigests,
 } from './format.js';
 
-/** One entry as a link, with what it would take to begin a span with it. */
+/** An entry as a link, with the data needed to start a span with it. */
 interface Kept {
   entry: Entry;
   seq: number;
@@ -23,20 +23,20 @@ interface Kept {
 
 const ZEROS = '00'.repeat(32);
 
-/** What a block's record said when it closed. */
+/** Record of a closed block. */
 type Closed = RecordOf['blocks'];
 
 export class Collector {
   readonly #block: string;
   readonly #through: number;
   readonly #bridgeBytes: number;
-  /** What the certificate cannot do without, by number of the entry. */
+  /** Required entries, by number. */
   readonly #entries = new Map<number, Kept>();
-  /** The latest entries, without a gap: as many as there is room for beside what is kept. */
+  /** The latest entries, consecutive, up to `bridgeBytes`. */
   #window: Kept[] = [];
   #windowFrom = 0;
   #windowBytes = 0;
-  /** By ordinal; only where personalities decide. */
+  /** By ordinal; only with the policy `veto`. */
   readonly #registered = new Map<number, Kept>();
   #asksPersonality = false;
   #unsigned = false;
@@ -54,22 +54,19 @@ export class Collector {
     this.#bridgeBytes = options.bridgeBytes;
   }
 
-  /** Whether nothing that comes later matters. */
+  /** True if the certificate needs no later entry. */
   get done(): boolean {
     return this.#unsigned || (this.#closed !== null && this.#last >= this.#through);
   }
 
-  /** Why no certificate can be made of the entries so far; null where one can. */
-  get problem(): string | null {
-    if (this.#unsigned) {
-      const why = 'its agents sign nothing, so a certificate would prove nothing';
-      return `network ${this.#networkId} cannot be certified: ${why}; recompute its log instead`;
-    }
-    if (this.#opened === null) return `the log has no block ${this.#block}`;
+  /** Reason why no certificate can be built from the entries so far, or null. */
+  get problem(): StoreError | null {
+    const block = this.#block;
+    if (this.#unsigned) return new StoreError('NETWORK_UNSIGNED', { network: this.#networkId });
+    if (this.#opened === null) return new StoreError('BLOCK_NOT_FOUND', { block });
     const status = this.#closed?.record.state ?? 'voting';
     if (status === 'finalized' || status === 'rejected') return null;
-    const why = 'only a block that was finalized or rejected can be certified';
-    return `block ${this.#block} is ${status}: ${why}`;
+    return new StoreError('BLOCK_UNDECIDED', { block, status });
   }
 
   take(step: ReplayedStep): void {
@@ -106,7 +103,7 @@ export class Collector {
     } else if (table === 'blocks' && key === this.#block) this.#own(json!, kept);
   }
 
-  /** The block's own record: at its proposal, and at its end. */
+  /** Takes the record of the block at its proposal or at its end. */
   #own(json: string, kept: Kept): void {
     const record = JSON.parse(json) as Closed;
     if (record.state === 'voting') {
@@ -130,7 +127,7 @@ export class Collector {
     this.#entries.set(kept.seq, { ...kept, link: { entry, ...kept.link } });
   }
 
-  /** Into the window, out of which falls what there is no room for. */
+  /** Adds an entry to the window and drops the oldest beyond its size. */
   #windowed(kept: Kept): void {
     this.#window.push(kept);
     this.#windowBytes += kept.bytes;
@@ -143,7 +140,7 @@ export class Collector {
     this.#windowFrom = 0;
   }
 
-  /** The certificate; the block was finalized or rejected. */
+  /** Builds the certificate. The block must be finalized or rejected. */
   certificate(): Certificate {
     const { context, state } = this.#closed!.record;
     const window = this.#window.slice(this.#windowFrom);

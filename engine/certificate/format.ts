@@ -1,33 +1,38 @@
-/** What a certificate is: its members, and how it is written as text. Safe in a browser. */
+/** Format of a certificate: types, JSON Schema, encoding and parsing. Runs in browsers. */
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
+import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import { pointerStep } from '../protocol/text.js';
+import {
+  type CertificateMessages,
+  type CertificateProblem,
+  certificateMessages,
+} from './messages.js';
 
-/** The first version of the format. */
 export const CERTIFICATE_FORMAT = 'folkmoot certificate 1';
 
-/** Larger ones are neither made nor read unless the caller says so. */
+/** Default size limit, for building and for reading. */
 export const CERTIFICATE_BYTES = 16 * 1024 * 1024;
 
-/** Both digest chains of the log after an entry: hex. */
+/** Both digests of the log after an entry, in hex. */
 export interface ChainDigests {
   digest: string;
   log_digest: string;
 }
 
-/** What a certificate says; checking recomputes every member of it. */
+/** Claim of a certificate. The check recomputes every member. */
 export interface CertificateClaim {
   network_id: string;
   block_hash: string;
   height: number;
   status: 'finalized' | 'rejected';
-  /** Weights: for, against, and of the whole electorate. */
+  /** Weights: for, against, and of the electorate. */
   approve: number;
   reject: number;
   total: number;
 }
 
-/** A request as it stands in the log, but for its number. */
+/** A request as in the log, without its entry number. */
 export interface CertifiedEntry {
   at: number;
   kind: string;
@@ -38,16 +43,16 @@ export interface CertifiedEntry {
   body: string;
 }
 
-/** One entry of the log, as far as the digest chain needs it. */
+/** Parts of one log entry that the digest chains need. */
 export interface CertificateLink {
-  /** Of whatever the decision rests on, and of no other. */
+  /** Present exactly if the decision depends on the request. */
   entry?: CertifiedEntry;
   log_digest: string;
-  /** The texts that the digest covers: events, then changed records. */
+  /** Texts covered by the digest: events, then changed records. */
   results: string[];
 }
 
-/** Entries of the log without a gap, with the digests before and after them. */
+/** Consecutive entries of the log, with the digests before and after them. */
 export interface CertificateSpan {
   first: number;
   before: ChainDigests;
@@ -55,27 +60,36 @@ export interface CertificateSpan {
   after: ChainDigests;
 }
 
-/** The JSON of a certificate. */
+/** A certificate as JSON. */
 export interface Certificate {
   format: typeof CERTIFICATE_FORMAT;
   claim: CertificateClaim;
   spans: CertificateSpan[];
 }
 
-/** The one text of a certificate: canonical JSON and a line feed. */
+/** Encodes a certificate as canonical JSON and a line feed. */
 export function certificateText(certificate: Certificate): string {
   return `${canonical(certificate)}\n`;
 }
 
-/** Why a certificate is refused; a value to callers, thrown on the way to them. */
+/** Code and values of each reason. */
+type Reason = {
+  [Code in CertificateProblem]: keyof MessageValues<CertificateMessages[Code]> extends never
+    ? [code: Code]
+    : [code: Code, values: MessageValues<CertificateMessages[Code]>];
+}[CertificateProblem];
+
+/** Thrown to refuse a certificate. `checkCertificate` catches it and returns a value. */
 export class CertificateError extends Error {
   override name = 'CertificateError';
+  readonly code: CertificateProblem;
   constructor(
-    /** A JSON Pointer into the certificate; '' for the whole. */
+    /** JSON Pointer into the certificate; '' for the whole. */
     readonly where: string,
-    message: string,
+    ...[code, values]: Reason
   ) {
-    super(message);
+    super(formatMessage<MessageRow>(certificateMessages[code], values ?? {}));
+    this.code = code;
   }
 }
 
@@ -83,21 +97,19 @@ const encoder = new TextEncoder();
 
 /** @throws {CertificateError} */
 export function readCertificate(given: string | Uint8Array, mostBytes: number): Certificate {
-  // No character takes less than a byte: what is too long is not encoded first.
+  // A character takes at least one byte, so a text that is too long is not encoded first.
   const size = given.length > mostBytes ? given.length : bytesOf(given).length;
   if (size > mostBytes) {
-    throw new CertificateError('', `it has ${size} bytes or more; at most ${mostBytes} are read`);
+    throw new CertificateError('', 'TOO_LARGE', { size, most: mostBytes });
   }
   const parsed = parseJson(bytesOf(given));
-  if ('message' in parsed)
-    throw new CertificateError(parsed.pointer, `is refused: ${parsed.message}`);
+  if ('message' in parsed) {
+    throw new CertificateError(parsed.pointer, 'BAD_JSON', { problem: parsed.message });
+  }
   assertShape(certificateShape, parsed.value, '');
   const certificate = parsed.value as Certificate;
   if (!sameBytes(encoder.encode(certificateText(certificate)), bytesOf(given))) {
-    throw new CertificateError(
-      '',
-      'it is not written as canonical JSON (RFC 8785) and one line feed',
-    );
+    throw new CertificateError('', 'NOT_CANONICAL_LINE');
   }
   return certificate;
 }
@@ -113,54 +125,51 @@ function assertShape(shape: Shape, value: unknown, where: string): void {
   if (shape.type === 'integer') {
     const { minimum, maximum } = shape;
     if (Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum) return;
-    throw new CertificateError(where, `expected an integer from ${minimum} to ${maximum}`);
+    throw new CertificateError(where, 'NOT_AN_INTEGER', { minimum, maximum });
   }
   if (shape.type === 'array') return assertItems(shape, value, where);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CertificateError(where, 'expected an object');
+    throw new CertificateError(where, 'NOT_AN_OBJECT');
   }
   const lacking = shape.required.find((name) => !Object.hasOwn(value, name));
-  if (lacking !== undefined) throw new CertificateError(where, `has no member ${lacking}`);
+  if (lacking !== undefined) {
+    throw new CertificateError(where, 'MEMBER_MISSING', { name: lacking });
+  }
   for (const [name, member] of Object.entries(value)) {
     const inner = `${where}/${pointerStep(name)}`;
     const of = Object.hasOwn(shape.properties, name) ? shape.properties[name] : undefined;
-    if (of === undefined)
-      throw new CertificateError(inner, 'is a member that certificates do not have');
+    if (of === undefined) throw new CertificateError(inner, 'MEMBER_UNKNOWN');
     assertShape(of, member, inner);
   }
 }
 
 function assertText(shape: Shape & { type: 'string' }, value: unknown, where: string): void {
-  if (typeof value !== 'string') throw new CertificateError(where, 'expected a text');
+  if (typeof value !== 'string') throw new CertificateError(where, 'NOT_A_STRING');
   if (shape.enum && !shape.enum.includes(value)) {
-    throw new CertificateError(
-      where,
-      `expected ${shape.enum.map((one) => `"${one}"`).join(' or ')}`,
-    );
+    const values = shape.enum.map((one) => `"${one}"`).join(' or ');
+    throw new CertificateError(where, 'NOT_ONE_OF', { values });
   }
   if (shape.pattern !== undefined && !new RegExp(shape.pattern).test(value)) {
-    throw new CertificateError(where, `does not match ${shape.pattern}`);
+    throw new CertificateError(where, 'NO_MATCH', { pattern: shape.pattern });
   }
 }
 
 function assertItems(shape: Shape & { type: 'array' }, value: unknown, where: string): void {
-  if (!Array.isArray(value)) throw new CertificateError(where, 'expected an array');
+  if (!Array.isArray(value)) throw new CertificateError(where, 'NOT_AN_ARRAY');
   const { items, minItems, maxItems } = shape;
   if (value.length < minItems || value.length > maxItems) {
-    throw new CertificateError(
-      where,
-      `expected ${minItems} to ${maxItems} items, found ${value.length}`,
-    );
+    const bounds = { minimum: minItems, maximum: maxItems };
+    throw new CertificateError(where, 'ITEM_COUNT', { ...bounds, count: value.length });
   }
   for (const [index, item] of value.entries()) assertShape(items, item, `${where}/${index}`);
 }
 
 /*
- * The shape of a certificate as JSON Schema. The published schema is generated from it, and
- * `readCertificate` checks by it. Plain data, because compiling a schema fails in some browsers.
+ * JSON Schema of a certificate. The published schema is generated from it, and `readCertificate`
+ * validates with it. Interpreted as data, since compiling a schema fails in some browsers.
  */
 
-/** As much of JSON Schema as is used here; members beyond `properties` are always refused. */
+/** Subset of JSON Schema in use. Unknown members are always refused. */
 type Shape =
   | { type: 'string'; pattern?: string; enum?: readonly string[]; description?: string }
   | { type: 'integer'; minimum: number; maximum: number; description?: string }
@@ -204,7 +213,7 @@ const count = (description: string): Shape & { type: 'integer' } => ({
   description,
 });
 
-/** The last millisecond of the year 9999: timestamps have four digits for a year. */
+/** Last millisecond of the year 9999. Timestamps have four digits for the year. */
 const LATEST = 253_402_300_799_999;
 
 const digests = (description: string): Shape =>
@@ -214,25 +223,25 @@ const entry = object(
   {
     at: { ...count('engine time, milliseconds since 1970'), maximum: LATEST },
     kind: { type: 'string', enum: ['genesis', 'register', 'propose', 'vote', 'tick'] },
-    public_key: text('of the signer, hex; of genesis and ticks empty'),
-    target: text('as it stands in the log'),
-    timestamp: text('as it stands in the log'),
-    signature: text('as it stands in the log; that of a proposal or vote is in its body'),
-    body: text('the raw body, as it was sent'),
+    public_key: text('key of the signer, hex; empty for genesis and ticks'),
+    target: text('as in the log'),
+    timestamp: text('as in the log'),
+    signature: text('as in the log; the signature of a proposal or vote is in its body'),
+    body: text('raw body of the request'),
   },
-  'an entry on which the decision rests, as it stands in the log',
+  'a log entry on which the decision depends',
 );
 
 const link = object(
   {
     entry,
-    log_digest: hash('of the log after this entry'),
+    log_digest: hash('log digest after this entry'),
     results: {
       type: 'array',
       items: text('canonical JSON'),
       minItems: 0,
       maxItems: 1_000_000,
-      description: 'of each event, then of each changed record, as the digest covers them',
+      description: 'events, then changed records, as covered by the digest',
     },
   },
   'one entry of the log',
@@ -248,41 +257,40 @@ const span = object(
       items: link,
       minItems: 1,
       maxItems: 1_000_000,
-      description: 'entry by entry',
+      description: 'one per entry',
     },
     after: digests('after the last entry'),
   },
-  'entries of the log without a gap',
+  'consecutive entries of the log',
 );
 
-/** Of a whole certificate. */
 const certificateShape: Shape = object(
   {
     format: { type: 'string', enum: [CERTIFICATE_FORMAT] },
     claim: object(
       {
         network_id: { type: 'string', pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' },
-        block_hash: hash('of the block that was decided'),
+        block_hash: hash('of the decided block'),
         height: count('of the block'),
         status: { type: 'string', enum: ['finalized', 'rejected'] },
         approve: count('weight for it'),
         reject: count('weight against it'),
         total: count('weight of the electorate'),
       },
-      'what is certified; all of it is recomputed',
+      'the claim; a check recomputes all of it',
     ),
     spans: {
       type: 'array',
       items: span,
       minItems: 1,
       maxItems: 1_000_000,
-      description: 'ascending, with gaps in between',
+      description: 'ascending, separated by gaps',
     },
   },
-  'why a block was finalized or rejected; see certificates.md',
+  'proof that a block was finalized or rejected; see certificates.md',
 );
 
-/** The document. */
+/** Returns the JSON Schema for publication. */
 export function certificateJsonSchema(): object {
   const $schema = 'https://json-schema.org/draft/2020-12/schema';
   return { $schema, $id: 'urn:folkmoot:certificate', ...certificateShape };

@@ -1,4 +1,4 @@
-/** The requests of a certificate: genesis, registrations, proposals, votes. */
+/** Parses and verifies the requests of a certificate: genesis, registrations, proposals, votes. */
 import { verifyText } from '../crypto/browser-keys.js';
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
@@ -18,7 +18,7 @@ import type { Entry } from './chain.js';
 import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
 import { formatValue } from './results.js';
 
-/** The parameters of a network that decide its blocks. */
+/** Parameters of a network that affect the decision on a block. */
 export interface CertifiedGenesis {
   network_id: string;
   policy: 'bft' | 'majority' | 'veto';
@@ -55,18 +55,14 @@ function assertRequest(entry: CertifiedEntry, where: string): void {
   const most = kind === 'propose' ? limits.proposalBytes : limits.bodyBytes;
   const size = body.length > most ? body.length : bytesIn(body);
   if (size > most) {
-    throw new CertificateError(
-      `${where}/body`,
-      `a ${kind} has ${size} bytes or more; at most ${most}`,
-    );
+    throw new CertificateError(`${where}/body`, 'BODY_TOO_LARGE', { kind, size, most });
   }
   if (kind === 'genesis' || kind === 'tick') {
     const isEmpty = public_key + target + timestamp + signature === '';
-    if (!isEmpty)
-      throw new CertificateError(where, `a ${kind} has a key, target, timestamp or signature`);
+    if (!isEmpty) throw new CertificateError(where, 'SYSTEM_ENTRY', { kind });
   }
   if (kind === 'tick') {
-    if (body !== '') throw new CertificateError(`${where}/body`, 'a tick has a body');
+    if (body !== '') throw new CertificateError(`${where}/body`, 'TICK_BODY');
     return;
   }
   const parsed = parsedBody(body, where);
@@ -75,10 +71,10 @@ function assertRequest(entry: CertifiedEntry, where: string): void {
 
 function assertTransactions({ transactions }: Body, where: string): void {
   const inside = `${where}/body/transactions`;
-  if (!Array.isArray(transactions)) throw new CertificateError(inside, 'expected an array');
+  if (!Array.isArray(transactions)) throw new CertificateError(inside, 'NOT_AN_ARRAY');
   const count = transactions.length;
   if (count > TRANSACTIONS) {
-    throw new CertificateError(inside, `has ${count} transactions; at most ${TRANSACTIONS}`);
+    throw new CertificateError(inside, 'TOO_MANY_TRANSACTIONS', { count, most: TRANSACTIONS });
   }
   for (const [index, transaction] of transactions.entries()) {
     const { data, hash, sender, signature } = (transaction ?? {}) as Body;
@@ -91,32 +87,27 @@ function assertTransactions({ transactions }: Body, where: string): void {
       isSignature(signature);
     const bytes = isFormed ? bytesIn(data) : 0;
     if (bytes >= 1 && bytes <= DATA_BYTES) continue;
-    throw new CertificateError(
-      `${inside}/${index}`,
-      'is not a transaction of the protocol (section 2)',
-    );
+    throw new CertificateError(`${inside}/${index}`, 'NOT_A_TRANSACTION');
   }
 }
 
 function parsedBody(body: string, where: string): Body {
   const parsed = parseJson(body);
   if ('message' in parsed) {
-    throw new CertificateError(`${where}/body`, `${parsed.pointer || 'it'} ${parsed.message}`);
+    const problem = `${parsed.pointer} ${parsed.message}`.trimStart();
+    throw new CertificateError(`${where}/body`, 'BAD_JSON', { problem });
   }
   const { value } = parsed;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  throw new CertificateError(`${where}/body`, 'expected a JSON object');
+  throw new CertificateError(`${where}/body`, 'NOT_AN_OBJECT');
 }
 
-/** Entry 0. Of its parameters those that decide blocks are checked. */
+/** Parses entry 0. Validates only the parameters that affect decisions. */
 export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
   const { where } = entry;
   const body = bodyOf(entry, 'genesis');
   if (canonical(body) !== entry.request!.body) {
-    throw new CertificateError(
-      where,
-      'the parameters of genesis are not canonical JSON (RFC 8785)',
-    );
+    throw new CertificateError(where, 'NOT_CANONICAL');
   }
   const { policy, weights } = body;
   const wrong =
@@ -126,55 +117,52 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
     })?.[0] ??
     (['bft', 'majority', 'veto'].includes(policy as string) ? undefined : 'policy') ??
     (['equal', 'reputation', 'alliance_bonus'].includes(weights as string) ? undefined : 'weights');
-  if (wrong !== undefined) throw new CertificateError(where, `genesis has no usable ${wrong}`);
+  if (wrong !== undefined) throw new CertificateError(where, 'GENESIS_PARAMETER', { name: wrong });
   if ('signatures' in body) {
-    throw new CertificateError(
-      where,
-      'the agents of this network sign nothing: nothing can be certified',
-    );
+    throw new CertificateError(where, 'UNSIGNED_NETWORK');
   }
   return body as unknown as CertifiedGenesis;
 }
 
-/** Parameters that are integers, with their bounds: docs/protocol.md, section 11. */
+/** Integer parameters with their bounds: docs/protocol.md, section 11. */
 const wholes: Readonly<Record<string, readonly [least: number, most: number]>> = {
   voting_period_ms: [1, 86_400_000],
   min_validators: [1, 1_000_000],
   participation_bps: [0, 10_000],
 };
 
-/** A producer's proposal, as signed. */
+/** A signed proposal. */
 export interface CertifiedProposal {
   /** 64 lower-case hex digits. */
   producer: string;
-  /** The body as it was sent: `transactions`, `state_diff`, `meme_content` and all else. */
+  /** Body of the request, with `transactions`, `state_diff` and `meme_content`. */
   body: Readonly<Record<string, unknown>>;
   parent_hash: string;
   transactions: number;
 }
 
-/** @throws {CertificateError} when the block's hash is another. */
+/** @throws {CertificateError} if the proposal is not for this block. */
 export function parseProposal(entry: Entry, networkId: string, hash: string): CertifiedProposal {
   const { where } = entry;
   const body = bodyOf(entry, 'propose');
   const producer = keyOf(entry);
   for (const name of ['producer', 'network_id']) {
-    // They would be overwritten where the hash is made: two proposals would have one hash.
-    if (name in body) throw new CertificateError(where, `the proposal has a member ${name}`);
+    // The hash replaces these members, so that two proposals could have the same hash.
+    if (name in body) throw new CertificateError(where, 'PROPOSAL_MEMBER', { name });
   }
   const found = blockHash(body, producer, networkId);
   if (found !== hash) {
-    const key = `key ${producer} on network ${networkId}`;
-    throw new CertificateError(where, `this proposal by ${key} makes block ${found}, not ${hash}`);
+    const wrong = { key: producer, network: networkId, found, hash };
+    throw new CertificateError(where, 'WRONG_PROPOSAL', wrong);
   }
   const { parent_hash: parent } = body;
   const transactions = body.transactions as readonly Body[];
   if (typeof parent !== 'string' || !isHash(parent)) {
-    throw new CertificateError(where, `the proposal has the parent_hash ${formatValue(parent)}`);
+    throw new CertificateError(where, 'PARENT_HASH', { value: formatValue(parent) });
   }
   const signed = new Set(transactions.map((one) => `${hashOf(one)} ${signerOf(one, producer)}`));
   if (signed.size < transactions.length) {
-    throw new CertificateError(where, 'the proposal has a transaction twice');
+    throw new CertificateError(where, 'DUPLICATE_TRANSACTION');
   }
   return { producer, body, parent_hash: lowerAscii(parent), transactions: transactions.length };
 }
@@ -183,43 +171,40 @@ const hashOf = ({ hash }: Body): string => lowerAscii(hash as string);
 const signerOf = ({ sender }: Body, producer: string): string =>
   sender === undefined ? producer : lowerAscii(sender as string);
 
-/** The hashes of the transactions, in lower case. */
+/** Returns the transaction hashes in lower case. */
 export const transactionHashes = ({ body }: CertifiedProposal): string[] =>
   (body.transactions as readonly Body[]).map(hashOf);
 
-/** The producer's signature, and each transaction's content and signature. */
+/** Verifies the producer's signature, and hash and signature of each transaction. */
 export function assertProposalSigned(
   { where }: Entry,
   { producer, body }: CertifiedProposal,
   networkId: string,
 ): void {
   if (!isSigned(proposalInput(body), producer, body.signature)) {
-    throw new CertificateError(
-      where,
-      `the signature of the proposal is not one of key ${producer}`,
-    );
+    throw new CertificateError(where, 'SIGNATURE', { what: 'the proposal', key: producer });
   }
   for (const [index, transaction] of (body.transactions as readonly Body[]).entries()) {
     const hash = hashOf(transaction);
-    const place = `transaction ${index} of the proposal`;
     if (sha256Hex(transaction.data as string) !== hash) {
-      throw new CertificateError(where, `${place}: its hash is not that of its data`);
+      throw new CertificateError(where, 'TRANSACTION_HASH', { index });
     }
     const signer = signerOf(transaction, producer);
     if (!isSigned(transactionInput(networkId, hash), signer, transaction.signature)) {
-      throw new CertificateError(where, `${place}: its signature is not one of key ${signer}`);
+      const what = `transaction ${index}`;
+      throw new CertificateError(where, 'SIGNATURE', { what, key: signer });
     }
   }
 }
 
-/** A vote, as signed. */
+/** A signed vote. */
 export interface SignedVote {
   /** 64 lower-case hex digits. */
   public_key: string;
   agent_id: string;
   decision: 'approve' | 'reject';
   reason: string;
-  /** Each once. */
+  /** Without duplicates. */
   meme_references: readonly string[];
   body: Readonly<Record<string, unknown>>;
 }
@@ -231,26 +216,17 @@ export function parseVote(entry: Entry, hash: string): SignedVote {
   const public_key = keyOf(entry);
   const { block_hash, decision, reason = '', meme_references: references = [] } = body;
   if (typeof block_hash !== 'string' || lowerAscii(block_hash) !== hash) {
-    throw new CertificateError(
-      where,
-      `the vote of entry ${seq} is on block ${formatValue(block_hash)}`,
-    );
+    throw new CertificateError(where, 'VOTE_BLOCK', { seq, block: formatValue(block_hash) });
   }
   if (decision !== 'approve' && decision !== 'reject') {
-    throw new CertificateError(
-      where,
-      `the vote of entry ${seq} has the decision ${formatValue(decision)}`,
-    );
+    throw new CertificateError(where, 'VOTE_DECISION', { seq, value: formatValue(decision) });
   }
   const isList =
     Array.isArray(references) &&
     references.length <= REFERENCES &&
     references.every((one) => typeof one === 'string');
   if (typeof reason !== 'string' || !isList) {
-    throw new CertificateError(
-      where,
-      `the vote of entry ${seq} has no usable reason or meme_references`,
-    );
+    throw new CertificateError(where, 'VOTE_MEMBERS', { seq });
   }
   const meme_references = [...new Set<string>(references)];
   return { public_key, agent_id: agentId(public_key), decision, reason, meme_references, body };
@@ -259,13 +235,11 @@ export function parseVote(entry: Entry, hash: string): SignedVote {
 /** @throws {CertificateError} */
 export function assertVoteSigned({ where, seq }: Entry, { public_key, body }: SignedVote): void {
   if (isSigned(voteInput(body), public_key, body.signature)) return;
-  throw new CertificateError(
-    where,
-    `the signature of the vote of entry ${seq} is not one of ${public_key}`,
-  );
+  const what = `the vote of entry ${seq}`;
+  throw new CertificateError(where, 'SIGNATURE', { what, key: public_key });
 }
 
-/** A registration: the record that follows from it. */
+/** A registration, as the record of its agent. */
 export interface SignedRegistration {
   public_key: string;
   agent_id: string;
@@ -287,15 +261,12 @@ export function parseRegistration(entry: Entry): SignedRegistration {
   const isKey = typeof key === 'string' && isPublicKey(key);
   const isNamed = typeof name === 'string' && typeof description === 'string';
   if (!isKey || !isNamed || !isPersonality || !isValidator) {
-    throw new CertificateError(where, `entry ${entry.seq} does not register a validator`);
+    throw new CertificateError(where, 'NOT_A_REGISTRATION', { seq: entry.seq });
   }
   const header = entry.request!.public_key;
   const public_key = lowerAscii(key);
   if (header !== '' && lowerAscii(header) !== public_key) {
-    throw new CertificateError(
-      where,
-      `entry ${entry.seq} registers another key than its header has`,
-    );
+    throw new CertificateError(where, 'HEADER_KEY', { seq: entry.seq });
   }
   return {
     public_key,
@@ -319,24 +290,22 @@ export function assertRegistrationSigned(
   const input = httpInput({ method: 'POST', target, timestamp, bodySha256: sha256Hex(body) });
   const isRoute = target.split('?')[0] === REGISTER;
   if (isRoute && isSigned(input, public_key, signature)) return;
-  const text = `the signature of the registration of entry ${seq} is not one of ${public_key}`;
-  throw new CertificateError(where, text);
+  const what = `the registration of entry ${seq}`;
+  throw new CertificateError(where, 'SIGNATURE', { what, key: public_key });
 }
 
 const isSigned = (input: string, key: string, signature: unknown): boolean =>
   typeof signature === 'string' && verifyText(input, key, signature);
 
-/** The signer's key in lower case. */
+/** Returns the signer's key in lower case. */
 function keyOf({ request, where }: Entry): string {
   const { public_key } = request!;
   if (isPublicKey(public_key)) return lowerAscii(public_key);
-  throw new CertificateError(
-    `${where}/entry/public_key`,
-    `is not a key: ${formatValue(public_key)}`,
-  );
+  const value = formatValue(public_key);
+  throw new CertificateError(`${where}/entry/public_key`, 'NOT_A_KEY', { value });
 }
 
 function bodyOf({ request, where, seq }: Entry, kind: string): Body {
   if (request?.kind === kind) return parsedBody(request.body, `${where}/entry`);
-  throw new CertificateError(where, `the ${kind} of entry ${seq} is not in the certificate`);
+  throw new CertificateError(where, 'REQUEST_MISSING', { seq, kind });
 }

@@ -1,14 +1,13 @@
 /**
- * The results of entries, parsed: events and changed records, as sections 10 and 17 of
- * docs/protocol.md have them. Digests can be made to fit any results, so results that contradict
- * each other are refused here.
+ * Parses the results of entries: events and changed records, as in sections 10 and 17 of
+ * docs/protocol.md. A forger can compute digests for any results, so contradictory results are
+ * refused here.
  */
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { agentId } from '../protocol/signing.js';
 import { CertificateError } from './format.js';
 
-/** Members of an object. */
 export type Members = Readonly<Record<string, unknown>>;
 
 interface CertifiedEvent {
@@ -26,13 +25,13 @@ export interface CertifiedRecord {
   value: unknown;
 }
 
-/** All that one entry did. */
+/** Results of one entry. */
 export interface Results {
   events: readonly CertifiedEvent[];
   records: readonly CertifiedRecord[];
 }
 
-/** An entry, as far as the conditions on results need it. */
+/** Part of an entry that the checks of results need. */
 interface Done {
   span: number;
   where: string;
@@ -44,10 +43,10 @@ const eventTypes = new Set([
   ...['consensus_discussion', 'meme_posted', 'network_metrics', 'reputation_update'],
 ]);
 
-/** A key of these is written once. */
+/** Tables whose keys are written once. */
 const writtenOnce = ['agents', 'equivocations', 'memes', 'transactions', 'votes'];
 
-/** The keys of these are numbers without gaps, in the order of the log. */
+/** Tables with consecutive numbers as keys, in log order, and their first number. */
 const countedFrom: Readonly<Record<string, number>> = {
   agent_numbers: 0,
   block_numbers: 0,
@@ -55,7 +54,7 @@ const countedFrom: Readonly<Record<string, number>> = {
   heights: 1,
 };
 
-/** An entry changes one record of these at most. */
+/** Tables of which one entry changes at most one record. */
 const single = new Set([
   ...['agents', 'agent_numbers', 'block_numbers', 'electorates', 'equivocations', 'heights'],
   ...['memes', 'votes'],
@@ -67,25 +66,26 @@ const tables = new Set([
   ...Object.keys(countedFrom),
 ]);
 
-/** A value as an error message shows it: one line of bounded length. */
+/** Formats a value for an error message: one line, at most 100 characters. */
 export function formatValue(value: unknown): string {
   const longest = 100;
   if (typeof value !== 'object' || value === null) return String(value).slice(0, longest);
   return JSON.stringify(value).slice(0, longest);
 }
 
-/** Engine time as events have it. */
+/** Formats engine time as in events. */
 export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** @throws {CertificateError} */
 export function parseObject(value: unknown, where: string): Members {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members;
-  throw new CertificateError(where, `holds ${formatValue(value)} where an object is expected`);
+  throw new CertificateError(where, 'NO_OBJECT_IN_RESULT', { value: formatValue(value) });
 }
 
 /**
  * Parses the results of one entry.
- * @throws {CertificateError} unless they are events, then records, each in canonical JSON and once.
+ * @throws {CertificateError} unless they are events, then records, without duplicates and in
+ * canonical JSON.
  */
 export function parseResults(texts: readonly string[], where: string): Results {
   const events: CertifiedEvent[] = [];
@@ -94,18 +94,18 @@ export function parseResults(texts: readonly string[], where: string): Results {
   for (const [index, text] of texts.entries()) {
     const place = `${where}/results/${index}`;
     const parsed = parseJson(text);
-    if ('message' in parsed) throw new CertificateError(place, `is refused: ${parsed.message}`);
+    if ('message' in parsed) {
+      throw new CertificateError(place, 'BAD_JSON', { problem: parsed.message });
+    }
     const { value } = parsed;
-    if (canonical(value) !== text)
-      throw new CertificateError(place, 'is not canonical JSON (RFC 8785)');
+    if (canonical(value) !== text) throw new CertificateError(place, 'NOT_CANONICAL');
     if (Array.isArray(value)) {
       const record = recordOf(value, place);
       const what = single.has(record.table) ? record.table : record.id;
-      if (known.has(what)) throw new CertificateError(place, `changes ${what} a second time`);
+      if (known.has(what)) throw new CertificateError(place, 'CHANGED_TWICE', { what });
       known.add(what);
       records.push(record);
-    } else if (records.length > 0)
-      throw new CertificateError(place, 'expected no event after a record');
+    } else if (records.length > 0) throw new CertificateError(place, 'EVENT_AFTER_RECORD');
     else events.push(eventOf(value, place));
   }
   return { events, records };
@@ -115,7 +115,7 @@ function recordOf(found: readonly unknown[], where: string): CertifiedRecord {
   const [table, key, value] = found;
   const isRecord = found.length === 3 && typeof table === 'string' && tables.has(table);
   if (!isRecord || typeof value !== 'object') {
-    throw new CertificateError(where, 'is not a record of the protocol (section 17)');
+    throw new CertificateError(where, 'NOT_A_RECORD');
   }
   return { table, key, id: `${table} ${canonical(key)}`, value };
 }
@@ -124,12 +124,12 @@ function eventOf(value: unknown, where: string): CertifiedEvent {
   const { data, seq, type, ...more } = parseObject(value, where);
   const isEvent = typeof type === 'string' && eventTypes.has(type) && Number.isSafeInteger(seq);
   if (!isEvent || Object.keys(more).length > 0) {
-    throw new CertificateError(where, 'is not an event of the protocol (section 10)');
+    throw new CertificateError(where, 'NOT_AN_EVENT');
   }
   return { seq: seq as number, type, data: parseObject(data, where) };
 }
 
-/** The one record of a table that an entry changed, or the one with this key. */
+/** Finds the changed record of a table, optionally by key. */
 export function findRecord(
   { results }: Pick<Done, 'results'>,
   table: string,
@@ -139,7 +139,7 @@ export function findRecord(
   return results.records.find((one) => one.table === table && (id === undefined || one.id === id));
 }
 
-/** All events of a type about a block, with the entry of each. */
+/** Finds all events of a type about a block, with their entries. */
 export function findBlockEvents<E extends Done>(
   entries: readonly E[],
   type: string,
@@ -152,7 +152,7 @@ export function findBlockEvents<E extends Done>(
   );
 }
 
-/** What the results say of agents, wherever they name one. */
+/** Agents named in results. */
 export interface CertifiedAgents {
   ids: ReadonlyMap<number, string>;
   ordinals: ReadonlyMap<string, number>;
@@ -161,8 +161,8 @@ export interface CertifiedAgents {
 }
 
 /**
- * Holds the results of all entries against each other.
- * @throws {CertificateError} where two of them cannot be of one log.
+ * Compares the results of all entries with each other.
+ * @throws {CertificateError} if two of them cannot be from the same log.
  */
 export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   const once = new Set<string>();
@@ -180,8 +180,7 @@ export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
     for (const { table, key, id, value } of results.records) {
       if (Object.hasOwn(countedFrom, table)) count.next(table, key, span, where);
       if (writtenOnce.includes(table)) {
-        if (once.has(id))
-          throw new CertificateError(where, `writes ${id} again, which is written once`);
+        if (once.has(id)) throw new CertificateError(where, 'WRITTEN_TWICE', { id });
         once.add(id);
       }
       if (table === 'blocks') assertNextState(blocks, id, parseObject(value, where).state, where);
@@ -195,14 +194,14 @@ export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   return { ids, ordinals, personalities };
 }
 
-/** The member that names an agent with its personality, by the type of the event. */
+/** Member that names an agent with its personality, by event type. */
 const named: Readonly<Record<string, string>> = {
   block_validation: 'validator',
   consensus_discussion: 'agent',
   meme_posted: 'creator',
 };
 
-/** Numbers without gaps inside a span, and growing from span to span. */
+/** Checks that numbers are consecutive in a span and increase between spans. */
 class Counter {
   readonly #last = new Map<string, { number: number; span: number }>();
 
@@ -210,21 +209,19 @@ class Counter {
     const first = what === 'events' ? 1 : countedFrom[what]!;
     const last = this.#last.get(what);
     const next = last === undefined ? first : last.number + 1;
-    // A gap of the log lies before a later span.
+    // Entries are missing between spans.
     const isGap = span > (last?.span ?? 0);
     const isNext = isGap ? Number(number) >= next : number === next;
     if (!Number.isSafeInteger(number) || !isNext) {
       const expected = `${isGap ? 'at least ' : ''}${next}`;
-      throw new CertificateError(
-        where,
-        `numbers of ${what}: found ${formatValue(number)}, expected ${expected}`,
-      );
+      const found = formatValue(number);
+      throw new CertificateError(where, 'NUMBER_ORDER', { what, found, expected });
     }
     this.#last.set(what, { number: number as number, span });
   }
 }
 
-/** A block is proposed once, and ends once. */
+/** Asserts that a block opens once and closes once. */
 function assertNextState(
   blocks: Map<string, unknown>,
   id: string,
@@ -233,30 +230,28 @@ function assertNextState(
 ): void {
   const before = blocks.get(id);
   const isNext = state === 'voting' ? !blocks.has(id) : before === undefined || before === 'voting';
-  if (!isNext)
-    throw new CertificateError(
-      where,
-      `${id} is ${formatValue(state)} after ${formatValue(before)}`,
-    );
+  if (!isNext) {
+    const change = { before: formatValue(before), state: formatValue(state) };
+    throw new CertificateError(where, 'BLOCK_STATE', { id, ...change });
+  }
   blocks.set(id, state);
 }
 
 function assertPersonality(known: Map<string, unknown>, agent: unknown, where: string): void {
   const { id, personality } = parseObject(agent, where);
   if (typeof id !== 'string' || typeof personality !== 'string') {
-    throw new CertificateError(where, `holds ${formatValue(agent)} where an agent is expected`);
+    throw new CertificateError(where, 'NO_AGENT_IN_RESULT', { value: formatValue(agent) });
   }
   const before = known.get(id);
   if (before !== undefined && before !== personality) {
-    throw new CertificateError(
-      where,
-      `agent ${formatValue(id)} is ${formatValue(personality)}; before, ${formatValue(before)}`,
-    );
+    const [then, now] = [formatValue(before), formatValue(personality)];
+    const change = { id: formatValue(id), before: then, personality: now };
+    throw new CertificateError(where, 'PERSONALITY_CHANGED', change);
   }
   known.set(id, personality);
 }
 
-/** The agent that an entry registers: it has two records, which must agree. */
+/** Returns the agent that an entry registers. Its two records must agree. */
 function agentIn(results: Results, where: string) {
   const profile = findRecord({ results }, 'agents');
   const number = findRecord({ results }, 'agent_numbers');
@@ -268,6 +263,6 @@ function agentIn(results: Results, where: string) {
     agent_id === profile?.key &&
     ordinal === number?.key &&
     canonical(number?.value) === canonical({ agent_id });
-  if (!isSame) throw new CertificateError(where, 'the records of the agent contradict each other');
+  if (!isSame) throw new CertificateError(where, 'AGENT_RECORDS');
   return { id: agent_id as string, ordinal: ordinal as number, personality };
 }

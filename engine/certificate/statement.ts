@@ -1,25 +1,25 @@
-/** What a certificate proves and what has to be trusted for it, in plain sentences. */
+/** Statements about a certificate: facts that it proves, and assumptions that it needs. */
 import { lowerAscii } from '../protocol/unicode.js';
 import type { Entry } from './chain.js';
 import { type CertificateClaim, CertificateError, type ChainDigests } from './format.js';
 import type { CertifiedGenesis, CertifiedProposal } from './requests.js';
 import type { CountedVote } from './tally.js';
 
-/** The digest of a log after an entry, from a source that one trusts: hex. */
+/** Digest of the log after an entry, from a trusted source. */
 export interface TrustedDigest {
   seq: number;
   digest: string;
 }
 
-/** A run of entries, and the log's digests after the last of them. */
+/** Range of entries, with the log's digests after the last one. */
 export interface SpanDigests extends ChainDigests {
   first: number;
   last: number;
-  /** The last of these entries that a trusted digest covers; null without any. */
+  /** Last entry of the range covered by a trusted digest, or null. */
   trusted_to: number | null;
 }
 
-/** @throws {CertificateError} when a trusted digest is another, or of an entry that is not here. */
+/** @throws {CertificateError} if a trusted digest differs or its entry is missing. */
 export function trustedSpans(
   entries: readonly Entry[],
   trusted: readonly TrustedDigest[],
@@ -33,17 +33,12 @@ export function trustedSpans(
     const entry = entries.find((one) => one.seq === seq);
     if (!entry) {
       const runs = spans.map(({ first, last }) => (first === last ? first : `${first} to ${last}`));
-      throw new CertificateError(
-        '/spans',
-        `entry ${seq} is not in it: it has entries ${runs.join(', ')}`,
-      );
+      const missing = { seq, entries: `entries ${runs.join(', ')}` };
+      throw new CertificateError('/spans', 'TRUSTED_ENTRY_MISSING', missing);
     }
     if (entry.digest !== lowerAscii(digest)) {
-      const other = `the trusted one is ${digest}: it is of another log`;
-      throw new CertificateError(
-        entry.where,
-        `the digest after entry ${seq} is ${entry.digest}, ${other}`,
-      );
+      const mismatch = { seq, found: entry.digest, trusted: digest };
+      throw new CertificateError(entry.where, 'TRUSTED_DIGEST_MISMATCH', mismatch);
     }
     const span = spans[entry.span]!;
     span.trusted_to = Math.max(span.trusted_to ?? 0, seq);
@@ -51,20 +46,20 @@ export function trustedSpans(
   return spans;
 }
 
-/** What a decision rests on: the entries by what they are for. */
+/** Entries on which a decision depends, by role. */
 export interface Grounds {
   claim: CertificateClaim;
   parameters: CertifiedGenesis;
   proposal: CertifiedProposal;
   genesis: Entry;
-  /** Wrote the electorate; with the policy `veto`, also where electors registered. */
+  /** The entry that wrote the electorate; with policy `veto`, also registrations of electors. */
   electorate: readonly Entry[];
   opened: Entry;
   votes: readonly CountedVote[];
   closed: Entry;
 }
 
-/** What follows from the certificate alone, and what it takes for granted. */
+/** Returns proved facts and required assumptions. */
 export function statement(
   grounds: Grounds,
   spans: readonly SpanDigests[],
@@ -78,9 +73,9 @@ function proven({ claim, parameters, proposal, votes }: Grounds): string[] {
   return [
     `Key ${proposal.producer} signed the proposal of block ${block_hash}, with ` +
       `${proposal.transactions} transactions, for the network ${network_id}.`,
-    `${votes.length} agents signed a vote on it, each once: weight ${approve} for and ${reject} ` +
-      `against, of ${total} in the electorate.`,
-    `By policy ${policy} and weights ${weights}, these votes have the block ${status}.`,
+    `${votes.length} agents signed one vote each on this block: weight ${approve} for, ` +
+      `${reject} against, of ${total} in the electorate.`,
+    `With policy ${policy} and weights ${weights}, these votes make the block ${status}.`,
   ];
 }
 
@@ -88,11 +83,11 @@ function trustedFor(grounds: Grounds, spans: readonly SpanDigests[]): string[] {
   const { genesis, electorate, opened, votes, closed } = grounds;
   const isKnown = ({ span, seq }: Entry) => seq <= (spans[span]!.trusted_to ?? -1);
   const parts: [string, readonly Entry[]][] = [
-    ["the network's parameters", [genesis]],
+    ['the network parameters', [genesis]],
     ['the electorate', electorate],
-    ['that the block was proposed', [opened]],
-    ['that these votes counted', votes.map(({ entry }) => entry)],
-    ['that the block ended so', [closed]],
+    ['the proposal', [opened]],
+    ['the counted votes', votes.map(({ entry }) => entry)],
+    ['the end of the block', [closed]],
   ];
   const byDigest = new Map<string, string[]>();
   for (const [what, entries] of parts) {
@@ -102,20 +97,20 @@ function trustedFor(grounds: Grounds, spans: readonly SpanDigests[]): string[] {
     byDigest.set(by, [...(byDigest.get(by) ?? []), what]);
   }
   const open = [...byDigest].map(
-    ([by, what]) => `That ${by} is of the network's log. On it rest: ${what.join('; ')}.`,
+    ([by, what]) => `The network's log has ${by}. Needed for: ${what.join('; ')}.`,
   );
   const given = spans.flatMap(({ trusted_to: seq }) =>
     seq === null
       ? []
       : [
-          `That the digest you gave for entry ${seq} is that of this network's log; whoever has ` +
-            `the log recomputes it: folkmoot replay DIR --to ${seq}.`,
+          `The trusted digest of entry ${seq} is from this network's log. An owner of the log ` +
+            `can recompute it with folkmoot replay DIR --to ${seq}.`,
         ],
   );
   return [...open, ...given];
 }
 
-/** The digests that would have to be known for these entries. */
+/** Lists the digests that the reader must trust for these entries. */
 function named(entries: readonly Entry[], spans: readonly SpanDigests[]): string {
   const needed = [...new Set(entries.map(({ span }) => spans[span]!))];
   const shown = needed

@@ -1,6 +1,6 @@
 /**
- * Electorate, votes and quorum, recomputed by the rules of docs/protocol.md, section 6. Written
- * apart from the engine's own: whoever checks does not run what is checked.
+ * Recomputes electorate, votes and quorum by the rules of docs/protocol.md, section 6. Does not
+ * share code with the engine, so that a bug there is not repeated in the check.
  */
 import { canonical } from '../protocol/canonical.js';
 import type { Entry } from './chain.js';
@@ -21,21 +21,21 @@ import {
   parseObject,
 } from './results.js';
 
-/** Who may vote on the block: agent ordinals, ascending, and what each weighs. */
+/** Electorate of a block: weights by agent ordinal, ascending. */
 export interface CertifiedElectorate {
   weights: ReadonlyMap<number, number>;
   total: number;
-  /** Of the electors that did not vote, where the policy asks for it. */
+  /** Personalities of electors that did not vote, with the policy `veto`. */
   personalities: ReadonlyMap<number, string>;
 }
 
-/** Where an elector registered. */
+/** Registration of an elector. */
 export interface CertifiedRegistration extends SignedRegistration {
   entry: Entry;
   ordinal: number;
 }
 
-/** The electorate of the block that was proposed in the entry `opened`, and where it is from. */
+/** Recomputes the electorate of the block proposed in the entry `opened`. */
 export function recomputeElectorate(
   entries: readonly Entry[],
   opened: Entry,
@@ -45,9 +45,9 @@ export function recomputeElectorate(
   const before = entries.filter(({ seq }) => seq <= opened.seq);
   const entry = before.findLast((one) => findRecord(one, 'electorates'));
   const record = entry && findRecord(entry, 'electorates')!;
-  // The newest one decides: proposals write one where it is another than the one before.
+  // The newest one is valid: a proposal writes the electorate only if it changed.
   if (record?.key !== number || entry!.request?.kind !== 'propose') {
-    throw new CertificateError('/spans', `no proposal in it writes electorate ${number}`);
+    throw new CertificateError('/spans', 'NO_ELECTORATE', { number });
   }
   const { where } = entry!;
   const { weights, total } = weighed(parseObject(record.value, where), genesis, where);
@@ -62,30 +62,29 @@ function weighed(
   where: string,
 ) {
   if (!Array.isArray(agents) || !Array.isArray(list) || agents.length !== list.length) {
-    throw new CertificateError(where, 'the electorate has not as many weights as agents');
+    throw new CertificateError(where, 'ELECTORATE_LENGTHS');
   }
   const weights = new Map<number, number>();
   let total = 0;
   for (const [index, agent] of agents.entries()) {
     if (!Number.isSafeInteger(agent) || agent <= (index === 0 ? -1 : agents[index - 1])) {
-      throw new CertificateError(where, 'the agents of the electorate are not ascending numbers');
+      throw new CertificateError(where, 'ELECTORATE_ORDER');
     }
     if (!isWeight(genesis, list[index])) {
-      throw new CertificateError(
-        where,
-        `by ${genesis.weights}, no elector weighs ${formatValue(list[index])}`,
-      );
+      const weight = formatValue(list[index]);
+      throw new CertificateError(where, 'WEIGHT', { weights: genesis.weights, weight });
     }
     weights.set(agent, list[index]);
     total += list[index];
   }
   if (weights.size < genesis.min_validators) {
-    throw new CertificateError(where, `has ${weights.size} electors, fewer than min_validators`);
+    const few = { count: weights.size, least: genesis.min_validators };
+    throw new CertificateError(where, 'TOO_FEW_ELECTORS', few);
   }
   return { weights, total };
 }
 
-/** What a vote can weigh: 1; 1 to 100 by reputation; 100 and 2 for each ally, up to 10. */
+/** Checks a weight: 1; by reputation 1 to 100; by alliance 100 plus 2 per ally, up to 110. */
 function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   if (!Number.isSafeInteger(weight)) return false;
   const value = weight as number;
@@ -94,7 +93,7 @@ function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   return value >= 100 && value <= 110 && value % 2 === 0;
 }
 
-/** Where electors registered, as far as those requests are in the certificate. */
+/** Returns the registrations of electors that are in the certificate. */
 function registrationsIn(
   entries: readonly Entry[],
   electors: ReadonlyMap<number, number>,
@@ -107,14 +106,13 @@ function registrationsIn(
     if (!electors.has(ordinal)) return [];
     const registration = parseRegistration(entry);
     if (canonical(found) !== canonical({ ...registration, ordinal })) {
-      const text = `entry ${entry.seq} registers another agent than its record says`;
-      throw new CertificateError(where, text);
+      throw new CertificateError(where, 'REGISTRATION_RECORD', { seq: entry.seq });
     }
     return [{ ...registration, entry, ordinal }];
   });
 }
 
-/** A vote that counted, with where it stands. */
+/** A counted vote with its entry. */
 export interface CountedVote extends SignedVote {
   entry: Entry;
   ordinal: number;
@@ -122,7 +120,7 @@ export interface CountedVote extends SignedVote {
   weight: number;
 }
 
-/** All votes on the block that counted, in their order. */
+/** Returns all counted votes on the block, in log order. */
 export function collectVotes(
   entries: readonly Entry[],
   block: { hash: string; ordinal: number },
@@ -137,27 +135,21 @@ export function collectVotes(
     const vote = parseVote(entry, block.hash);
     assertRecorded(entry, vote, record.value);
     const [, ordinal] = record.key as [number, number];
-    // The record of a vote is written once for each agent; here, an agent is also one key.
+    // The record of a vote is unique per agent ordinal. Its key must be unique, too.
     if (keys.has(vote.public_key)) {
-      throw new CertificateError(
-        where,
-        `agent ${vote.agent_id} votes twice: again in entry ${entry.seq}`,
-      );
+      const again = { agent: vote.agent_id, seq: entry.seq };
+      throw new CertificateError(where, 'DUPLICATE_VOTE', again);
     }
     keys.add(vote.public_key);
     const known = [agents.ids.get(ordinal), agents.ordinals.get(vote.agent_id)];
     if (![undefined, vote.agent_id].includes(known[0] as string | undefined)) {
-      throw new CertificateError(
-        where,
-        `agent ${ordinal} is ${known[0]}, and votes as ${vote.agent_id}`,
-      );
+      const mismatch = { ordinal: formatValue(ordinal), known: String(known[0]) };
+      throw new CertificateError(where, 'VOTER_MISMATCH', { ...mismatch, agent: vote.agent_id });
     }
     const weight = weights.get(ordinal);
     if (weight === undefined || ![undefined, ordinal].includes(known[1] as number | undefined)) {
-      throw new CertificateError(
-        where,
-        `agent ${vote.agent_id} is not elector ${formatValue(ordinal)}`,
-      );
+      const voter = { agent: vote.agent_id, ordinal: formatValue(ordinal) };
+      throw new CertificateError(where, 'NOT_AN_ELECTOR', voter);
     }
     const personality = agents.personalities.get(vote.agent_id) as string;
     return [{ ...vote, entry, ordinal, personality, weight }];
@@ -166,15 +158,15 @@ export function collectVotes(
   return votes;
 }
 
-/** The record of a vote says what the vote says. */
+/** Asserts that the record of a vote matches the vote. */
 function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found: unknown): void {
   const { decision, meme_references } = vote;
   const expected = { at: request!.at, decision, entry: seq, meme_references };
   if (canonical(found) === canonical(expected)) return;
-  throw new CertificateError(where, `entry ${seq} counts another vote than the one that it holds`);
+  throw new CertificateError(where, 'VOTE_RECORD', { seq });
 }
 
-/** Each vote has the one event that follows from it. */
+/** Asserts that each vote has exactly one event, which matches the vote. */
 function assertAnnounced(
   events: ReturnType<typeof findBlockEvents<Entry>>,
   votes: readonly CountedVote[],
@@ -187,26 +179,25 @@ function assertAnnounced(
     const validator = { id: agent_id, personality };
     const expected = { block_hash, decision, reason, timestamp, validator };
     if (vote?.entry === entry && canonical(data) === canonical(expected)) continue;
-    throw new CertificateError(
-      entry.where,
-      `entry ${entry.seq} tells of another vote than it holds`,
-    );
+    throw new CertificateError(entry.where, 'VOTE_EVENT', { seq: entry.seq });
   }
-  const missing = votes[events.length];
-  if (missing) throw new CertificateError(missing.entry.where, 'tells of no vote, and holds one');
+  const missing = votes[events.length]?.entry;
+  if (missing) {
+    throw new CertificateError(missing.where, 'VOTE_EVENT_MISSING', { seq: missing.seq });
+  }
 }
 
-/** The tally when the block was decided. */
+/** Tally at the end of voting. */
 export interface CertifiedTally {
   approve: number;
   reject: number;
   voted: number;
   vetoed: boolean;
-  /** Null where it decides nothing. */
+  /** Null if undecided. */
   status: 'finalized' | 'rejected' | 'expired' | null;
 }
 
-/** Counts vote by vote: none may come after the one that decides. */
+/** Counts votes in order. No vote may follow the deciding one. */
 export function computeTally(
   genesis: CertifiedGenesis,
   electorate: CertifiedElectorate,
@@ -217,10 +208,7 @@ export function computeTally(
   const groups = genesis.policy === 'veto' ? groupsOf(electorate, votes) : null;
   for (const { decision, weight, personality, entry } of votes) {
     if (tally.status !== null) {
-      throw new CertificateError(
-        entry.where,
-        `entry ${entry.seq} counts a vote on a block already decided`,
-      );
+      throw new CertificateError(entry.where, 'VOTE_AFTER_DECISION', { seq: entry.seq });
     }
     tally[decision] += weight;
     tally.voted += 1;
@@ -235,15 +223,14 @@ export function computeTally(
   return tally;
 }
 
-/** How many electors there are of each personality. */
+/** Counts electors by personality. */
 function groupsOf({ weights, personalities }: CertifiedElectorate, votes: readonly CountedVote[]) {
   const groups = new Map<string, { size: number; rejecting: number }>();
   const voted = new Map(votes.map(({ ordinal, personality }) => [ordinal, personality]));
   for (const ordinal of weights.keys()) {
     const personality = voted.get(ordinal) ?? personalities.get(ordinal);
     if (personality === undefined) {
-      const message = `no entry in it registers elector ${ordinal}, whose personality counts`;
-      throw new CertificateError('/spans', message);
+      throw new CertificateError('/spans', 'ELECTOR_UNREGISTERED', { ordinal });
     }
     const group = groups.get(personality) ?? { size: 0, rejecting: 0 };
     groups.set(personality, { ...group, size: group.size + 1 });

@@ -1,11 +1,11 @@
 /**
- * Ed25519 where nothing native loads: key pairs, signing and verifying for clients, browsers too.
- * It must never import what needs Node. The rule of verifying is that of every other verifier.
+ * Ed25519 in JavaScript for clients and browsers: key pairs, signing, verification. Must not import
+ * modules that need Node. Verifies by the same rule as all other verifiers.
  */
 import { etc, getPublicKey, sign } from './noble.js';
 import { verifyReference } from './reference.js';
 
-/** An agent's key. Whoever has `privateKey` is the agent: never log it. */
+/** Keys of an agent. `privateKey` gives full control of the agent: never log it. */
 export interface AgentKeys {
   /** 64 lower-case hex digits. */
   readonly publicKey: string;
@@ -14,9 +14,9 @@ export interface AgentKeys {
 }
 
 /**
- * The keys of a seed: 32 bytes, or their hex.
+ * Derives the keys of a seed: 32 bytes, or 64 hex characters.
  *
- * @throws {RangeError} on anything else.
+ * @throws {RangeError} for any other value.
  *
  * @example
  * ```ts
@@ -33,19 +33,19 @@ export function keysFromSeed(seed: Uint8Array | string): AgentKeys {
   return { publicKey: etc.bytesToHex(getPublicKey(bytes)), privateKey: etc.bytesToHex(bytes) };
 }
 
-/** Fresh keys, from the system's generator. */
+/** Generates keys with the system's random number generator. */
 export function generateKeys(): AgentKeys {
   return keysFromSeed(crypto.getRandomValues(new Uint8Array(32)));
 }
 
 const encoder = new TextEncoder();
 
-/** The signature of a text's UTF-8, hex. */
+/** Signs the UTF-8 of a text. Returns hex. */
 export function signText(text: string, { privateKey }: AgentKeys): string {
   return etc.bytesToHex(sign(encoder.encode(text), etc.hexToBytes(privateKey)));
 }
 
-/** Whether a signature fits key and text; false for what is not hex of the right length. */
+/** Verifies a signature of a text. Returns false for malformed hex or a wrong length. */
 export function verifyText(text: string, publicKey: string, signature: string): boolean {
   const key = bytesOf(publicKey);
   const signed = bytesOf(signature);

@@ -1,30 +1,28 @@
-/** The one place where a verifier is chosen by name. */
-
 import { createInlineVerifier, sodium } from './inline.js';
 import { createLazyVerifier, createPoolVerifier } from './pool.js';
 import { createReferenceVerifier } from './reference.js';
 import { createOffVerifier, type Verifier } from './verifier.js';
 
 /**
- * Who checks signatures: libsodium in worker threads (`pool`) or in this thread (`inline`),
- * JavaScript (`reference`, slow), or nobody (`off`, for simulations). All that check agree on every
- * bit.
+ * Verifier implementation: libsodium in worker threads (`pool`) or in this thread (`inline`),
+ * JavaScript (`reference`, slow), or none (`off`, for simulations). The first three always give the
+ * same verdicts.
  */
 export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 
 /** Options of {@link createVerifier}. */
 export interface VerifierOptions {
-  /** Worker threads of `pool`, 2 by default. */
+  /** Worker threads of `pool`. Default: 2. */
   threads?: number;
-  /** How many signatures `pool` checks in this thread before it uses others; 0 by default. */
+  /** Signatures that `pool` verifies in this thread before it uses workers. Default: 0. */
   threadsAfter?: number;
-  /** Gets the one line of warning, if there is one; standard error by default. */
+  /** Receives a warning line. Default: writes to standard error. */
   warn?: (line: string) => void;
 }
 
 /**
- * Makes a verifier; close it when its networks are closed. Where libsodium does not load, `pool`
- * and `inline` verify with the reference, which gives the same answers, and `warn` is called once.
+ * Creates a verifier. Close it after its networks. If libsodium does not load, `pool` and `inline`
+ * use the reference, which gives the same verdicts, and call `warn` once.
  *
  * @example
  * ```ts
@@ -43,7 +41,7 @@ export function createVerifier(kind: VerifierKind, options: VerifierOptions = {}
   const usesSodium = kind === 'pool' || kind === 'inline';
   if (usesSodium && sodium === null) {
     const warn = options.warn ?? ((line: string) => void process.stderr.write(`${line}\n`));
-    warn('sodium-native did not load: signatures are verified in JavaScript, 30 times slower');
+    warn('sodium-native failed to load; verifying signatures in JavaScript, 30 times slower');
   }
   switch (kind) {
     case 'pool': {

@@ -1,21 +1,20 @@
-/** The single-thread twin of the pool: libsodium on the calling thread, which it blocks. */
+/** Verifier with libsodium on the calling thread, which it blocks. */
 import { createRequire } from 'node:module';
 import { verifyReference } from './reference.js';
 import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from './verifier.js';
 
 /*
- * libsodium through sodium-native, or null where that does not load. Nothing else loads the module.
+ * libsodium through sodium-native, or null if the module does not load.
  *
- * What its verification does was checked for 5.1.0 (libsodium 1.0.21, e18eee6 by its CMakeLists):
- * the disassembled `_crypto_sign_ed25519_verify_detached` refuses S >= L, small-order R, and
- * non-canonical or small-order A, and compares the re-encoded S*B - k*A with R as bytes, which
- * refuses non-canonical R as well. Signatures with points of order 2, 4 and 8 added to A and R got
- * exactly the verdicts of the cofactorless equation. So it obeys the rule as it is. Other releases
- * of libsodium take the cofactored equation, `ge25519_has_small_order(&check)`: the fuzz tests must
- * pass again before the version of sodium-native changes.
+ * sodium-native 5.1.0 (libsodium 1.0.21, e18eee6 by its CMakeLists) obeys the rule of verifier.ts.
+ * Evidence: the disassembled `_crypto_sign_ed25519_verify_detached` refuses S >= L, small-order R,
+ * and non-canonical or small-order A. It compares the re-encoded S*B - k*A with R as bytes, which
+ * also refuses non-canonical R. Signatures with points of order 2, 4 and 8 added to A and R got
+ * the verdicts of the cofactorless equation. Other releases of libsodium use the cofactored
+ * equation, `ge25519_has_small_order(&check)`, so the fuzz tests must pass before an upgrade.
  */
 
-/** The calls of sodium-native that are used; the package ships no types of its own. */
+/** Functions of sodium-native in use; the package has no types. */
 interface Sodium {
   crypto_sign_verify_detached(
     signature: Uint8Array,
@@ -29,7 +28,7 @@ interface Sodium {
 
 export const sodium: Sodium | null = loadSodium();
 
-/** One verdict by libsodium, some 28,000 a second; null where it does not load. */
+/** Verifies with libsodium, about 28,000/s; null if libsodium does not load. */
 export const verifyOne = sodium === null ? null : verifyWith(sodium);
 
 function verifyWith(native: Sodium): (job: VerifyJob) => boolean {
@@ -39,17 +38,17 @@ function verifyWith(native: Sodium): (job: VerifyJob) => boolean {
   };
 }
 
-/** Required, not imported, so that the answer is known without an await. */
+/** Uses `require`, which is synchronous. */
 function loadSodium(): Sodium | null {
   try {
     return createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // No binary for this platform or Node: createVerifier says so once.
+    // No binary for this platform or Node version. createVerifier warns.
     return null;
   }
 }
 
-/** The fastest verification that this process has. */
+/** Fastest implementation available in this process. */
 export const verifyFastest = verifyOne ?? verifyReference;
 
 export function createInlineVerifier(): Verifier {

@@ -1,4 +1,4 @@
-/** Key pairs and signing. Seeds come from the caller or the system's generator; none is kept. */
+/** Key pairs and signing. Stores no seeds. */
 import { randomBytes } from 'node:crypto';
 import type { Signatory } from '../protocol/compose.js';
 import { sodium } from './inline.js';
@@ -13,13 +13,13 @@ export interface KeyPair {
   readonly publicKey: Uint8Array;
   /** 64 lower-case hex digits. */
   readonly publicKeyHex: string;
-  /** 64 bytes, as libsodium has it: the seed, then the public key. Never log it. */
+  /** 64 bytes as in libsodium: the seed, then the public key. Never log it. */
   readonly secretKey: Uint8Array;
 }
 
 /**
- * The key pair of a 32-byte seed (the secret key of RFC 8032).
- * @throws {RangeError} on another length.
+ * Derives the key pair of a 32-byte seed (the secret key of RFC 8032).
+ * @throws {RangeError} for another length.
  */
 export function keyPairFromSeed(seed: Uint8Array): KeyPair {
   if (seed.length !== seedBytes) {
@@ -37,12 +37,12 @@ export function keyPairFromSeed(seed: Uint8Array): KeyPair {
   return { publicKey, publicKeyHex: etc.bytesToHex(publicKey), secretKey };
 }
 
-/** A fresh key pair. Not for simulations, whose keys come from the seed of the run. */
+/** Generates a random key pair. Simulations derive keys from the run's seed instead. */
 export function generateKeyPair(): KeyPair {
   return keyPairFromSeed(randomBytes(seedBytes));
 }
 
-/** The 64-byte Ed25519 signature of a message; the same one on every call (RFC 8032, 5.1.6). */
+/** Returns the 64-byte Ed25519 signature of a message, which is deterministic (RFC 8032, 5.1.6). */
 export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   if (sodium === null) return nobleSign(message, keyPair.secretKey.subarray(0, seedBytes));
   const signature = new Uint8Array(signatureBytes);
@@ -50,7 +50,7 @@ export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   return signature;
 }
 
-/** A signer for the functions that compose requests, out of a key pair of this process. */
+/** Creates a signer from a key pair, for the functions that compose requests. */
 export function signatory(keys: KeyPair): Signatory {
   return {
     publicKey: keys.publicKeyHex,

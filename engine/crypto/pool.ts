@@ -1,6 +1,6 @@
 /**
- * Verification on worker threads, in batches. The pool settles every call exactly once, even
- * if a thread dies, and holds a bounded number of signatures.
+ * Verifier on worker threads, in batches. Settles each call exactly once, even if a thread dies.
+ * Queues a bounded number of signatures.
  */
 
 import { createRequire } from 'node:module';
@@ -21,22 +21,23 @@ import {
 } from './verifier.js';
 
 /**
- * Fewer jobs than this are not split between threads, for handing over costs about as much as
- * checking one. Measured with 16 callers: 40,000/s, and 22,000/s where this is 16.
+ * Smallest batch that is split between threads. A handover costs about as much as one verification.
+ * Measured with 16 callers: 40,000/s with 8, and 22,000/s with 16.
  */
 const smallestShare = 8;
 
-/** As many jobs are handed out before all requests of a turn have been read. */
+/** Queue length that starts a batch before the end of the turn. */
 const worthwhile = 64;
 
 export interface PoolVerifier extends Verifier {
-  /** The threads of now, for supervision; one that dies is replaced. */
+  /** Current threads. A thread that dies is replaced. */
   readonly threads: readonly Worker[];
 }
 
 /**
- * @param options.threads worker threads, 2 by default (1 on a machine with one core).
- * Jobs must not be changed until their call is settled: they are copied when a batch is formed.
+ * Creates a pool. Callers must not change jobs until the call is settled: jobs are copied when
+ * their batch is formed.
+ * @param options.threads worker threads. Default: 2, or 1 on a machine with one core.
  */
 export function createPoolVerifier(options: { threads?: number } = {}): PoolVerifier {
   const threads = options.threads ?? Math.min(2, availableParallelism());
@@ -50,7 +51,7 @@ class Pool implements PoolVerifier {
   readonly name = 'pool';
   readonly stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
   readonly #queue = new VerifyQueue();
-  /** Calls that are not settled. */
+  /** Number of calls that are not settled. */
   #open = 0;
   readonly #threads: VerifyThreads;
   #freeSlots: number;
@@ -89,7 +90,7 @@ class Pool implements PoolVerifier {
     return this.#closed;
   }
 
-  /** Batches of a failed call may still run after the call is settled. */
+  /** Also checks for free slots: batches of a failed call can run after it is settled. */
   #isIdle(): boolean {
     return this.#open === 0 && this.#freeSlots === this.#threads.slots;
   }
@@ -102,9 +103,9 @@ class Pool implements PoolVerifier {
   }
 
   /**
-   * When this turn of the event loop has read all that came, rather than at once: requests of many
-   * connections then share a batch, where a microtask would run after each of them. When enough
-   * wait, nothing is gained by waiting for more: the threads would be idle meanwhile.
+   * Schedules the next batches for the end of this turn of the event loop, so that requests of many
+   * connections share a batch. A microtask would run after each request. With enough jobs in the
+   * queue, starts at once, so that the threads are not idle.
    */
   #planPump(): void {
     if (this.#freeSlots === 0) return;
@@ -138,7 +139,7 @@ class Pool implements PoolVerifier {
     if (this.#isIdle()) this.#drained?.();
   }
 
-  /** Packs anew each time: the buffer of a batch whose thread died is gone with it. */
+  /** Packs the jobs for each attempt: the buffer is lost with a thread that dies. */
   async #attempt(batch: readonly BatchPart[]): Promise<Uint8Array> {
     const jobs: VerifyJob[] = [];
     for (const { request, from, to } of batch) {
@@ -148,7 +149,7 @@ class Pool implements PoolVerifier {
       try {
         const verdicts = await this.#threads.run(packJobs(jobs));
         if (verdicts.length === jobs.length) return verdicts;
-        throw new Error(`${jobs.length} verdicts expected, got ${verdicts.length}`);
+        throw new Error(`expected ${jobs.length} verdicts, got ${verdicts.length}`);
       } catch (reason) {
         if (retries === limits.verifyRetries) throw reason;
       }
@@ -171,7 +172,7 @@ class Pool implements PoolVerifier {
     }
   }
 
-  /** Marks a request as settled; returns false if it was settled before. */
+  /** Marks a request as settled. Returns false if it already was. */
   #settles(request: VerifyRequest): boolean {
     const { open } = request;
     if (open) this.#open -= 1;
@@ -194,17 +195,16 @@ class Pool implements PoolVerifier {
 }
 
 /*
- * What waits in front of the pool's threads: two first-in-first-out lines, so that a request with
- * many signatures does not hold up single votes. It knows nothing of threads.
+ * Two FIFO queues, so that a request with many signatures does not delay single votes.
  */
 
-/** One call of `verify`, until its promise is settled. */
+/** A pending call of `verify`. */
 interface VerifyRequest {
   readonly jobs: readonly VerifyJob[];
   readonly verdicts: boolean[];
-  /** How many of `jobs` have been handed out in batches. */
+  /** Number of jobs already in batches. */
   taken: number;
-  /** How many verdicts are still to come; the promise is settled at 0. */
+  /** Number of missing verdicts. The promise is settled at 0. */
   missing: number;
   /** True until the request is settled. */
   open: boolean;
@@ -212,7 +212,7 @@ interface VerifyRequest {
   reject(reason: Error): void;
 }
 
-/** Consecutive jobs of one request within a batch. */
+/** Consecutive jobs of one request in a batch. */
 interface BatchPart {
   readonly request: VerifyRequest;
   readonly from: number;
@@ -224,7 +224,7 @@ class VerifyQueue {
   readonly #bulk: VerifyRequest[] = [];
   #waiting = 0;
 
-  /** Signatures not yet handed out in a batch. */
+  /** Number of jobs that are not in a batch yet. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -236,19 +236,19 @@ class VerifyQueue {
   }
 
   /**
-   * The next batch, of at most `size` jobs. Bulk requests get a quarter of it when small ones wait,
-   * and `limits.verifyBulk` at most even when none do, for a vote that comes next waits it out.
+   * Takes the next batch of at most `size` jobs. Bulk requests get a quarter of it while small ones
+   * wait, and never more than `limits.verifyBulk`, since the next vote has to wait for the batch.
    */
   take(size: number): BatchPart[] {
     const batch: BatchPart[] = [];
-    // The quarter is kept free, so that a steady stream of votes cannot starve a bulk request.
+    // The quarter is reserved, so that a steady stream of votes cannot starve a bulk request.
     const kept = this.#bulk.length === 0 ? 0 : Math.min(limits.verifyBulk, Math.ceil(size / 4));
     const taken = this.#takeFrom(this.#small, size - kept, batch);
     this.#takeFrom(this.#bulk, Math.min(limits.verifyBulk, size - taken), batch);
     return batch;
   }
 
-  /** Forgets what is left of a request that failed. */
+  /** Removes the rest of a failed request. */
   drop(request: VerifyRequest): void {
     const line = request.jobs.length > limits.verifyBulk ? this.#bulk : this.#small;
     const index = line.indexOf(request);
@@ -269,7 +269,7 @@ class VerifyQueue {
       room -= to - from;
       if (to === request.jobs.length) finished += 1;
     }
-    // One splice a batch: shift() a request would be quadratic in a long line.
+    // One splice per batch: one shift() per request would be quadratic in a long queue.
     line.splice(0, finished);
     this.#waiting -= size - room;
     return size - room;
@@ -277,12 +277,12 @@ class VerifyQueue {
 }
 
 /*
- * Batches as one buffer, so that a batch crosses the thread boundary as one transfer.
- * Layout: count, then each message's length (32-bit, in the machine's order, for it never leaves
- * the process), then for each job its key, signature and message.
+ * Encodes a batch as one buffer, which is transferred to the thread without a copy.
+ * Layout: count and message lengths (32 bits each, in native byte order), then key, signature and
+ * message of each job.
  */
 
-/** A copy of the jobs in a buffer of its own, which may be transferred. */
+/** Copies jobs into a transferable buffer. */
 function packJobs(jobs: readonly VerifyJob[]): ArrayBuffer {
   const headerBytes = 4 * (1 + jobs.length);
   let totalBytes = headerBytes + jobs.length * (publicKeyBytes + signatureBytes);
@@ -302,7 +302,7 @@ function packJobs(jobs: readonly VerifyJob[]): ArrayBuffer {
   return buffer;
 }
 
-/** The jobs of `packJobs`, as views into the buffer. */
+/** Decodes the buffer of `packJobs`. The jobs are views into the buffer. */
 export function unpackJobs(buffer: ArrayBuffer): VerifyJob[] {
   const count = new Uint32Array(buffer, 0, 1)[0]!;
   const lengths = new Uint32Array(buffer, 4, count);
@@ -320,18 +320,18 @@ export function unpackJobs(buffer: ArrayBuffer): VerifyJob[] {
 }
 
 /*
- * The worker threads of the pool: piscina, kept alive. A packed batch handed to them is always
- * answered: by verdicts, or by a rejection when its thread died, never by silence.
+ * Worker threads of the pool (piscina). Each batch gets verdicts, or a rejection if its thread
+ * dies.
  */
 
 /**
- * Batches handed to one thread: the second waits in its port while the first is checked, so that a
- * busy calling thread does not leave it idle. Measured: 1 is about 3 % slower, 3 gains nothing.
+ * Batches per thread. The second waits in the thread's port, so that the thread is not idle while
+ * the calling thread is busy. Measured: 1 is about 3% slower, 3 gains nothing.
  */
 const tasksPerThread = 2;
 
 class VerifyThreads {
-  /** How many batches may be handed over at a time. */
+  /** Maximum number of concurrent batches. */
   readonly slots: number;
   readonly #count: number;
   #end: () => Promise<void> = async () => {};
@@ -343,12 +343,11 @@ class VerifyThreads {
     this.#piscina = this.#start();
   }
 
-  /** Those alive now. */
   get workers(): readonly Worker[] {
     return this.#piscina.threads;
   }
 
-  /** Takes `packed` away from the caller; the verdicts are bytes, 1 for valid. */
+  /** Transfers `packed` to a thread. Returns one byte per job, 1 for valid. */
   run(packed: ArrayBuffer): Promise<Uint8Array> {
     return this.#piscina.run(packed, { transferList: [packed] });
   }
@@ -364,22 +363,22 @@ class VerifyThreads {
       minThreads: this.#count,
       maxThreads: this.#count,
       concurrentTasksPerWorker: tasksPerThread,
-      // Every batch may come back at once when the threads die.
+      // All batches can return to the queue at once if the threads die.
       maxQueue: this.slots,
     });
     this.#end = end;
-    // A thread that fails while idle holds no batch, and piscina replaces it.
+    // A thread that fails while idle has no batch, and piscina replaces it.
     pool.on('error', () => {});
-    // The event comes before piscina has started a replacement, hence the look afterwards.
+    // piscina emits the event before it starts a replacement, hence the microtask.
     pool.on('workerDestroy', () => queueMicrotask(() => this.#revive(pool)));
     return pool;
   }
 
   /**
-   * piscina 5.3 replaces no thread any more once one has died while starting, so its queue may be
-   * left without a thread. A new piscina takes over; destroying the old one rejects what
-   * was queued there. Without a queue nothing is done, or threads that cannot start would be
-   * started for ever: the next batch starts one.
+   * piscina 5.3 stops replacing threads after one has died while starting, so its queue can be left
+   * without a thread. A new piscina then replaces it; destroying the old one rejects its queue.
+   * With an empty queue, waits for the next batch, so that threads that cannot start are not
+   * restarted forever.
    */
   #revive(piscina: Piscina<ArrayBuffer, Uint8Array>): void {
     if (piscina !== this.#piscina || piscina.threads.length > 0 || piscina.queueSize === 0) return;
@@ -389,34 +388,33 @@ class VerifyThreads {
 }
 
 /*
- * Starts and ends a pool of worker threads for any task. A pool is not ended before its threads
- * have loaded. In Node 20 a thread that is ended while it loads a module may end the
- * whole process by a signal (v8::Module::IsGraphAsync).
+ * Starts and ends a pool of worker threads for any task. The end waits until all threads have
+ * loaded: in Node 20, terminating a thread that loads a module can crash the process
+ * (v8::Module::IsGraphAsync).
  */
 
-/** How long a thread may take to load before it is ended all the same. */
+/** Time limit for a thread to load. Then it is terminated anyway. */
 const LOADING_MS = 5_000;
 
-/** What piscina is asked for. */
 type PoolOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
 
-/** Loaded when threads are started: a program that starts none needs none of its modules. */
+/** Loads piscina on demand, since most commands start no threads. */
 const load = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
 
-/** The pool, and what ends it. */
+/** Starts a pool. `end` ends it. */
 export function startPool<Task, Answer>(options: PoolOptions) {
   const { Piscina } = load();
   const pool = new Piscina<Task, Answer>(options);
   return { pool, end: endOf(pool) };
 }
 
-/** A thread's first message says that it has loaded; one that has ended loads no more. */
+/** Resolves when a thread has loaded, which its first message indicates, or has ended. */
 const loaded = (thread: Worker) =>
   new Promise<void>((resolve) => {
     for (const event of ['message', 'exit', 'error']) thread.once(event, () => resolve());
   });
 
-/** To be called in the turn in which the pool is made. */
+/** Must be called in the turn that creates the pool. */
 function endOf(pool: Piscina): () => Promise<void> {
   const watched = new WeakSet<Worker>();
   const loading = new Set<Promise<unknown>>();
@@ -429,7 +427,7 @@ function endOf(pool: Piscina): () => Promise<void> {
     }
   };
   watch();
-  // The event comes before the pool has started a replacement, hence the look afterwards.
+  // piscina emits the event before it starts a replacement, hence the microtask.
   pool.on('workerDestroy', () => queueMicrotask(watch));
   return async () => {
     watch();
@@ -440,13 +438,13 @@ function endOf(pool: Piscina): () => Promise<void> {
 }
 
 /*
- * A pool that is started when it is worth it: a thread costs as much as some thousand signatures,
- * and to wait for it holds up whoever has only a few.
+ * Lazy start of the pool. Starting a thread costs as much as some thousand verifications, so a
+ * caller with few signatures should not wait for it.
  */
 
 /**
- * @param after how many signatures are checked in this thread; when half of them are, `start` is
- *   called, so that its threads have loaded by then.
+ * @param after number of signatures verified in this thread. `start` is called after half of them,
+ *   so that its threads have time to load.
  */
 export function createLazyVerifier(after: number, start: () => Verifier): Verifier {
   const first = createDirectVerifier('pool', verifyFastest);

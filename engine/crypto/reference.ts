@@ -1,6 +1,7 @@
 /**
- * The rule of `verifier.ts` written out on point arithmetic: what the other implementations are
- * held against, and what runs where libsodium does not load. It favours plainness over speed.
+ * Reference implementation of the rule in `verifier.ts`, with point arithmetic. Tests compare the
+ * other implementations with this one, and it replaces libsodium where that does not load. Simple
+ * rather than fast.
  */
 
 import { etc, Point, sha512 } from './noble.js';
@@ -10,9 +11,9 @@ import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from '
 const groupOrder = Point.CURVE().n;
 
 /**
- * One verdict, some 850 a second. noble's own `verify` is cofactored in both of its modes, so only
- * its points are used.
- * @throws {RangeError} on a wrong length of key or signature.
+ * Verifies a signature, about 850/s. Uses only the points of noble, since its `verify` uses the
+ * cofactored equation in both modes.
+ * @throws {RangeError} for a key or signature of a wrong length.
  */
 export function verifyReference(job: VerifyJob): boolean {
   assertJob(job);
@@ -25,17 +26,17 @@ export function verifyReference(job: VerifyJob): boolean {
   if (a === null || r === null || a.isSmallOrder() || r.isSmallOrder()) return false;
   const digest = sha512(etc.concatBytes(encodedR, publicKey, message));
   const k = etc.mod(numberFromLittleEndian(digest), groupOrder);
-  // Cofactorless: R must be S*B - k*A itself, not merely equal up to a point of small order.
+  // Cofactorless: R must equal S*B - k*A exactly, not up to a point of small order.
   const recomputed = Point.BASE.multiply(s, false).subtract(a.multiply(k, false));
   return etc.bytesToHex(recomputed.toBytes()) === etc.bytesToHex(encodedR);
 }
 
-/** The reference behind the interface, on the calling thread. */
+/** Creates a verifier that runs on the calling thread. */
 export function createReferenceVerifier(): Verifier {
   return createDirectVerifier('reference', verifyReference);
 }
 
-/** Null for what RFC 8032 does not decode: y >= p, not on the curve, or x = 0 with its sign set. */
+/** Returns null if RFC 8032 does not decode: y >= p, not on the curve, or x = 0 with sign bit. */
 function decodePoint(encoded: Uint8Array): Point | null {
   try {
     return Point.fromBytes(encoded, false);

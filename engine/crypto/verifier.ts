@@ -1,13 +1,13 @@
 /**
- * The one interface behind which signatures are verified. Implementations: `pool`, `inline` and
- * `reference`; they agree bit for bit on the rule below, whatever bytes they are given.
+ * Verifier interface. All implementations (`pool`, `inline`, `reference`) give the same verdict for
+ * all inputs.
  *
- * The rule: reject S >= L, non-canonical encodings of A or R, and small-order A or R; then the
- * cofactorless equation of RFC 8032, with the recomputed R compared as bytes.
+ * The rule: reject S >= L, non-canonical encodings of A or R, and small-order A or R. Then check
+ * the cofactorless equation of RFC 8032, comparing the recomputed R as bytes.
  */
 import { countSize } from '../protocol/limits.js';
 
-/** One signature to check. Lengths other than 32 and 64 are a caller's bug, not a verdict. */
+/** A signature to verify. A wrong length is a bug of the caller and not a verdict. */
 export interface VerifyJob {
   /** 32 bytes. */
   publicKey: Uint8Array;
@@ -17,42 +17,41 @@ export interface VerifyJob {
   signature: Uint8Array;
 }
 
-/** Counted inside the verifier since it was created. */
+/** Counters since the verifier was created. */
 export interface VerifierStats {
-  /** Signatures checked and found valid. */
+  /** Valid signatures. */
   verified: number;
-  /** Signatures checked and found invalid. */
+  /** Invalid signatures. */
   rejected: number;
-  /** Batches that ran. */
   batches: number;
-  /** The same by size: slot k counts those of 2^k to 2^(k+1) - 1 signatures. */
+  /** Batches by size: slot k counts those of 2^k to 2^(k+1) - 1 signatures. */
   batchSizes: number[];
 }
 
-/** Checks Ed25519 signatures in batches, by one rule whatever checks them. */
+/** Verifies Ed25519 signatures in batches. */
 export interface Verifier {
   readonly name: string;
   readonly stats: VerifierStats;
   /**
-   * Verdicts in the order of `jobs`.
-   * @throws {VerifierBusy} when the queue cannot take the jobs.
+   * Returns verdicts in the order of `jobs`.
+   * @throws {VerifierBusy} if the queue cannot take the jobs.
    */
   verify(jobs: readonly VerifyJob[]): Promise<boolean[]>;
   close(): Promise<void>;
 }
 
-/** The queue of a verifier is full: try again after what is in it has been checked. */
+/** Thrown when the queue of a verifier is full. The caller can retry later. */
 export class VerifierBusy extends Error {
   override name = 'VerifierBusy';
   /** @internal */
   constructor(waiting: number, limit: number) {
-    super(`verifier queue is full: ${waiting} signatures wait, the limit is ${limit}; try again`);
+    super(`verifier queue full: ${waiting} signatures waiting (limit ${limit}); retry later`);
   }
 }
 
 /**
- * @param verifyOne throws a RangeError on wrong lengths; that rejects the whole call.
- * A call counts as one batch. There is no queue, so it is never busy.
+ * Creates a verifier without a queue, which is never busy. Each call counts as one batch.
+ * @param verifyOne throws a RangeError for wrong lengths, which rejects the whole call.
  */
 export function createDirectVerifier(
   name: string,
@@ -81,7 +80,7 @@ export function createDirectVerifier(
   };
 }
 
-/** Says valid to everything; its stats stay 0, so that no report can call such a run verified. */
+/** Accepts every signature. Its stats remain 0, so that no report counts them as verified. */
 export function createOffVerifier(): Verifier {
   return {
     name: 'off',
@@ -95,8 +94,8 @@ export const publicKeyBytes = 32;
 export const signatureBytes = 64;
 
 /**
- * @throws {RangeError} when a key or signature has the wrong length: the caller must answer
- * malformed input itself, before anything is verified.
+ * @throws {RangeError} if a key or signature has a wrong length. The caller must reject malformed
+ * input before verification.
  */
 export function assertJob(job: VerifyJob): void {
   if (job.publicKey.length !== publicKeyBytes) {

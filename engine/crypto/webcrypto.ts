@@ -1,7 +1,7 @@
 /**
- * The rule of `verifier.ts` on WebCrypto, for pages: the platform's code checks the equation, after
- * what platforms differ in is refused here. Where there is none, or one that takes the cofactored
- * equation, the reference verifies.
+ * The rule of `verifier.ts` with WebCrypto, for browsers. Inputs on which platforms differ are
+ * rejected first; then WebCrypto checks the equation. Falls back to the reference if WebCrypto is
+ * missing or uses the cofactored equation.
  */
 
 import { verifyReference } from './reference.js';
@@ -11,13 +11,13 @@ import { assertJob, type VerifyJob } from './verifier.js';
 const fieldPrime = 2n ** 255n - 19n;
 /** L, the prime order of the base point (RFC 8032, 5.1). */
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
-/** y of a point of order 8; the other four of that order have it or its negative. */
+/** y of a point of order 8. All four points of order 8 have this y or its negative. */
 const orderEight = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
-/** Of the points of order 1, 2, 4 and 8. */
+/** y of the points of order 1, 2, 4 and 8. */
 const smallOrder = new Set([1n, fieldPrime - 1n, 0n, orderEight, fieldPrime - orderEight]);
 const withoutSign = 2n ** 255n - 1n;
 
-/** Keys of those who sign in one network are few: importing one costs as much as a signature. */
+/** Size of the key cache. Importing a key costs as much as a verification. */
 const KEYS = 4_096;
 
 type Verify = (job: VerifyJob) => Promise<boolean>;
@@ -27,8 +27,8 @@ type Key = Awaited<ReturnType<Subtle['importKey']>>;
 let chosen: Promise<Verify> | undefined;
 
 /**
- * One verdict, the same as every other verifier's.
- * @throws {RangeError} on a wrong length of key or signature.
+ * Verifies a signature, with the same verdict as all other verifiers.
+ * @throws {RangeError} for a key or signature of a wrong length.
  */
 export async function verifyWeb(job: VerifyJob): Promise<boolean> {
   assertJob(job);
@@ -37,7 +37,7 @@ export async function verifyWeb(job: VerifyJob): Promise<boolean> {
   return (await chosen)(job);
 }
 
-/** What verifies here: `WebCrypto`, or `reference`. */
+/** Returns the implementation in use. */
 export async function webVerifierName(): Promise<'WebCrypto' | 'reference'> {
   chosen ??= choose();
   return (await chosen) === reference ? 'reference' : 'WebCrypto';
@@ -45,7 +45,7 @@ export async function webVerifierName(): Promise<'WebCrypto' | 'reference'> {
 
 const reference: Verify = async (job) => verifyReference(job);
 
-/** Small-order or non-canonical A or R, or S beyond the order: what only the bytes say. */
+/** Returns true for small-order or non-canonical A or R, or S >= L. */
 function refused({ publicKey, signature }: VerifyJob): boolean {
   if (littleEndian(signature.subarray(32)) >= groupOrder) return true;
   return [publicKey, signature.subarray(0, 32)].some((encoded) => {
@@ -60,7 +60,7 @@ function littleEndian(bytes: Uint8Array): bigint {
   return BigInt(hex);
 }
 
-/** A page that is not served by TLS or from this machine has no `subtle`. */
+/** Chooses the implementation. Pages without TLS, except from localhost, have no `subtle`. */
 async function choose(): Promise<Verify> {
   const subtle = globalThis.crypto?.subtle;
   if (!subtle) return reference;
@@ -85,14 +85,14 @@ function withSubtle(subtle: Subtle): Verify {
     try {
       key = await keyOf(publicKey);
     } catch {
-      // Some platforms refuse the bytes of no point here, others when they verify.
+      // Some platforms reject an invalid point on import, others on verification.
       return false;
     }
     return subtle.verify('Ed25519', key, copy(signature), copy(message));
   };
 }
 
-/** WebCrypto takes no bytes that several threads may share. */
+/** WebCrypto does not accept shared memory. */
 const copy = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => Uint8Array.from(bytes);
 
 const bytesOf = (hex: string): Uint8Array =>
@@ -100,7 +100,7 @@ const bytesOf = (hex: string): Uint8Array =>
 
 const message = new TextEncoder().encode('folkmoot');
 
-/** An honest signature. */
+/** A valid signature. */
 const fits: VerifyJob = {
   publicKey: bytesOf('17ffad8068dc0de9935d36636f3ad1b5de6de3413b12388e453b05f2a4c1d3db'),
   message,
@@ -110,7 +110,7 @@ const fits: VerifyJob = {
   ),
 };
 
-/** One whose key has a point of order 8 added: it fits by the cofactored equation only. */
+/** A signature whose key has a point of order 8 added: valid only by the cofactored equation. */
 const fitsWithCofactor: VerifyJob = {
   publicKey: bytesOf('d63c01223147541df4e170763e9e2788a8bf5971f52a93c5829dbe6f5ff6bba9'),
   message,

@@ -1,4 +1,7 @@
-/** The past of a kept network: state and reads at any entry, by checkpoints made at first use. */
+/**
+ * Historical reads: state of a network after any entry. The first read replays the log and writes
+ * checkpoints, from which later reads start.
+ */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { admit } from '../admit/admit.js';
@@ -18,48 +21,48 @@ import { openLmdbStore } from '../store/lmdb.js';
 import { type RecordChange, type Store, StoreError, type StoreMeta } from '../store/store.js';
 import { RecordsAt } from './records.js';
 
-/** Which network to look into, and where checkpoints go. */
+/** Options of {@link History.open}. */
 export interface HistoryOptions {
-  /** The folder of a network: it may be open, here or in another process. */
+  /** Folder of a network. It can be open in this or another process. */
   path: string;
-  /** A folder for checkpoints; false for none. Default: `history` in the network's folder. */
+  /** Folder for checkpoints; false for none. Default: `history` in the network's folder. */
   checkpoints?: string | false | undefined;
-  /** Entries between two checkpoints at the least. Default: 512. */
+  /** Minimum of entries between two checkpoints. Default: 512. */
   spacing?: number | undefined;
-  /** Of the log's size, at most so much for all checkpoints. Default: 0.2. */
+  /** Size limit of all checkpoints, as a share of the log's size. Default: 0.2. */
   share?: number | undefined;
 }
 
-/** How long work is watched, and ended. */
+/** Progress and cancellation of a historical read. */
 export interface HistoryWork {
-  /** Told of entries that are gone through, and where that ends. */
+  /** Called with the last replayed entry and the target entry. */
   onProgress?: ((seq: number, to: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A network as it was after an entry. */
+/** State of a network after an entry. */
 export interface Moment {
-  /** The entry, its time, and both digests after it: those that `replay` computes. */
+  /** The entry, its time, and both digests after it, as computed by `replay`. */
   readonly position: StoreMeta;
   readonly genesis: Genesis;
   /**
-   * The reads that a network has, of that time. The table `requests`, by which repeats are known,
-   * lacks what was accepted once more later, after it had been forgotten.
+   * Reads of that state. One exception: the table `requests`, which detects duplicates, lacks
+   * requests that expired and were accepted again later.
    */
   readonly read: Views;
 }
 
-/** What is gone through again costs some 0.07 ms an entry. */
+/** Default entries between checkpoints. Replaying one takes about 0.07 ms. */
 const SPACING = 512;
 const SHARE = 0.2;
-/** Entries between two turns of the event loop. */
+/** Entries per turn of the event loop. */
 const TURN = 128;
 
 /**
- * Looks into the past of a network in a folder: state, reads and digest at any entry, also while it
- * is written, by this process or another. The first look goes through the log and leaves
- * checkpoints, at most a fifth of the log's size, from which later ones begin; they may be deleted
- * at any time.
+ * Historical reads of a network in a folder: state and digests after any entry. A writer, in this
+ * or another process, can have the folder open. The first read replays the log and writes
+ * checkpoints, up to a fifth of the log's size, from which later reads start. Checkpoints can be
+ * deleted at any time.
  *
  * @example
  * ```ts
@@ -81,12 +84,12 @@ export class History {
   readonly #store: Store;
   readonly #folder: CheckpointFolder;
   readonly #spacing: number;
-  /** Its parameters, as entry 0 has them. */
+  /** Parameters of the network, from entry 0. */
   readonly genesis: Genesis;
-  /** One look at a time: two would make the same checkpoints twice. */
+  /** Serializes reads: two at once would write the same checkpoints. */
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** What the last checkpoint took. */
+  /** Size of the last checkpoint in bytes. */
   #size = 0;
 
   private constructor(store: Store, options: HistoryOptions) {
@@ -103,15 +106,15 @@ export class History {
   }
 
   /**
-   * Opens a folder for looking, which changes nothing in it but checkpoints.
+   * Opens a folder for historical reads. Writes only checkpoints.
    *
-   * @throws {StoreError} when no network is there, or it is damaged or unreadable.
+   * @throws {StoreError} if the folder holds no network, is damaged or is unreadable.
    */
   static open(options: HistoryOptions): History {
     const { path } = options;
     const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
     try {
-      if (!store.meta()) throw new StoreError('MISSING', `${path}: no network is stored here`);
+      if (!store.meta()) throw new StoreError('NO_NETWORK', { path });
       return new History(store, options);
     } catch (error) {
       void store.close();
@@ -119,23 +122,23 @@ export class History {
     }
   }
 
-  /** Where the log ends now. */
+  /** Current end of the log. */
   get end(): StoreMeta {
     return this.#store.meta()!;
   }
 
-  /** The checkpoints there are. */
+  /** Statistics of the checkpoints. */
   get checkpoints(): CheckpointStats {
     return this.#folder.stats;
   }
 
   /**
-   * The network as it was after an entry. Where checkpoints are missing they are made on the way,
-   * which takes a minute for a million entries on a quiet machine.
+   * Returns the state of the network after an entry. Writes missing checkpoints on the way, which
+   * takes about a minute per million entries on an idle machine.
    *
-   * @throws {RangeError} when the log has no such entry.
-   * @throws {StoreError} `CORRUPT` when what is stored does not follow from the log.
-   * @throws the signal's reason, when it is aborted.
+   * @throws {RangeError} if the log does not contain the entry.
+   * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
+   * @throws the reason of `signal` if it is aborted.
    */
   async at(seq: number, work: HistoryWork = {}): Promise<Moment> {
     const look = this.#turn.then(() => this.#openMoment(seq, work));
@@ -143,13 +146,13 @@ export class History {
     return look;
   }
 
-  /** Makes the checkpoints that are missing, up to the end. */
+  /** Writes missing checkpoints up to the end of the log. */
   async prepare(work: HistoryWork = {}): Promise<CheckpointStats> {
     await this.at(this.end.seq, work);
     return this.checkpoints;
   }
 
-  /** Waits for looks under way. */
+  /** Waits for running reads and closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#turn;
@@ -160,7 +163,7 @@ export class History {
     if (this.#closed) throw new Error('the history is closed');
     const { end } = this;
     if (!Number.isSafeInteger(seq) || seq < 0 || seq > end.seq) {
-      throw new RangeError(`there is no entry ${seq}: the log has entries 0 to ${end.seq}`);
+      throw new RangeError(`entry not found: ${seq} (the log has entries 0 to ${end.seq})`);
     }
     work.signal?.throwIfAborted();
     this.#folder.refresh();
@@ -174,17 +177,15 @@ export class History {
     return { position, genesis: this.genesis, read: new Views(store, this.genesis, clock, view) };
   }
 
-  /** On to an entry, leaving checkpoints. */
+  /** Replays up to an entry and writes checkpoints. */
   async #go(walk: Walk, to: number, { onProgress, signal }: HistoryWork): Promise<void> {
     let last = walk.seq;
     while (walk.seq < to) {
       const first = walk.seq + 1;
       const until = Math.min(to, first + Math.min(TURN, this.#spacing) - 1);
-      // Taken at once: no reader of the data stays open over turns.
+      // Read at once, so that no read transaction stays open across turns of the event loop.
       for (const line of [...storedLines(this.#store, first, until)]) walk.step(line);
-      if (walk.seq < until) {
-        throw new StoreError('CORRUPT', `the log has no entry ${walk.seq + 1}`);
-      }
+      if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
       if (walk.seq - last >= this.#spacing && this.#folder.hasRoom(walk.logBytes, this.#size)) {
         this.#size = await this.#folder.write(walk.seq, walk.logBytes, walk.checkpoint());
         last = walk.seq;
@@ -198,11 +199,10 @@ export class History {
 }
 
 /*
- * A checkpoint as text: a line of JSON that says where it is in the log, and a line for each
- * record.
+ * A checkpoint as text: one line of JSON with its position in the log, then one line per record.
  */
 
-/** Where a checkpoint is in its log, with the digests that the log has there. */
+/** Position of a checkpoint in the log, with both digests. */
 interface CheckpointHead {
   seq: number;
   at: number;
@@ -216,7 +216,7 @@ interface Checkpoint {
   records: RecordChange[];
 }
 
-/** Another encoding, or other records, are another format. */
+/** Must change with the encoding and with the set of records. */
 export const CHECKPOINT_FORMAT = 'checkpoint 2';
 
 function encodeCheckpoint(
@@ -224,13 +224,13 @@ function encodeCheckpoint(
   records: Iterable<RecordChange & { json: string }>,
 ): Buffer {
   const lines = [JSON.stringify(head)];
-  // Canonical JSON has neither tabs nor line feeds in it.
+  // Canonical JSON contains neither tabs nor line feeds.
   for (const { table, key, json } of records)
     lines.push(`${table}\t${JSON.stringify(key)}\t${json}`);
   return Buffer.from(lines.join('\n'));
 }
 
-/** Null for bytes that are no checkpoint. */
+/** Returns null for invalid bytes. */
 function decodeCheckpoint(bytes: Buffer): Checkpoint | null {
   try {
     const [first = '', ...lines] = bytes.toString().split('\n');
@@ -245,12 +245,7 @@ function recordOf(line: string): RecordChange {
   return { table, key: JSON.parse(key) as RecordKey, json };
 }
 
-/*
- * Checkpoints as sealed files of a folder that may be deleted at any time. Together they take a
- * share of the log's size at most.
- */
-
-/** A file of the folder: its entry, and how large the log was up to that. */
+/** A checkpoint file: its entry, and the size of the log up to that entry. */
 interface File {
   seq: number;
   logBytes: number;
@@ -258,17 +253,17 @@ interface File {
   inMemory: boolean;
 }
 
-/** What there is for a quick look into the past. */
+/** Statistics of the checkpoint files. */
 export interface CheckpointStats {
   count: number;
   bytes: number;
-  /** Why no more are written, if so: no right, no room, no key. */
+  /** Reason why no more are written, such as a missing permission; null if they are. */
   problem: string | null;
 }
 
 const pattern = /^(\d{16})-(\d{1,16})\.checkpoint$/;
 
-/** The log up to an entry. */
+/** Identifies the log up to an entry. */
 type SourceOf = (seq: number) => DerivedFrom | null;
 
 class CheckpointFolder {
@@ -278,7 +273,7 @@ class CheckpointFolder {
   /** By entry, ascending. */
   #files: File[] = [];
 
-  /** `share` of the log's size is the most for all; without a folder there are none. */
+  /** `share` limits the total size, relative to the log. Without a folder nothing is stored. */
   constructor(folder: DerivedFolder | null, share: number, sourceOf: SourceOf) {
     this.#folder = folder;
     this.#share = share;
@@ -286,13 +281,13 @@ class CheckpointFolder {
     this.refresh();
   }
 
-  /** Of the files on the disk. */
+  /** Counts files on disk, not those in memory. */
   get stats(): CheckpointStats {
     const files = this.#files.filter(({ inMemory }) => !inMemory);
     return { count: files.length, bytes: bytesOf(files), problem: this.#folder?.problem ?? null };
   }
 
-  /** Looks again: files may come and go by other hands. */
+  /** Reloads the list. Other processes can add and delete files. */
   refresh(): void {
     this.#files = [];
     for (const { name, bytes, inMemory } of this.#folder?.list() ?? []) {
@@ -303,7 +298,7 @@ class CheckpointFolder {
     this.#files.sort((a, b) => a.seq - b.seq);
   }
 
-  /** The last whole one up to an entry that this installation wrote of this log. */
+  /** Returns the last valid checkpoint up to an entry. Removes invalid files. */
   async before(seq: number): Promise<{ checkpoint: Checkpoint; logBytes: number } | null> {
     for (;;) {
       const file = this.#files.findLast((one) => one.seq <= seq);
@@ -317,12 +312,12 @@ class CheckpointFolder {
     }
   }
 
-  /** Whether one of about this many bytes may be kept: no more than their share in all. */
+  /** Returns true if a checkpoint of about this size fits the share. */
   hasRoom(logBytes: number, bytes: number): boolean {
     return this.#folder !== null && bytes <= this.#room(logBytes);
   }
 
-  /** Keeps one if there is room, and gives the bytes that it takes. */
+  /** Writes a checkpoint if there is room. Returns its size. */
   async write(seq: number, logBytes: number, content: Buffer): Promise<number> {
     const from = this.#sourceOf(seq);
     if (!from || !this.#folder) return 0;
@@ -359,14 +354,14 @@ function storeAt(live: Store, records: RecordsAt, meta: StoreMeta): Store {
     *index(options) {
       for (const row of live.index(options)) if (row.seq <= last) yield row;
     },
-    commit: () => Promise.reject(new TypeError('the past cannot be written')),
+    commit: () => Promise.reject(new TypeError('historical state is read-only')),
     hasRoom: () => false,
     close: async () => undefined,
     ...(live.archive ? { archive: live.archive } : {}),
   };
 }
 
-/** Entries after which what was written once is read out of the folder: memory stays bounded. */
+/** Entries after which write-once records are read from the store again, to bound memory. */
 const REBASE = 256;
 
 class Walk {
@@ -376,10 +371,10 @@ class Walk {
   readonly #digests: Digests;
   #engine: Engine | null = null;
   #unbased = 0;
-  /** Of all entries so far, as they are stored. */
+  /** Size of all stored entries so far. */
   logBytes: number;
 
-  /** Begins before entry 0, or after a checkpoint's. */
+  /** Starts before entry 0 or after a checkpoint. */
   constructor(
     live: Store,
     genesis: Genesis,
@@ -396,7 +391,7 @@ class Walk {
     this.#engine = Engine.restore(genesis, this.#overlay, { seq, at, event_seq });
   }
 
-  /** The last entry that was applied; -1 before the first. */
+  /** Last applied entry; -1 before the first. */
   get seq(): number {
     return this.#engine?.position.seq ?? -1;
   }
@@ -405,20 +400,20 @@ class Walk {
     return this.#engine!.summary();
   }
 
-  /** Where the log would end if it ended here. */
+  /** Returns the meta of a log that ends here. */
   meta(end: StoreMeta): StoreMeta {
     const { digest, logDigest: log_digest } = this.#digests;
     return { ...end, ...this.#engine!.position, digest, log_digest };
   }
 
-  /** @throws {StoreError} `CORRUPT` when the entry does not give the digests stored with it. */
+  /** @throws {StoreError} `CORRUPT` if the digests differ from the stored ones. */
   step(line: LogLine): Step {
     const { entry } = line;
     const step = this.#apply(line);
     const { changes, results } = encodeStep(step);
     this.logBytes += this.#digests.advance(entry, results).length;
     if (line.digest !== this.#digests.digest || line.logDigest !== this.#digests.logDigest) {
-      throw damaged(entry.seq, 'its digests are others');
+      throw diverges(entry.seq, 'different digests');
     }
     this.records.write(changes);
     this.#unbased += 1;
@@ -446,34 +441,31 @@ class Walk {
       this.#engine = engine;
       return step;
     }
-    if (!this.#engine) throw damaged(seq, 'the log does not begin with genesis');
+    if (!this.#engine) throw diverges(seq, 'the log does not begin with genesis');
     if (kind === 'tick') return this.#done(seq, this.#engine.apply({ seq, at, command: null }));
     const request = { ...entry, kind, ...(file ? { file } : {}) };
     const admitted = admit(request, this.#genesis.network_id);
-    if ('refusal' in admitted) throw damaged(seq, admitted.refusal.message);
+    if ('refusal' in admitted) throw diverges(seq, admitted.refusal.message);
     return this.#done(seq, this.#engine.apply({ seq, at, command: admitted.command }));
   }
 
   #done(seq: number, step: Step): Step {
     const result = step.outcome?.result;
     if (result !== 'refused' && result !== 'duplicate') return step;
-    throw damaged(seq, `it is ${result}`);
+    throw diverges(seq, `the command is ${result}`);
   }
 }
 
-function damaged(seq: number, why: string): StoreError {
-  const advice = 'folkmoot replay says more';
-  return new StoreError('CORRUPT', `entry ${seq} does not follow from the log: ${why}; ${advice}`);
-}
+const diverges = (seq: number, reason: string) => new StoreError('ENTRY_DIVERGES', { seq, reason });
 
-/** Entries of a row, and between two turns of the event loop. */
+/** Entries per index row and per turn of the event loop. */
 const INDEX_TURN = 128;
 
 /**
- * The rows of entries 0 to `to` of a folder, which is only read.
+ * Recomputes the index rows of entries 0 to `to`. Only reads the folder.
  *
- * @throws {StoreError} `CORRUPT` when what is stored does not follow from the log.
- * @throws the signal's reason, when it is aborted.
+ * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
+ * @throws the reason of `signal` if it is aborted.
  */
 export async function replayedIndex(
   path: string,
@@ -498,7 +490,7 @@ async function goThrough(store: Store, to: number, { onProgress, signal }: Histo
     for (const line of [...storedLines(store, walk.seq + 1, until)]) {
       some.push(toIndexItem(line.entry, walk.step(line)));
     }
-    if (walk.seq < until) throw new StoreError('CORRUPT', `the log has no entry ${walk.seq + 1}`);
+    if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
     rows.push(...writer.rows(some));
     onProgress?.(walk.seq, to);
     await setImmediate();

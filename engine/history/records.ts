@@ -1,6 +1,7 @@
 /**
- * The records of a network as they were at an entry of its log. Some tables are kept whole; what is
- * written once is read out of the folder as it is now, up to that entry; changes since lie over it.
+ * Records of a network after an entry of its log (the base, plus later changes). Tables whose
+ * records change are held in memory. Write-once records are read from the live store, filtered to
+ * those that existed at the base.
  */
 import {
   type Head,
@@ -17,9 +18,9 @@ import {
   type Store,
 } from '../store/store.js';
 
-/** Tables of which every record may change, or go, at any time. */
+/** Tables whose records can change or be deleted at any time. */
 const whole = ['network', 'agent_states', 'standings', 'open', 'state'] as const;
-/** Of these only what may still change is kept. */
+/** Tables whose records can change only for a while; only those are held. */
 const partly = ['alliances', 'requests'] as const;
 const kept: ReadonlySet<string> = new Set([...whole, ...partly]);
 
@@ -28,7 +29,7 @@ interface Row {
   json: string;
 }
 
-/** An entry up to which all is in the folder, or kept. */
+/** Position whose records are in the live store or held in memory. */
 export interface Base {
   seq: number;
   at: number;
@@ -39,7 +40,7 @@ export class RecordsAt {
   readonly #tables = new Map<string, Map<string, Row>>();
   #base: Base & { head: Head | null };
 
-  /** `rows` are those that {@link keptRows} gave at this entry; none before entry 0. */
+  /** `rows` are those of {@link keptRows} at this entry; empty before entry 0. */
   constructor(live: Store, base: Base | null, rows: Iterable<RecordChange> = []) {
     this.#live = live;
     for (const table of tables) this.#tables.set(table, new Map());
@@ -68,7 +69,7 @@ export class RecordsAt {
     }
   }
 
-  /** What an entry changed. */
+  /** Applies the changes of an entry. */
   write(changes: Iterable<RecordChange>): void {
     for (const { table, key, json } of changes) {
       const id = keyId(key);
@@ -77,7 +78,7 @@ export class RecordsAt {
     }
   }
 
-  /** Goes on from an entry: what the folder has of it and before is read there. */
+  /** Moves the base to an entry and drops records that the live store has. */
   rebase({ seq, at }: Base): void {
     this.#base = { seq, at, head: this.#head() };
     for (const [table, rows] of this.#tables) {
@@ -87,14 +88,14 @@ export class RecordsAt {
     }
   }
 
-  /** What a checkpoint holds: all that cannot be read out of the folder later. */
+  /** Yields the records of a checkpoint: those that the live store will not have later. */
   *keptRows(): Iterable<RecordChange & { json: string }> {
     for (const table of kept) {
       for (const { key, json } of this.#rows(table).values()) yield { table, key, json };
     }
   }
 
-  /** An alliance that is over does not change; of this very instant, it may be of a later entry. */
+  /** Drops closed alliances, except those of this instant, which a later entry can have. */
   #dropAlliances(rows: Map<string, Row>): void {
     for (const [id, { key, json }] of rows) {
       const { context } = JSON.parse(json) as RecordOf['alliances'];
@@ -103,7 +104,7 @@ export class RecordsAt {
     }
   }
 
-  /** Of this very instant it may be of a later entry; all others have their time. */
+  /** Drops all requests except those of this instant, which a later entry can have. */
   #dropRequests(rows: Map<string, Row>): void {
     for (const [id, { json }] of rows) {
       const { at } = JSON.parse(json) as RecordOf['requests'];
@@ -122,12 +123,12 @@ export class RecordsAt {
     return rows;
   }
 
-  /** Whether the folder's records of a table are looked at. */
+  /** Returns true if records of a table are read from the live store. */
   #before(table: string): boolean {
     return this.#base.head !== null && !(whole as readonly string[]).includes(table);
   }
 
-  /** Numbers beyond the base are not even read. */
+  /** Limits a range to numbers up to the base. */
   #clamped(table: string, { from, to, reverse }: RangeOptions): RangeOptions {
     const end = this.#end(table);
     const most = end === null ? to : to === undefined || compareKeys(end, to) < 0 ? end : to;
@@ -138,7 +139,7 @@ export class RecordsAt {
     };
   }
 
-  /** Of tables by number: the first number that the base does not have. */
+  /** Returns the first number beyond the base, for tables with numbers as keys. */
   #end(table: string): number | null {
     const { agents, electorates, blocks, height } = this.#base.head!;
     if (table === 'agent_numbers') return agents;
@@ -155,7 +156,7 @@ export class RecordsAt {
     }
   }
 
-  /** A record of the folder as it was at the base; undefined where it came later. */
+  /** Converts a live record to its state at the base; undefined if it is newer. */
   #asOfBase(table: string, key: RecordKey, json: string): string | undefined {
     const end = this.#end(table);
     if (end !== null) return (key as number) < end ? json : undefined;
@@ -175,12 +176,12 @@ export class RecordsAt {
     return of(table as 'votes' | 'equivocations' | 'memes').entry <= seq;
   }
 
-  /** A block that was in voting at the base: its record was that of the proposal. */
+  /** Restores the record of a block that was open at the base. */
   #unclosed(table: string, key: RecordKey, json: string): string {
     if (table !== 'blocks' || !this.#rows('open').has(keyId(['block', key as string]))) return json;
     const { context } = JSON.parse(json) as RecordOf['blocks'];
     const counts = { closed_at: 0, approve: 0, reject: 0, voted: 0, vetoed: false };
-    // The members keep their places, so the text is canonical.
+    // The order of members does not change, so the text is canonical.
     return JSON.stringify({ context: { ...context, ...counts }, state: 'voting' });
   }
 }
@@ -191,7 +192,7 @@ function within({ from, to }: RangeOptions): (row: Row) => boolean {
     (to === undefined || compareKeys(key, to) < 0);
 }
 
-/** Two runs in one order. */
+/** Merges two sorted iterations. */
 function* merged(own: readonly Row[], older: Iterable<Row>, reverse: boolean): Generator<Row> {
   let next = 0;
   for (const row of older) {

@@ -62,10 +62,12 @@ export function archiving(store: Store, options: ArchiveOptions): Store {
 
 /** The first of the segments that are not there, as a copy without its archive has none of them. */
 function noteProblems(archive: StoreArchive, onFault: (error: Error) => void): void {
-  const [first, ...more] = archive.problems();
-  if (first === undefined) return;
-  const others = more.length === 0 ? '' : `; and so with ${more.length} more`;
-  onFault(new StoreError('ARCHIVE', `${first}${others}`));
+  const problems = archive.problems();
+  const [problem] = problems;
+  if (problem === undefined) return;
+  const count = problems.length;
+  const one = new StoreError('ARCHIVE_PROBLEM', { problem });
+  onFault(count === 1 ? one : new StoreError('ARCHIVE_PROBLEMS', { count, problem }));
 }
 
 class Archiver {

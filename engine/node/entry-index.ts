@@ -139,8 +139,7 @@ class Reader {
   }
 
   damaged(why: string): StoreError {
-    const text = `the index of events that ends with entry ${this.#last} is damaged: ${why}`;
-    return new StoreError('CORRUPT', text);
+    return new StoreError('INDEX_ROW_DAMAGED', { seq: this.#last, reason: why });
   }
 }
 

@@ -113,7 +113,7 @@ export class KeptNetwork implements ServedNetwork {
     const store = openLmdbStore({ ...folder, readOnly: true, whole });
     try {
       const end = store.meta();
-      if (!end) throw new StoreError('MISSING', `${path}: no network is stored here`);
+      if (!end) throw new StoreError('NO_NETWORK', { path });
       if (whole) assertWhole(store, end, path);
       return new KeptNetwork(store, end, options);
     } catch (error) {
@@ -216,13 +216,12 @@ export class KeptNetwork implements ServedNetwork {
 /** @throws {StoreError} when an archive lacks something, or the last entry is not the log's end. */
 function assertWhole(store: Store, end: StoreMeta, path: string): void {
   const [problem] = store.archive?.problems() ?? [];
-  if (problem !== undefined) throw new StoreError('ARCHIVE', problem);
+  if (problem !== undefined) throw new StoreError('ARCHIVE_PROBLEM', { problem });
   const last = store.entry(end.seq);
   const { digest, logDigest } = last ? splitStored(last) : { digest: '', logDigest: '' };
   if (digest === end.digest && logDigest === end.log_digest) return;
-  const found = last ? 'has other digests than its end says' : 'is not there';
-  const text = `entry ${end.seq}, the last, ${found}; folkmoot replay says more`;
-  throw new StoreError('CORRUPT', `${path}: ${text}`);
+  if (!last) throw new StoreError('ENTRY_MISSING', { seq: end.seq });
+  throw new StoreError('LAST_ENTRY_MISMATCH', { seq: end.seq, path });
 }
 
 class FolderPoll {
@@ -354,7 +353,7 @@ function summaryOf(store: Store, at: number): Summary {
 
 function read<T extends Table>(store: Store, table: T, key: string): RecordOf[T] {
   const json = store.get(table, key);
-  if (json === undefined) throw new StoreError('CORRUPT', `no record ${key} in ${table}`);
+  if (json === undefined) throw new StoreError('RECORD_MISSING', { table, key });
   return JSON.parse(json) as RecordOf[T];
 }
 

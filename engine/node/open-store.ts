@@ -84,31 +84,30 @@ export function completeGenesis(options: GenesisOptions): Genesis {
 }
 
 /** The stored parameters; asking for others than those at genesis is a mistake to be told. */
-function checkedGenesis(store: Store, { genesis: wanted, path }: OpenStoreOptions): Genesis {
+function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Genesis {
   const genesis = readGenesis(store);
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
     if (value !== undefined && genesis[name] !== value) {
-      const begun = `${path} was begun with ${name} ${genesis[name]}, not ${value}`;
-      throw new StoreError('OTHER_NETWORK', `${begun}; parameters are fixed at genesis`);
+      const found = String(genesis[name]);
+      throw new StoreError('GENESIS_MISMATCH', { name, found, wanted: String(value) });
     }
   }
   return genesis;
 }
 
 /** What comes by an order must come by that one alone: anything else would part from the others. */
-function assertOrder({ order }: StoreMeta, { order: wanted, path }: OpenStoreOptions): void {
+function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
+  const { order: wanted, path = 'the store' } = options;
   if (order?.log === wanted?.log) return;
-  const is = order ? `a node's of a cluster (order ${order.log})` : 'a network of its own';
-  const expected = wanted
-    ? `a new folder, or one of order ${wanted.log}`
-    : 'serve it with --cluster';
-  throw new StoreError('OTHER_NETWORK', `${path} is ${is}; expected: ${expected}`);
+  if (!order) throw new StoreError('STANDALONE_FOLDER', { path, wanted: wanted!.log });
+  if (!wanted) throw new StoreError('CLUSTER_FOLDER', { path, order: order.log });
+  throw new StoreError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
 }
 
 /** The parameters in entry 0. */
 export function readGenesis(store: Store): Genesis {
   const stored = store.entry(0);
-  if (!stored) throw new StoreError('CORRUPT', 'the log has no entry 0 (genesis)');
+  if (!stored) throw new StoreError('ENTRY_MISSING', { seq: 0 });
   return parseGenesis(decodeEntry(splitStored(stored).bytes));
 }
 
@@ -153,11 +152,11 @@ async function begin(
 /** The command of a logged proposal, as it was admitted. */
 export function readProposal(store: Store, genesis: Genesis, seq: number): ProposeCommand {
   const stored = store.entry(seq);
-  if (!stored) throw new StoreError('CORRUPT', `the log has no entry ${seq}`);
+  if (!stored) throw new StoreError('ENTRY_MISSING', { seq });
   const entry = decodeEntry(splitStored(stored).bytes);
   const admitted = admitNow({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
   if ('refusal' in admitted || admitted.command.kind !== 'propose') {
-    throw new StoreError('CORRUPT', `entry ${seq} is not the proposal that its block refers to`);
+    throw new StoreError('NOT_A_PROPOSAL', { seq });
   }
   return admitted.command;
 }

@@ -1,4 +1,4 @@
-/** Where log lines are read from: a store, or a file. */
+/** Sources of log lines: a store or a file. */
 import { createReadStream } from 'node:fs';
 import { decodeEntry, type StoredEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
@@ -6,7 +6,7 @@ import { lowerAscii } from '../protocol/unicode.js';
 import { type Store, StoreError } from '../store/store.js';
 import { type LogLine, parseLine } from './recompute.js';
 
-/** Lines of a stored log, both ends inclusive. */
+/** Yields lines of a stored log, both ends inclusive. */
 export function* storedLines(
   store: Pick<Store, 'entries' | 'blob'>,
   from: number,
@@ -23,13 +23,13 @@ function storedLine(store: Pick<Store, 'blob'>, seq: number, stored: Uint8Array)
   try {
     entry = decodeEntry(parts.bytes);
   } catch (cause) {
-    throw new StoreError('CORRUPT', `entry ${seq} cannot be read: ${String(cause)}`, { cause });
+    throw new StoreError('ENTRY_UNDECODABLE', { seq, reason: String(cause) }, { cause });
   }
   const file = entry.kind === 'meme' ? store.blob(contentHash(entry)) : undefined;
   return new StoredLine(entry, file, stored, parts);
 }
 
-/** Its digests are text when they are asked for. */
+/** A log line that converts its digests to hex on demand. */
 class StoredLine implements LogLine {
   readonly #parts: StoredEntry;
 
@@ -61,9 +61,9 @@ function contentHash({ body }: Entry): string {
 }
 
 /**
- * The log lines of a file that the command `log` printed, NDJSON.
+ * Yields the log lines of an NDJSON file written by `folkmoot log`.
  *
- * @throws {StoreError} `CORRUPT`, naming the line that is not an entry.
+ * @throws {StoreError} `CORRUPT` with the number of the invalid line.
  */
 export async function* fileLines(path: string): AsyncIterable<LogLine> {
   let number = 0;
@@ -73,11 +73,11 @@ export async function* fileLines(path: string): AsyncIterable<LogLine> {
   }
 }
 
-/** Entries, and bytes of them, that are verified together: fewer than a queue holds. */
+/** Limits of one verification batch, below the capacity of the verifier's queue. */
 const CHUNK = 1_024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Lines up to an entry, as many together as are verified at once. */
+/** Yields lines up to entry `to`, in batches for verification. */
 export async function* toChunks(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   to = Number.POSITIVE_INFINITY,
@@ -97,14 +97,14 @@ export async function* toChunks(
       }
     }
   } catch (error) {
-    // Those before what cannot be read are good to be looked at.
+    // The lines before the unreadable one can be checked.
     if (chunk.length > 0) yield chunk;
     throw error;
   }
   if (chunk.length > 0) yield chunk;
 }
 
-/** Lines as many together as can be had without waiting. */
+/** Groups lines that are available without waiting. */
 async function* readyOf(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
 ): AsyncGenerator<Iterable<LogLine>> {
@@ -113,16 +113,15 @@ async function* readyOf(
 }
 
 /*
- * Lines of a byte stream, ended by LF alone: node:readline also ends them at CR and, in newer
- * versions, at characters that JSON text may hold.
+ * Splits a byte stream into lines at LF only. node:readline also splits at CR and, in newer
+ * versions, at characters that are valid in JSON strings.
  */
 
-/** Characters of the longest line: no entry, with all that it did, has as many. */
+/** Length limit of a line. No entry with its results is as long. */
 const MOST_CHARACTERS = 64 * 1_048_576;
 
 /**
- * The lines of a stream of UTF-8. The last line needs no LF; bytes that are not UTF-8 become
- * U+FFFD.
+ * Yields the lines of a UTF-8 stream. The last line needs no LF. Invalid UTF-8 becomes U+FFFD.
  *
  * @throws {StoreError} `CORRUPT` for a line of more than 64 Mi characters.
  */
@@ -131,12 +130,11 @@ export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGener
   let rest = '';
   for await (const chunk of stream) {
     const lines = decoder.decode(chunk, { stream: true }).split('\n');
-    // Only the new text is searched: a long line is not gone through again with each chunk.
+    // Only the new chunk is searched, so that a long line costs linear time.
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (rest.length > MOST_CHARACTERS) {
-      const why = `a line has more than ${MOST_CHARACTERS} characters`;
-      throw new StoreError('CORRUPT', `${why}; expected one entry a line`);
+      throw new StoreError('LINE_TOO_LONG', { most: MOST_CHARACTERS });
     }
     yield* lines;
   }

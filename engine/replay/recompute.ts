@@ -1,6 +1,6 @@
 /**
- * A fresh engine over genesis and entries alone: what each entry did, compared with what was stored
- * of it. Safe in a browser: records are kept by whoever calls.
+ * Recomputes the effects of each entry with a fresh engine, from genesis and entries only, and
+ * compares them with the stored ones. Runs in browsers: the caller provides the storage of records.
  */
 
 import { type Admitted, admit } from '../admit/admit.js';
@@ -16,38 +16,37 @@ import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordKey } from '../protocol/schema/record.js';
 import { type RangeOptions, type RecordChange, StoreError } from '../store/store.js';
 
-/** What one entry did, as it was recomputed. */
+/** Recomputed effects of one entry. */
 export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes' | 'results'> {
   entry: Entry;
   digest: string;
   log_digest: string;
 }
 
-/** Where the records are kept that follow from the entries. */
+/** Storage of recomputed records. */
 export interface KeptRecords {
   get(table: string, key: RecordKey): string | undefined;
   range(table: string, options?: RangeOptions): Iterable<{ key: RecordKey; json: string }>;
-  /** What entry `seq` changed. */
+  /** Stores the changes of entry `seq`. */
   write(seq: number, changes: readonly RecordChange[]): void;
 }
 
 /** Stored events, ascending. */
 export type StoredEvents = Generator<{ seq: number; json: string }, undefined>;
 
-/** What is recomputed with, and compared with. */
 interface RecomputeOptions {
   records: KeptRecords;
   /** Checks every signature again. */
   verifier?: Verifying | undefined;
-  /** Events from one on: compared before the digest, since they say more. */
+  /** Reads stored events. Compared before the digest, since a differing event says more. */
   storedEvents?: ((first: number) => StoredEvents) | undefined;
-  /** Compares what else was stored of an entry. */
+  /** Compares other stored data of an entry. */
   compareStep?: ((entry: Entry, step: Step) => Divergence | null) | undefined;
-  /** Told what each entry did, in order. */
+  /** Called for each entry, in order. */
   onStep?: ((done: ReplayedStep) => void) | undefined;
 }
 
-/** The recomputation: takes log lines, ascending from entry 0. */
+/** A running recomputation. Takes log lines, ascending from entry 0. */
 export class Recompute {
   readonly #options: RecomputeOptions;
   readonly #digests = new Digests();
@@ -62,7 +61,7 @@ export class Recompute {
     this.#overlay = new Overlay(options.records, emptyReader.proposal);
   }
 
-  /** Entries that were recomputed, genesis included. */
+  /** Number of recomputed entries, including genesis. */
   get entries(): number {
     return this.#entries;
   }
@@ -84,7 +83,7 @@ export class Recompute {
     return this.#digests.logDigest;
   }
 
-  /** What the last entry that could be applied did, whether or not that was stored. */
+  /** Effects of the last applied entry, even if it diverged. */
   get last(): ReplayedStep | null {
     if (!this.#last) return null;
     const { entry, done } = this.#last;
@@ -92,16 +91,16 @@ export class Recompute {
     return { entry, events, changes, results, digest: this.digest, log_digest: this.logDigest };
   }
 
-  /** Admits entries, and verifies their signatures where that was asked for. */
+  /** Admits entries, and verifies signatures if there is a verifier. */
   async check(lines: readonly LogLine[]): Promise<CheckedLine[]> {
     const first = lines[0]?.entry;
     if (!this.#genesis && first?.kind === 'genesis') this.#genesis = parseGenesis(first);
     return checkLines(lines, this.#genesis, this.#options.verifier);
   }
 
-  /** Applies them and compares, up to the first difference, after which no more may be taken. */
+  /** Applies and compares entries up to the first divergence. Must not be called after one. */
   apply(checked: readonly CheckedLine[]): Divergence | null {
-    // No reader stays open over turns.
+    // No read transaction stays open across turns of the event loop.
     const events = this.#options.storedEvents?.((this.#engine?.position.event_seq ?? 0) + 1);
     try {
       for (const one of checked) {
@@ -114,7 +113,6 @@ export class Recompute {
     }
   }
 
-  /** Applies the entry and compares what follows from it with what was stored. */
   #step({ line, admitted }: CheckedLine, stored?: StoredEvents): Divergence | null {
     const { seq, kind } = line.entry;
     if (seq !== this.#entries) {
@@ -126,7 +124,7 @@ export class Recompute {
       step = this.#apply(line.entry, admitted);
     } catch (error) {
       const found = (error as Error).message;
-      return { seq, kind, what: 'entry', expected: 'an entry that can follow', found };
+      return { seq, kind, what: 'entry', expected: 'a valid next entry', found };
     }
     const { outcome } = step;
     if (outcome?.result !== 'refused' && outcome?.result !== 'duplicate') {
@@ -136,19 +134,19 @@ export class Recompute {
         null
       );
     }
-    const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a repeat';
-    return { seq, kind, what: 'outcome', expected: 'a command that is done', found };
+    const found = outcome.result === 'refused' ? outcome.refusal.reason : 'a duplicate';
+    return { seq, kind, what: 'outcome', expected: 'an accepted command', found };
   }
 
-  /** @throws when the entry cannot follow the one before it. */
+  /** @throws {Error} if the entry cannot follow the previous one. */
   #apply(entry: Entry, admitted: Admitted | undefined): Step {
     const { seq, at } = entry;
     if (entry.kind !== 'genesis') {
       if (!this.#engine) throw new Error('the log does not begin with genesis');
       return this.#engine.apply({ seq, at, command: admitted?.command ?? null });
     }
-    if (this.#engine) throw new Error('genesis is entry 0 and stands once');
-    // The engine reads what was computed here, and nothing of what was stored.
+    if (this.#engine) throw new Error('a second genesis');
+    // The engine reads only recomputed records.
     const { engine, step } = Engine.create(parseGenesis(entry), at, this.#overlay);
     this.#engine = engine;
     return step;
@@ -158,7 +156,7 @@ export class Recompute {
     const { entry } = line;
     const bytes = this.#digests.advance(entry, done.results);
     this.#last = { entry, done };
-    // What is equal as a whole has the same digests.
+    // Identical bytes include identical digests.
     const same = line.stored !== undefined && Buffer.compare(line.stored, bytes) === 0;
     const divergence =
       (same ? null : this.#logDigest(line)) ??
@@ -184,18 +182,18 @@ export class Recompute {
   }
 }
 
-/** The frame, where both digests hold: a number, say, that was stored with a zero before it. */
+/** Compares the frame if both digests match, such as a number stored with a leading zero. */
 function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Divergence | null {
   if (stored === undefined) return null;
   const { seq, kind } = entry;
   const at = bytes.findIndex((byte, index) => byte !== stored[index]);
   const first = at < 0 ? bytes.length : at;
-  const byteOf = (of: Uint8Array) => (first < of.length ? `${of[first]}` : 'its end');
+  const byteOf = (of: Uint8Array) => (first < of.length ? `${of[first]}` : 'the end');
   const which = `stored byte ${first}`;
   return { seq, kind, what: 'entry', which, expected: byteOf(bytes), found: byteOf(stored) };
 }
 
-/** The first event that was not stored as it follows from the entry. */
+/** Returns the first event that differs from the stored one. */
 function eventDivergence(
   { seq, kind }: Entry,
   { events }: EncodedStep,
@@ -211,19 +209,14 @@ function eventDivergence(
   return null;
 }
 
-/*
- * Entries of a log after admission, and after verification where that was asked for. Safe in a
- * browser.
- */
-
-/** One entry after admission, and its verification where that was asked for. */
+/** An entry after admission and optional verification. */
 export interface CheckedLine {
   line: LogLine;
   admitted?: Admitted;
   divergence?: Divergence;
 }
 
-/** Something that gives verdicts in the order of its jobs. */
+/** The part of a verifier that a replay needs. */
 export type Verifying = Pick<Verifier, 'verify'>;
 
 async function checkLines(
@@ -247,7 +240,7 @@ function admitLine(line: LogLine, genesis: Genesis | null): CheckedLine {
   const admitted = admit(request, genesis.network_id);
   if ('refusal' in admitted) {
     const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
-    return { line, divergence: { seq, kind, what: 'entry', expected: 'a good request', found } };
+    return { line, divergence: { seq, kind, what: 'entry', expected: 'a valid request', found } };
   }
   return { line, admitted };
 }
@@ -260,22 +253,22 @@ async function verified(checked: CheckedLine, verifier: Verifying): Promise<Chec
   if (failed < 0) return checked;
   const { seq, kind } = line.entry;
   const which = failed === 0 ? 'of the request' : `of transaction ${failed - 1}`;
-  const difference = { expected: 'a valid signature', found: 'one that fails' };
+  const difference = { expected: 'a valid signature', found: 'an invalid signature' };
   return { line, divergence: { seq, kind, what: 'signature', which, ...difference } };
 }
 
-/** An entry with what was recorded beside it. Digests are absent in lines that others made. */
+/** An entry with its stored digests, which are absent in logs of other programs. */
 export interface LogLine {
   entry: Entry;
   logDigest: string | undefined;
   digest: string | undefined;
   /** The file of a meme. */
   file: Uint8Array | undefined;
-  /** As it lies in a store, both digests included: what is equal as a whole is not taken apart. */
+  /** Stored bytes, including both digests. Allows a fast comparison. */
   stored?: Uint8Array;
 }
 
-/** The JSON of one line. `body` and `file` are text and base64. */
+/** A log line as JSON. `body` is text. */
 export interface PrintedLine {
   seq: number;
   at: number;
@@ -291,7 +284,7 @@ export interface PrintedLine {
   file?: string;
 }
 
-/** A log line as the JSON object that the command `log` prints. */
+/** Converts a log line to the JSON object that `folkmoot log` prints. */
 export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedLine {
   return {
     ...entry,
@@ -302,36 +295,28 @@ export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedL
   };
 }
 
-/** @throws {StoreError} `CORRUPT`, naming the line that is not an entry. */
+/** @throws {StoreError} `CORRUPT` */
 export function parseLine(text: string, where: string): LogLine {
   let line: PrintedLine;
   try {
     line = JSON.parse(text) as PrintedLine;
   } catch {
-    throw new StoreError('CORRUPT', `${where} is not JSON; expected what the command log prints`);
+    throw new StoreError('LINE_NOT_JSON', { where });
   }
   if (typeof line !== 'object' || line === null) {
-    throw new StoreError('CORRUPT', `${where} is not a JSON object`);
+    throw new StoreError('LINE_NOT_JSON', { where });
   }
   const { body, file, log_digest, digest } = line;
   if (file !== undefined && typeof file !== 'string') {
-    throw new StoreError('CORRUPT', `${where} has a member file that is not text`);
+    throw new StoreError('LINE_MEMBER', { where, name: 'file', expected: 'a string' });
   }
-  for (const member of [
-    'kind',
-    'public_key',
-    'target',
-    'timestamp',
-    'signature',
-    'body',
-  ] as const) {
-    if (typeof line[member] !== 'string') {
-      throw new StoreError('CORRUPT', `${where} has no text member ${member}`);
-    }
+  for (const name of ['kind', 'public_key', 'target', 'timestamp', 'signature', 'body'] as const) {
+    if (typeof line[name] === 'string') continue;
+    throw new StoreError('LINE_MEMBER', { where, name, expected: 'a string' });
   }
   const { seq, at, kind, public_key, target, timestamp, signature } = line;
   if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(at)) {
-    throw new StoreError('CORRUPT', `${where} has no integer members seq and at`);
+    throw new StoreError('LINE_MEMBER', { where, name: 'seq or at', expected: 'an integer' });
   }
   return {
     entry: { seq, at, kind, public_key, target, timestamp, signature, body: Buffer.from(body) },
@@ -341,12 +326,12 @@ export function parseLine(text: string, where: string): LogLine {
   };
 }
 
-/** The first place where what was stored and what follows from the entries part. */
+/** The first difference between stored and recomputed data. */
 export interface Divergence {
   seq: number;
   kind: string;
   what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
-  /** Which one, where there are several: an event's number, a record's table and key. */
+  /** Event number, record table and key, or another part of the entry. */
   which?: string;
   expected: string;
   found: string;

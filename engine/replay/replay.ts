@@ -1,6 +1,6 @@
 /**
- * Replay: a fresh engine over genesis and entries alone recomputes everything else, and what was
- * stored beside the entries is compared with it. The first difference is named.
+ * Replay: recomputes events, records and digests from genesis and entries with a fresh engine, and
+ * compares them with the stored ones. Reports the first divergence.
  */
 import type { Step } from '../core/engine.js';
 import type { Verifier } from '../crypto/verifier.js';
@@ -28,42 +28,39 @@ import {
   type StoredEvents,
 } from './recompute.js';
 
-/**
- * What a replay found: whether all that was stored follows from the log, and the first place where
- * it does not.
- */
+/** Result of a replay. `match` is true if all stored data follows from the log. */
 export interface ReplayResult {
   match: boolean;
-  /** Entries that were replayed, genesis included. */
+  /** Number of replayed entries, including genesis. */
   entries: number;
   digest: string;
   log_digest: string;
-  /** False when a writer went on meanwhile: then records are of a later time and say nothing. */
+  /** False if a writer committed during the replay: the stored records are then newer. */
   records_compared: boolean;
   first_divergence: Divergence | null;
 }
 
-/** What to replay and what to compare it with. */
+/** Options of {@link replay}. */
 export interface ReplayOptions {
   /** Ascending from entry 0. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
-  /** The store that the lines are from: its events and records are compared too. */
+  /** Store of the lines. Its events, records, index and archive are compared, too. */
   stored?: Store;
-  /** Where its log ended when the lines were taken; default: where it ends now. */
+  /** End of the log when the lines were read. Default: its current end. */
   end?: StoreMeta;
   /** Checks every signature again. */
   verifier?: Verifier;
-  /** Stop after this entry: then only what the entries up to it did is compared. */
+  /** Last entry. Compares only the effects of the entries up to this one. */
   to?: number;
   onProgress?: (seq: number) => void;
-  /** Told what each entry did, in order. */
+  /** Called for each entry, in order. */
   onStep?: (done: ReplayedStep) => void;
 }
 
 /**
- * Recomputes a network from its log alone and compares what follows with what was stored.
+ * Recomputes a network from its log and compares the results with the stored data.
  *
- * @throws {StoreError} when the log cannot be read.
+ * @throws {StoreError} if the log cannot be read.
  *
  * @example
  * ```ts
@@ -93,16 +90,16 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
 async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
   const chunks = toChunks(options.lines, options.to);
   try {
-    // One chunk is verified while the one before it is applied.
+    // Verifies one chunk while applying the previous one.
     for (let ahead: Promise<CheckedLine[]> = Promise.resolve([]); ; ) {
       const reading = chunks.next();
-      // What cannot be read is told after the differences that come before it.
+      // A read error is reported after any divergence before it.
       const chunk = await reading.then(
         ({ value }) => value,
         () => undefined,
       );
       const checked = chunk && run.check(chunk);
-      // Where applying throws, nobody waits for it.
+      // Prevents an unhandled rejection if `apply` throws.
       checked?.catch(() => undefined);
       const divergence = run.apply(await ahead);
       if (divergence) {
@@ -130,12 +127,14 @@ function comparingIndex(stored: Store) {
 }
 
 /**
- * Compares all bytes of all segments with what the folder records of them, and that with the log:
- * reads of entries need neither the whole file nor the whole record.
+ * Compares all segments with their records, and the records with the log. Reads of entries check
+ * only parts of both.
  */
 async function assertArchive(stored: Store | undefined): Promise<void> {
   if (!stored?.archive) return;
-  for await (const damage of stored.archive.damage()) throw new StoreError('ARCHIVE', damage);
+  for await (const problem of stored.archive.damage()) {
+    throw new StoreError('ARCHIVE_PROBLEM', { problem });
+  }
   for (const segment of stored.archive.segments) {
     const { file, first, last, log_digest_before, digest_before, log_digest, digest } = segment;
     const ends = [
@@ -146,7 +145,7 @@ async function assertArchive(stored: Store | undefined): Promise<void> {
       const entry = stored.entry(seq);
       const found = entry && splitStored(entry);
       if (found?.logDigest === recorded[0] && found.digest === recorded[1]) continue;
-      throw new StoreError('ARCHIVE', `${file}: its record has other digests after entry ${seq}`);
+      throw new StoreError('SEGMENT_NOT_OF_LOG', { file, seq });
     }
   }
 }
@@ -156,7 +155,6 @@ function* eventsFrom(stored: Store, first: number): StoredEvents {
 }
 
 class Replay {
-  /** What follows from the entries. */
   readonly #computed = new Computed();
   readonly #recompute: Recompute;
   readonly #stored: Store | undefined;
@@ -175,7 +173,7 @@ class Replay {
     });
   }
 
-  /** How many have been applied, and match. */
+  /** Number of applied entries that match. */
   get entries(): number {
     return this.#recompute.entries;
   }
@@ -203,13 +201,13 @@ class Replay {
     };
   }
 
-  /** Whether everything that was stored has been recomputed, and nothing else was stored. */
+  /** Compares the end of the log and the records, and looks for stored data beyond the end. */
   compareEnd(): Divergence | null {
     const { engine, genesis, entries, digest, logDigest } = this.#recompute;
     const seq = Math.max(0, entries - 1);
     const at = { seq, kind: this.#recompute.last?.entry.kind ?? 'genesis' };
     if (!engine) {
-      return { ...at, what: 'entry', expected: 'an entry 0 (genesis)', found: 'no entries' };
+      return { ...at, what: 'entry', expected: 'entry 0 (genesis)', found: 'no entries' };
     }
     const stored = this.#stored;
     const meta = this.#end;
@@ -228,15 +226,15 @@ class Replay {
     const grown = () => stored.meta()?.seq !== meta.seq;
     if (grown()) return null;
     const divergence = this.#isBeyond(stored, at) ?? compareRecords(this.#computed, stored);
-    // A commit in between moved what was read: then it was another time's state.
+    // After a commit in between, the stored records are newer than the recomputed ones.
     this.#recordsCompared = !grown();
     return this.#recordsCompared ? divergence : null;
   }
 
-  /** What is stored after the end of the log. */
+  /** Finds data stored beyond the end of the log. */
   #isBeyond(stored: Store, at: { seq: number; kind: string }): Divergence | null {
     for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
-      const expected = `entry ${at.seq} as the last`;
+      const expected = `no entry after ${at.seq}`;
       return { ...at, what: 'entry', expected, found: `entry ${seq}` };
     }
     for (const { seq } of stored.index({ from: at.seq + 1, limit: 1 })) {
@@ -258,7 +256,7 @@ function kindOf(stored: Store, seq: number): string {
 
 const keyText = (key: RecordKey) => JSON.stringify(key);
 
-/** The difference that the earliest entry is answerable for, or null. */
+/** Returns the difference whose record was written by the earliest entry, or null. */
 function compareRecords(computed: Computed, stored: Store): Divergence | null {
   let first: Divergence | null = null;
   const differ = (table: string, key: RecordKey, expected: string, found: string) => {
@@ -278,7 +276,7 @@ function compareRecords(computed: Computed, stored: Store): Divergence | null {
 
 type Row = { key: RecordKey; json: string };
 
-/** Two runs in the order of their keys, as one: each key with what either has of it. */
+/** Merges two sorted iterations by key. Yields each key with the values of both. */
 function* sideBySide(
   computed: Iterable<Row>,
   stored: Iterable<Row>,
@@ -297,32 +295,32 @@ function* sideBySide(
 const next = (rows: Iterator<Row>): Row | undefined => rows.next().value;
 
 /*
- * Compares the stored index from entries to events with what follows from the log. The index is
- * outside of every digest, so nothing else finds a changed byte in it. An older program wrote none:
- * entries without a row are no difference, and rows after such a gap begin their totals anew.
+ * Compares the stored index from entries to events with the recomputed one. No digest covers the
+ * index, so no other check detects a changed byte. Old programs wrote no index: missing rows are
+ * valid, and the totals of the rows after a gap start from zero.
  */
 
 type IndexRow = { seq: number; bytes: Uint8Array };
 
-/** Where rows begin whose totals count from there. */
+/** Starts an index whose totals count from this position. */
 const anew = (end: { seq: number; event_seq: number }) => new IndexWriter({ index: () => [] }, end);
 
 class IndexComparison {
   readonly #store: Pick<Store, 'index'>;
-  /** The row that tells of the next entry, with its first entry; null where there is none. */
+  /** The row that covers the next entry, with its first entry; null if there is none. */
   #row: (IndexRow & { first: number }) | null = null;
   /** Entries of that row so far. */
   #taken: IndexItem[] = [];
-  /** Makes what the next row must be; null at the beginning and after a gap. */
+  /** Computes the expected next row; null at the start and after a gap. */
   #writer: IndexWriter | null = null;
-  /** Of the entries before the row. */
+  /** Number of events before the row. */
   #eventSeq = 0;
 
   constructor(store: Pick<Store, 'index'>) {
     this.#store = store;
   }
 
-  /** Takes what came of each entry, in order. */
+  /** Takes the index item of each entry, in order. */
   take(kind: string, one: IndexItem): Divergence | null {
     this.#row ??= this.#rowFrom(one.seq);
     const { seq } = one;
@@ -372,7 +370,7 @@ class IndexComparison {
   }
 }
 
-/** The first entry of a row; its last one where it cannot be decoded. */
+/** Returns the first entry of a row, or the last one if the row cannot be decoded. */
 function firstOf({ seq, bytes }: IndexRow): number {
   try {
     return decodeIndexRow(seq, bytes).first;
@@ -392,14 +390,14 @@ function textOf({ seq, bytes }: IndexRow): string {
 }
 
 /*
- * The records that follow from a log, each with the entry that wrote it last. They are in memory
- * while they are few; then in a scratch store on disk, so that memory does not grow with the log.
+ * Recomputed records, each with the last entry that wrote it. Beyond a limit, they are moved to a
+ * scratch store on disk, so that memory does not grow with the log.
  */
 
-/** Records in memory before they are moved: some 20 MB. */
+/** Limit of records in memory, about 20 MB. */
 const mostInMemory = 25_000;
 
-/** A record, or '' where it was deleted, and the entry that did so. */
+/** A record with the last entry that wrote it. `json` is '' if the record was deleted. */
 interface Written {
   key: RecordKey;
   json: string;
@@ -408,7 +406,7 @@ interface Written {
 
 class Computed {
   readonly #most: number;
-  /** By table and key, as the map takes it: most keys of what is often rewritten are numbers. */
+  /** By table and key. Numeric keys, which are rewritten most often, need no conversion. */
   readonly #recent = new Map<string, Map<string | number, Written>>(
     tables.map((table) => [table, new Map()]),
   );
@@ -423,11 +421,11 @@ class Computed {
     const recent = this.#rows(table).get(idOf(key));
     if (recent !== undefined) return recent.json || undefined;
     const stored = this.#scratch?.get(table, key);
-    // Nothing stands where a record was deleted.
+    // A deleted record is stored as an empty text.
     return stored === undefined ? undefined : computedTextOf(stored) || undefined;
   }
 
-  /** The entry that wrote or deleted a record last, if there was one. */
+  /** Returns the last entry that wrote or deleted a record. */
   writer(table: string, key: RecordKey): number | undefined {
     const recent = this.#rows(table).get(idOf(key));
     if (recent !== undefined) return recent.seq;
@@ -435,7 +433,7 @@ class Computed {
     return stored === undefined ? undefined : Number.parseInt(stored, 10);
   }
 
-  /** What entry `seq` changed. */
+  /** Stores the changes of entry `seq`. */
   write(seq: number, changes: readonly RecordChange[]): void {
     for (const { table, key, json } of changes) {
       const rows = this.#rows(table);
@@ -452,10 +450,10 @@ class Computed {
     if (this.#held > this.#most) this.#move();
   }
 
-  /** The records of a table, in key order. */
+  /** Yields the records of a whole table, in key order. */
   *range(table: string, options: RangeOptions = {}): Iterable<{ key: RecordKey; json: string }> {
     if (options.from !== undefined || options.to !== undefined) {
-      throw new Error('computed records are read one by one, or a table as a whole');
+      throw new Error('computed records have no partial ranges');
     }
     if (this.#scratch === null) {
       const rows = [...this.#rows(table).values()].filter(({ json }) => json !== '');
@@ -484,7 +482,7 @@ class Computed {
     this.#held = 0;
   }
 
-  /** As they lie on disk: the writer stands before the text. */
+  /** Encodes records for the disk: the writer, a space, the JSON. */
   *#moved(): Iterable<RecordChange> {
     for (const [table, rows] of this.#recent) {
       for (const { key, json, seq } of rows.values()) yield { table, key, json: `${seq} ${json}` };

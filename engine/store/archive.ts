@@ -1,7 +1,6 @@
 /**
- * The archived past of a folder: which segments there are, and reads of single entries and events
- * in them. What is unpacked is kept within bounds, so that old entries read at random cost no more
- * than a block each.
+ * The archive of a folder: old entries and events in compressed segments. The cache of unpacked
+ * blocks is bounded; a random read of an old entry unpacks at most one block.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,7 +17,7 @@ import {
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limits } from '../protocol/limits.js';
-import { type Database, type Environment, readMeta } from './environment.js';
+import { commitFailed, type Database, type Environment, readMeta } from './environment.js';
 import {
   copiedName,
   dataFileName,
@@ -58,11 +57,11 @@ interface Unpacked {
 class Archive {
   readonly #environment: Environment;
   #segments: Segment[] = [];
-  /** Both in order of use, the oldest first. */
+  /** Least recently used first, as in `#blocks`. */
   readonly #indexes = new Map<string, SegmentIndex>();
   readonly #blocks = new Map<string, Unpacked>();
   #keptBytes = 0;
-  /** What blocks held that were unpacked since the folder was opened. */
+  /** Total size of the blocks unpacked since the folder was opened. */
   unpackedBytes = 0;
 
   constructor(environment: Environment) {
@@ -70,18 +69,18 @@ class Archive {
     this.refresh();
   }
 
-  /** Ascending, without gaps between them. */
+  /** Ascending, without gaps. */
   get segments(): readonly Segment[] {
     return this.#segments;
   }
 
-  /** The last entry and the last event that are in segments; 0 before the first. */
+  /** Last archived entry and event; 0 if there are none. */
   get end(): { entry: number; event: number } {
     const last = this.#segments.at(-1);
     return { entry: last?.last ?? 0, event: last?.last_event ?? 0 };
   }
 
-  /** Takes the segments from the folder again: another process may have made some. */
+  /** Reloads the list of segments. Another process may have added some. */
   refresh(): void {
     const { archive, folder } = this.#environment;
     this.#segments = [];
@@ -90,30 +89,29 @@ class Archive {
     }
   }
 
-  /** A segment that has just been recorded. */
+  /** Adds a segment that has just been recorded. */
   add(segment: Segment): void {
     this.#segments.push(segment);
   }
 
-  /** An entry as it was stored. @throws {ArchiveError} when its segment cannot be read. */
+  /** Returns an entry as stored. @throws {ArchiveError} if its segment cannot be read. */
   entry(seq: number): Buffer | undefined {
     const segment = this.find('entries', seq);
     return segment && this.item('entries', segment, seq);
   }
 
-  /** An event's canonical text. @throws {ArchiveError} */
+  /** Returns the canonical JSON of an event. @throws {ArchiveError} */
   event(seq: number): string | undefined {
     const segment = this.find('events', seq);
     return segment && this.item('events', segment, seq).toString();
   }
 
-  /** The segment that holds this entry or event. */
   find(kind: Kind, seq: number): Segment | undefined {
     const found = lastAtMost(this.#segments, seq, (segment) => rangeOf(kind, segment)[0]);
     return found !== undefined && seq <= rangeOf(kind, found)[1] ? found : undefined;
   }
 
-  /** The segments that hold any of these. */
+  /** Returns the segments that overlap a range, both ends inclusive. */
   holding(kind: Kind, from: number, to: number): Segment[] {
     return this.#segments.filter((segment) => {
       const [first, last] = rangeOf(kind, segment);
@@ -121,14 +119,14 @@ class Archive {
     });
   }
 
-  /** What a segment holds under this number. @throws {ArchiveError} */
+  /** @throws {ArchiveError} */
   item(kind: Kind, segment: Segment, seq: number): Buffer {
     const blocks = this.#index(segment)[kind];
     const { first, items } = this.#unpack(segment, blockOf(blocks, seq));
     return items[seq - first]!;
   }
 
-  /** What a look at the names and lengths of all files finds, a line each. */
+  /** Checks names and lengths of all files. Returns one message per problem. */
   problems(): string[] {
     const { folder } = this.#environment;
     return this.#segments.flatMap((segment) => outerProblem(folder, segment)?.message ?? []);
@@ -159,15 +157,15 @@ class Archive {
   }
 }
 
-/** Blocks stand in the order of what they hold; the index was checked, so one holds it. */
+/** Always finds a block: the index is sorted and was checked for gaps. */
 const blockOf = (blocks: readonly Block[], seq: number) =>
   lastAtMost(blocks, seq, ({ first }) => first)!;
 
-/** The first and the last number, inclusive. */
+/** First and last number, both inclusive. */
 const rangeOf = (kind: Kind, segment: Segment): readonly [number, number] =>
   kind === 'entries' ? [segment.first, segment.last] : [segment.first_event, segment.last_event];
 
-/** The last of ascending items that does not begin after `seq`. */
+/** Returns the last item that begins at or before `seq`. Items are ascending. */
 function lastAtMost<Item>(
   items: readonly Item[],
   seq: number,
@@ -183,7 +181,7 @@ function lastAtMost<Item>(
   return items[low - 1];
 }
 
-/** Makes it the one used last. */
+/** Moves an item to the most recently used position. */
 function touch<Value>(map: Map<string, Value>, id: string, value: Value): Value {
   map.delete(id);
   map.set(id, value);
@@ -197,14 +195,14 @@ function dropOldest<Value>(map: Map<string, Value>): Value | undefined {
 }
 
 /*
- * Gives room back to the disk: LMDB keeps the pages that deletes free for what it writes next, so
- * its file shrinks only by being written anew. Needs the folder for itself.
+ * Compaction. LMDB reuses freed pages and never shrinks its file, so the data is copied into a new
+ * file. Requires exclusive use of the folder.
  */
 
-/** The folder of a copy that is being made; a new opening removes what was left of one. */
+/** Folder of an unfinished copy. The next opening removes it. */
 const compactedName = 'compacted.tmp';
 
-/** Writes a copy without free pages; it takes the place of the data once `environment` closes. */
+/** Writes a copy without free pages. The copy replaces the data when `environment` closes. */
 async function prepareCompaction(environment: Environment): Promise<void> {
   const { folder } = environment;
   const copyFolder = join(folder, compactedName);
@@ -225,9 +223,8 @@ async function prepareCompaction(environment: Environment): Promise<void> {
 }
 
 /*
- * What a process that was killed while it archived, or copied its data, left behind. Only what is
- * certainly in LMDB too is removed: files that are not ours, or may be the only copy of something,
- * stay.
+ * Cleanup after a process that was killed while it archived or copied data. A file is removed only
+ * if LMDB still has all of its content.
  */
 
 /** @throws {StoreError} `UNREADABLE` */
@@ -235,9 +232,8 @@ function removeLeftovers(environment: Environment, archive: Archive): void {
   try {
     remove(environment, archive);
   } catch (cause) {
-    const text = `what an unfinished archive left cannot be removed (${String(cause)})`;
-    // Without its cause: the folder is the one that was meant, whatever is wrong inside it.
-    throw new StoreError('UNREADABLE', `${environment.folder}: ${text}`);
+    // No cause: its system code would make the CLI report a wrong path (exit code 2).
+    throw new StoreError('LEFTOVERS_STUCK', { path: environment.folder, reason: String(cause) });
   }
 }
 
@@ -252,7 +248,7 @@ function remove(environment: Environment, archive: Archive): void {
   const recorded = new Set(archive.segments.map(({ file }) => file));
   for (const name of readdirSync(path)) {
     const range = recorded.has(name) ? null : rangeOfName(name);
-    // Named and not recorded: nothing of it was deleted from the log yet.
+    // Named but not recorded: none of its entries has been deleted from the log.
     if (range && log.get(range.first) !== undefined && log.get(range.last) !== undefined) {
       rmSync(join(path, name));
     }
@@ -260,15 +256,16 @@ function remove(environment: Environment, archive: Archive): void {
 }
 
 /*
- * Moves the past out of LMDB: writes a segment, makes it durable, records it, and only then deletes
- * what it holds, a bit at a time. Killed anywhere, the folder has every entry at least once: a
- * segment counts from the moment it is recorded, and rows left behind it are the same bytes.
+ * Moves old entries out of LMDB. The order is: write a segment, sync the file, record it in LMDB,
+ * delete the archived rows in small transactions. A crash at any point leaves each entry in at
+ * least one place: a segment is used only once it is recorded, and rows that are not deleted yet
+ * hold the same bytes.
  */
 
 /**
- * Moves entries below `before`, as many as a segment takes, with the events that are older than
- * the first entry that stays. Null when there is nothing to move.
- * @throws {StoreError} `CORRUPT` when what should be moved is not whole: it then stays where it is.
+ * Moves entries below `before`, up to one segment, and the events older than the first entry that
+ * remains. Returns null if there is nothing to move.
+ * @throws {StoreError} `CORRUPT` if the rows are damaged. They remain in LMDB.
  */
 async function moveSegment(
   environment: Environment,
@@ -278,7 +275,7 @@ async function moveSegment(
   const { folder } = environment;
   const meta = readMeta(environment);
   const first = archive.end.entry + 1;
-  // The last entry stays: it says when the events end that may go.
+  // The last entry remains: its time decides which events can be moved.
   if (meta === null || first >= Math.min(before, meta.seq)) return null;
   const digests = archive.segments.at(-1) ?? storedDigests(storedRow(environment, 0));
   const run = new EntryRun(environment, first, Math.min(before, meta.seq), digests);
@@ -299,20 +296,21 @@ async function moveSegment(
   return segment;
 }
 
-/** What the disk refuses, by its name: until a segment is recorded nothing has changed. */
+/** Maps file system errors to `FULL` or `UNREADABLE`. Nothing has changed before the record. */
 async function named<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (cause instanceof StoreError || code === undefined) throw cause;
-    const text = `${archiveFolder(folder)}: cannot be written (${code}); nothing was moved`;
+    const failure = { path: archiveFolder(folder), reason: code };
     const noRoom = code === 'ENOSPC' || code === 'EDQUOT';
-    throw new StoreError(noRoom ? 'FULL' : 'UNREADABLE', text, { cause });
+    if (noRoom) throw new StoreError('ARCHIVE_NO_SPACE', failure, { cause });
+    throw new StoreError('ARCHIVE_UNWRITABLE', failure, { cause });
   }
 }
 
-/** The whole file, durable under the name of something unfinished. */
+/** Writes and syncs the file under its temporary name. */
 async function writeSegment(
   environment: Environment,
   archive: Archive,
@@ -345,7 +343,7 @@ async function writeSegment(
   }
 }
 
-/** Reads the file back and gives it its name. */
+/** Verifies the written file, then renames it. */
 async function giveName(folder: string, segment: Segment): Promise<void> {
   const unfinished = join(archiveFolder(folder), unfinishedName);
   await assertFile(folder, segment, unfinished);
@@ -355,9 +353,9 @@ async function giveName(folder: string, segment: Segment): Promise<void> {
 }
 
 /**
- * Deletes some of what segments hold from LMDB; false when nothing is left to delete. What an
- * earlier process left is deleted only after its segment was read as a whole.
- * @throws {ArchiveError} when that segment is not whole: its rows then stay.
+ * Deletes some archived rows from LMDB. Returns false if none are left. Each segment is verified in
+ * full before its rows are deleted.
+ * @throws {ArchiveError} if a segment is damaged. Its rows remain.
  */
 async function trimStep(
   environment: Environment,
@@ -390,7 +388,7 @@ interface Rows {
   getRange(options: object): Iterable<{ key: unknown }>;
 }
 
-/** The lowest rows up to `end`, as many as one transaction deletes. Genesis always stays. */
+/** Range of the lowest rows up to `end` that one transaction deletes. Never includes genesis. */
 function heldUntil(database: Rows, end: number): { first: number; last: number } {
   for (const { key } of database.getRange({ start: 1, end, inclusiveEnd: true, limit: 1 })) {
     const first = key as number;
@@ -399,7 +397,7 @@ function heldUntil(database: Rows, end: number): { first: number; last: number }
   return { first: 1, last: 0 };
 }
 
-/** Reads a whole segment and compares its digest. @throws {ArchiveError} */
+/** Compares the SHA-256 of a segment file with its record. @throws {ArchiveError} */
 async function assertFile(
   folder: string,
   segment: Segment,
@@ -410,18 +408,18 @@ async function assertFile(
     for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    const what = code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`;
-    throw new ArchiveError(path, segment, what, { cause });
+    const problem = code === 'ENOENT' ? 'SEGMENT_MISSING' : 'SEGMENT_UNREADABLE';
+    throw new ArchiveError(path, segment, problem, code, { cause });
   }
   const found = hash.digest('hex');
   if (found !== segment.sha256) {
-    throw new ArchiveError(path, segment, `is damaged: its sha256 is ${found}`);
+    throw new ArchiveError(path, segment, 'SEGMENT_DAMAGED', `its sha256 is ${found}`);
   }
 }
 
-function storedRow({ folder, log }: Environment, seq: number): Uint8Array {
+function storedRow({ log }: Environment, seq: number): Uint8Array {
   const row = log.get(seq);
-  if (row === undefined) throw new StoreError('CORRUPT', `${folder}: the log has no entry ${seq}`);
+  if (row === undefined) throw new StoreError('ENTRY_MISSING', { seq });
   return row;
 }
 
@@ -429,12 +427,11 @@ async function inTransaction(environment: Environment, write: () => void): Promi
   try {
     await environment.transaction(write);
   } catch (cause) {
-    const text = 'it is not known what was written; the process must end';
-    throw new StoreError('FAILED', `${environment.folder}: a commit failed: ${text}`, { cause });
+    throw commitFailed(environment.folder, cause);
   }
 }
 
-/** Makes names in a folder durable. Windows does not open folders; its renames are durable. */
+/** Syncs a folder. Windows cannot open folders, and its renames are durable. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -446,13 +443,12 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /*
- * The rows that a segment is made of, read a bit at a time so that no reader of LMDB stays open
- * over turns. Entries are compared with the log's digest chain on their way: what is damaged is
- * named and stays where it is.
+ * Sources of a segment's rows. Rows are read in small batches, so that no LMDB read transaction
+ * stays open across turns of the event loop. Each entry is checked against the digest chain.
  */
 
 const digestBytes = 32;
-/** A stored entry is its log digest, its digest, then its frame of parts. */
+/** A stored entry is its log digest, its digest, then the frame with its parts. */
 const frameAt = 2 * digestBytes;
 const lengthBytes = 8;
 
@@ -469,7 +465,7 @@ function storedDigests(stored: Uint8Array): ChainDigests {
   };
 }
 
-/** The time of a stored entry: the second part of its frame. */
+/** Reads the time of a stored entry, which is the second part of its frame. */
 function storedAt(stored: Uint8Array): number {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const seqLength = Number(bytes.readBigUInt64BE(frameAt));
@@ -478,13 +474,13 @@ function storedAt(stored: Uint8Array): number {
   return Number(bytes.toString('latin1', atHead + lengthBytes, atHead + lengthBytes + atLength));
 }
 
-/** Entries from `first`, below `before`, until a segment is full; each continues the chain. */
+/** Iterates over entries from `first` to below `before` until a segment is full. */
 class EntryRun implements Iterator<Item> {
   readonly #folder: string;
   readonly #rows: Iterator<{ seq: number; value: Uint8Array }>;
   readonly first: number;
   #bytes = 0;
-  /** The last entry that was given, and the digests after it. */
+  /** Last entry returned so far; `digests` are those after it. */
   last: number;
   digests: ChainDigests;
 
@@ -509,8 +505,7 @@ class EntryRun implements Iterator<Item> {
       .digest('hex');
     const found = storedDigests(bytes);
     if (seq !== this.last + 1 || found.log_digest !== expected) {
-      const text = `entry ${this.last + 1} does not continue the log; folkmoot replay says more`;
-      throw new StoreError('CORRUPT', `${this.#folder}: ${text}`);
+      throw new StoreError('ENTRY_NOT_CHAINED', { seq: this.last + 1, path: this.#folder });
     }
     this.last = seq;
     this.digests = found;
@@ -519,7 +514,7 @@ class EntryRun implements Iterator<Item> {
   }
 }
 
-/** Events from `first` that are older than `cutAt`, in milliseconds. */
+/** Yields events from `first` that are older than `cutAt`, in milliseconds. */
 function* eventsBefore(
   { history }: Environment,
   first: number,
@@ -528,13 +523,13 @@ function* eventsBefore(
   const last = Number.MAX_SAFE_INTEGER;
   for (const { seq, value } of rowsFrom(history, first, last, ({ length }) => length)) {
     const { data } = JSON.parse(value) as { data?: { timestamp?: string } };
-    // Events stand in the order of time. One that says none stays, and all after it.
+    // Events are in order of time. An event without a time ends the range.
     if (!(Date.parse(data?.timestamp ?? '') < cutAt)) return;
     yield { seq, bytes: Buffer.from(value) };
   }
 }
 
-/** Rows in order, taken from LMDB a block's worth at a time. */
+/** Yields rows in order. Reads them from LMDB in batches of about one block. */
 function* rowsFrom<Value>(
   database: Database<Value>,
   first: number,
@@ -562,8 +557,8 @@ function* rowsFrom<Value>(
 }
 
 /*
- * A store on disk whose past may lie in segments: reads of entries and events go over both, with
- * no seam. LMDB comes first: what it still holds needs no segment.
+ * A store whose reads cover LMDB and the segments. LMDB is read first: a row that it still holds
+ * needs no segment.
  */
 
 export function withArchive(store: Store, environment: Environment, readOnly: boolean): Store {
@@ -575,7 +570,7 @@ export function withArchive(store: Store, environment: Environment, readOnly: bo
     event: store.event,
     events: store.events,
   };
-  /** A segment that holds it. A reader may learn only now of one that a writer made meanwhile. */
+  /** Finds a segment. A reader reloads the list once, since the writer may have added segments. */
   const find = (kind: Kind, seq: number) => {
     const segment = archive.find(kind, seq);
     if (segment !== undefined || !readOnly) return segment;
@@ -588,7 +583,7 @@ export function withArchive(store: Store, environment: Environment, readOnly: bo
     return segment && archive.item(kind, segment, seq);
   };
 
-  /** Rows of LMDB as far as they go without a gap, then of a segment, and so on. */
+  /** Yields rows of LMDB up to the first gap, then those of a segment, and repeats. */
   function* both<Row extends { seq: number }>(
     kind: Kind,
     rows: (from: number, to: number) => Iterable<Row>,
@@ -608,7 +603,7 @@ export function withArchive(store: Store, environment: Environment, readOnly: bo
       const last = Math.min(to, rangeOf(kind, segment)[1]);
       for (; next <= last; next += 1) yield rowOf(next, archive.item(kind, segment, next));
     }
-    // In neither: what LMDB holds beyond is given as it is, and whoever reads sees the gap.
+    // Missing from both: yields the rest of LMDB, and the caller sees the gap.
     if (next <= to) yield* rows(next, to);
   }
 
@@ -626,7 +621,7 @@ const entryRow = (seq: number, bytes: Buffer) => ({ seq, bytes });
 const eventRow = (seq: number, bytes: Buffer) => ({ seq, json: bytes.toString() });
 
 function archiveOf(store: Store, environment: Environment, archive: Archive): StoreArchive {
-  /** Segments that this process read as a whole, or wrote. */
+  /** Names of segments that this process verified or wrote. */
   const whole = new Set<string>();
   return {
     get segments() {

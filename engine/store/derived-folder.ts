@@ -1,14 +1,14 @@
 /**
- * Files that are derived from a log and kept beside it, so that nothing is computed twice. A folder
- * may come from another person, and its log proves nothing about the files beside it. So each file
- * is sealed: an HMAC, with a key that this installation keeps outside of the folder, covers the
- * content and what it was derived from (network, genesis, entry, both digests, format). A file with
- * another seal is removed and derived again. Its sizes are sealed too: a reader unpacks only what
- * this installation packed. Where a file cannot be written, or there is no key, what fits is kept
- * in memory.
+ * A cache of files derived from a log, such as indexes. A data folder can come from another person,
+ * and its log proves nothing about the cached files next to it. So each file is sealed with an
+ * HMAC. The key belongs to this installation and is stored outside the data folder. The HMAC covers
+ * the content, the unpacked and packed sizes, and the source (network, genesis, entry, both
+ * digests, format). A file whose seal does not match is deleted and derived again. Thus a reader
+ * decompresses only data that this installation compressed. If no file can be written, or no key is
+ * available, the cache is in memory, up to a limit.
  *
- * A sealed file: a magic line, the unpacked and the packed length (4 bytes each, big-endian), the
- * sha256 of the packed bytes, the HMAC-SHA256, and the packed bytes (Brotli).
+ * File format: magic line, unpacked and packed length (4 bytes each, big-endian), SHA-256 of the
+ * packed bytes, HMAC-SHA256, packed bytes (Brotli).
  */
 import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import {
@@ -37,21 +37,21 @@ import { freeBytes, makeFolder } from './folder.js';
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);
 
-/** What a derived file holds, and the point of the log that it was derived from. */
+/** Identifies the content of a derived file and the log position that it was derived from. */
 export interface DerivedFrom {
-  /** Kind and version of the content: another format is another kind. */
+  /** Kind and version of the content. */
   format: string;
   schema_version: number;
   network_id: string;
   epoch: string;
-  /** Log digest of entry 0, which is the digest of the genesis. Hex, as are the other digests. */
+  /** Log digest of entry 0 (the genesis digest). All digests are hex. */
   genesis: string;
   seq: number;
   log_digest: string;
   digest: string;
 }
 
-/** A file of the folder, or what is kept in memory in place of one. */
+/** A file of the folder, or its replacement in memory. */
 export interface DerivedFile {
   name: string;
   bytes: number;
@@ -63,42 +63,42 @@ const SHA256_BYTES = 32;
 /** Both lengths. */
 const SIZES_BYTES = 8;
 const HEADER_BYTES = MAGIC.length + SIZES_BYTES + 2 * SHA256_BYTES;
-/** A larger content is not kept. */
+/** Largest content that is stored. */
 const MOST_BYTES = 2 ** 30;
-/** Kept in memory where no file can be. */
+/** Limit of the cache in memory. */
 const MEMORY_BYTES = 64 * 1024 * 1024;
 const unfinished = /^\.[0-9a-f-]{36}\.tmp$/;
-/** Time after which another process has certainly given up an unfinished file. */
+/** Age after which an unfinished file is abandoned. */
 const STALE_MS = 60_000;
 
-/** Derived files in one folder, which may be deleted at any time. */
+/** Derived files in one folder. They can be deleted at any time. */
 export class DerivedFolder {
   readonly #folder: string | null;
   readonly #beside: string | null;
-  /** Sealed files by name, the oldest first. */
+  /** Sealed files by name, oldest first. */
   readonly #memory = new Map<string, Buffer>();
   #memoryBytes = 0;
   #key: Key | null = null;
-  /** Why no more files are written, if so: no permission, no room, no key. */
+  /** Reason why no more files are written, such as a missing permission; null if they are. */
   problem: string | null = null;
 
   /**
-   * @param folder where files are kept; null: in memory only.
-   * @param beside the data that they are derived from: no file is written once that is gone.
+   * @param folder for the files; null keeps them in memory.
+   * @param beside path of the source data. No file is written after it has been deleted.
    */
   constructor(folder: string | null, beside: string | null = null) {
     this.#folder = folder;
     this.#beside = beside;
   }
 
-  /** What is there, by name, ascending. Removes files that a killed process did not finish. */
+  /** Lists files by name, ascending. Removes files that a killed process left unfinished. */
   list(): DerivedFile[] {
     const files: DerivedFile[] = [];
     for (const [name, { length }] of this.#memory) {
       files.push({ name, bytes: length, inMemory: true });
     }
     const names = namesIn(this.#folder);
-    // Files whose seal cannot be checked are left alone.
+    // Without the key no seal can be checked, so the files are neither listed nor removed.
     if (names.length > 0 && !this.#sealingKey().isKept) return files;
     for (const name of names) {
       const found = statOf(join(this.#folder!, name));
@@ -110,14 +110,14 @@ export class DerivedFolder {
   }
 
   /**
-   * The content of a file that this installation wrote, under this name and derived from exactly
-   * this; null for any other. Removes a file that another installation wrote, or that is damaged.
+   * Returns the content of a file that this installation wrote under this name and derived from
+   * exactly this source, else null. Removes a file that is damaged or was written elsewhere.
    */
   async read(name: string, from: DerivedFrom): Promise<Buffer | null> {
     const key = this.#sealingKey();
     const kept = this.#memory.get(name);
     if (kept) return unsealed(kept, { key, name, from });
-    // Without the installation's key no file can be told from a forgery.
+    // Without the installation's key a forged file cannot be detected.
     if (this.#folder === null || !key.isKept) return null;
     const file = await opened(join(this.#folder, name));
     if (!file) return null;
@@ -131,8 +131,8 @@ export class DerivedFolder {
   }
 
   /**
-   * Keeps a content, unless it takes more than `most` bytes, and gives how many it takes. Notes
-   * what prevents a file.
+   * Stores content unless its sealed size exceeds `most` bytes. Returns that size. Sets `problem`
+   * if the file cannot be written.
    */
   async write(
     name: string,
@@ -165,8 +165,7 @@ export class DerivedFolder {
     try {
       this.#key = this.#folder === null ? passingKey() : installationKey();
     } catch (error) {
-      const text = `files stay in memory, because ${(error as Error).message}`;
-      this.problem ??= `${this.#folder}: ${text}`;
+      this.problem ??= `${this.#folder}: files kept in memory: ${(error as Error).message}`;
       this.#key = passingKey();
     }
     return this.#key;
@@ -187,17 +186,17 @@ export class DerivedFolder {
     }
   }
 
-  /** Whole or not at all, and durable. */
+  /** Writes a file atomically and durably. Returns false and sets `problem` on failure. */
   async #writeFile(folder: string, name: string, content: Buffer): Promise<boolean> {
     const temporary = join(folder, `.${randomUUID()}.tmp`);
     try {
-      // A network whose folder was deleted does not come back as a folder of derived files.
+      // Do not recreate the folder of a network that was deleted.
       if (this.#beside !== null && !existsSync(this.#beside)) {
-        throw new Error(`${this.#beside} is gone`);
+        throw new Error(`${this.#beside} was deleted`);
       }
       makeFolder(folder, 0o700);
       if (freeBytes(folder) < limits.freeSpaceBytes + content.length) {
-        this.problem = `${folder}: less than ${limits.freeSpaceBytes} bytes are free on its disk`;
+        this.problem = `${folder}: less than ${limits.freeSpaceBytes} bytes of disk space free`;
         return false;
       }
       const file = await open(temporary, 'wx', 0o600);
@@ -210,7 +209,7 @@ export class DerivedFolder {
       await rename(temporary, join(folder, name));
       return true;
     } catch (error) {
-      this.problem = `${folder}: files cannot be written: ${(error as Error).message}`;
+      this.problem = `${folder}: cannot write files: ${(error as Error).message}`;
       await rm(temporary, { force: true }).catch(() => undefined);
       return false;
     }
@@ -233,7 +232,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** A regular file, or null: opening a pipe would wait for its writer. */
+/** Opens a regular file, else returns null. Does not block on a pipe. */
 async function opened(path: string): Promise<FileHandle | null> {
   try {
     const file = await open(path, flags.O_RDONLY | (flags.O_NONBLOCK ?? 0));
@@ -245,7 +244,6 @@ async function opened(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** The place of a file, with the key that seals it. */
 interface Sealing {
   key: Key;
   name: string;
@@ -262,7 +260,7 @@ async function sealed(content: Uint8Array, sealing: Sealing): Promise<Buffer> {
   return Buffer.concat([head, macOf(head, sealing), packed]);
 }
 
-/** Looks at the header alone before it reads the rest, however long the file is. */
+/** Checks the header before reading the rest, so that a large foreign file costs little. */
 async function contentOf(file: FileHandle, sealing: Sealing): Promise<Buffer | null> {
   const header = Buffer.alloc(HEADER_BYTES);
   const { bytesRead } = await file.read(header, 0, HEADER_BYTES, 0);
@@ -291,7 +289,7 @@ function isSealed(file: Buffer, sealing: Sealing): boolean {
   );
 }
 
-/** Over the place of the file, and the head: magic, both lengths, sha256 of what is packed. */
+/** HMAC over the head (magic, lengths, SHA-256 of the packed bytes), the name and the source. */
 function macOf(head: Buffer, { key, name, from }: Sealing): Buffer {
   const { format, schema_version, network_id, epoch, genesis, seq, log_digest, digest } = from;
   const parts = [name, format, schema_version, network_id, epoch, genesis, seq, log_digest, digest];
@@ -303,7 +301,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 interface Key {
   bytes: Buffer;
-  /** Whether it is in a file, so that a later process has the same. */
+  /** True if the key is in a file, so that a later process uses the same key. */
   isKept: boolean;
 }
 
@@ -311,16 +309,17 @@ const KEY_BYTES = 32;
 const KEY_TEXT = /^[0-9a-f]{64}\n$/;
 const KEY_FILE = 'derived.key';
 
-/** Lasts as long as its process. */
+/** A key for this process only. */
 const passingKey = (): Key => ({ bytes: randomBytes(KEY_BYTES), isKept: false });
 
-/** By the file that it is in. */
+/** By file. */
 const keys = new Map<string, Key>();
 
 /**
- * The key of this user on this machine: read once a process, and drawn where there is none yet.
+ * Returns the key of this user on this machine. Creates it if it does not exist. Reads it once per
+ * process.
  *
- * @throws {Error} saying why it cannot be used.
+ * @throws {Error} with the reason if the key cannot be used.
  */
 function installationKey(): Key {
   const file = join(stateFolder(), KEY_FILE);
@@ -332,18 +331,18 @@ function installationKey(): Key {
   return key;
 }
 
-/** Where programs of this user keep what has to outlast them, and no document is. */
+/** State folder of this user, as in the XDG Base Directory specification. */
 function stateFolder(): string {
   const { XDG_STATE_HOME = '', LOCALAPPDATA = '' } = process.env;
   const own = process.platform === 'win32' ? LOCALAPPDATA : XDG_STATE_HOME;
-  // A path that is not absolute would lead into the folder that is looked at.
+  // A relative path would depend on the working directory.
   if (isAbsolute(own)) return join(own, 'folkmoot');
   const home = homedir();
-  if (!isAbsolute(home)) throw new Error('this user has no home folder; set XDG_STATE_HOME');
+  if (!isAbsolute(home)) throw new Error('no home folder; set XDG_STATE_HOME');
   return join(home, '.local', 'state', 'folkmoot');
 }
 
-/** Two processes that do so at a time end up with the same key: only one of them can link it. */
+/** Creates the key. If two processes do so at once, `link` succeeds for one, and both use it. */
 function drawKey(file: string): void {
   const temporary = join(dirname(file), `.${randomUUID()}.tmp`);
   try {
@@ -359,29 +358,29 @@ function drawKey(file: string): void {
     linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
-    throw new Error(`the key ${file} cannot be made: ${(error as Error).message}`);
+    throw new Error(`cannot create key ${file}: ${(error as Error).message}`);
   } finally {
     rmSync(temporary, { force: true });
   }
 }
 
-/** Root that runs with the home of another user would leave a key there that nobody else reads. */
+/** Root with the home of another user would create a key that this user cannot read. */
 function assertOwnGround(folder: string): void {
   if (process.getuid?.() !== 0) return;
   let ground = folder;
   while (!existsSync(ground)) ground = dirname(ground);
   if (statSync(ground).uid === 0) return;
-  throw new Error(`${ground} belongs to another user; set XDG_STATE_HOME`);
+  throw new Error(`${ground} is owned by another user; set XDG_STATE_HOME`);
 }
 
 function readKey(file: string): Buffer {
-  const refused = (why: string) => new Error(`the key ${file} ${why}; remove it`);
+  const refused = (why: string) => new Error(`key ${file} ${why}; remove it`);
   const fd = openSync(file, flags.O_RDONLY | (flags.O_NONBLOCK ?? 0));
   try {
     const { uid, mode, size } = fstatSync(fd);
-    if (process.getuid && uid !== process.getuid()) throw refused('belongs to another user');
+    if (process.getuid && uid !== process.getuid()) throw refused('is owned by another user');
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw refused('can be read by other users (its mode must be 0600)');
+      throw refused('is readable by other users (expected mode 0600)');
     }
     const text = size === 2 * KEY_BYTES + 1 ? readFileSync(fd, 'latin1') : '';
     if (!KEY_TEXT.test(text)) throw refused('is not 64 hex digits');

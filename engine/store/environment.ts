@@ -1,4 +1,4 @@
-/** What a store on disk needs of its databases: the seam between lmdb and this folder. */
+/** Interface between lmdb and the store: databases, transactions and retries. */
 
 import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { limits } from '../protocol/limits.js';
 import type { RecordKey } from '../protocol/schema/record.js';
 import { type Batch, parseMeta, type Store, StoreError, type StoreMeta } from './store.js';
 
-/** One ordered database. Values that are text are written as UTF-8 bytes. */
+/** An ordered database. Text values are written as UTF-8. */
 export interface Database<Value> {
   get(key: RecordKey): Value | undefined;
   getRange(options: object): Iterable<{ key: RecordKey; value: Value }>;
@@ -21,15 +21,15 @@ export interface Environment {
   log: Database<Uint8Array>;
   history: Database<string>;
   blobs: Database<Uint8Array>;
-  /** Which events came of which entries; outside of every digest. */
+  /** Maps entries to their events. Not covered by any digest. */
   index: Database<Uint8Array>;
   meta: Database<string>;
-  /** Records of archived segments, by their first entry. */
+  /** Segment records by first entry. */
   archive: Database<string>;
   tables: ReadonlyMap<string, Database<string>>;
-  /** Moves reads to the newest batch; iterations under way keep theirs. */
+  /** Moves reads to the newest batch. Running iterations keep their snapshot. */
   refresh(): void;
-  /** Runs `write` in a transaction; resolves when it is on disk, rejects when that is unknown. */
+  /** Runs `write` in a transaction. Resolves when durable; rejects if the outcome is unknown. */
   transaction(write: () => void): Promise<void>;
   /** Writes a copy without free pages into an empty folder. */
   copyTo(folder: string): Promise<void>;
@@ -38,10 +38,10 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-/** Key of the one value in the database of that name. */
+/** Key of the only value in the database `meta`. */
 export const metaKey = 'meta';
 
-/** Stands for a database that a reader does not find, since no writer has made it yet. */
+/** Replaces a database that does not exist yet, for readers. */
 export const emptyDatabase: Database<never> = {
   get: () => undefined,
   getRange: () => [],
@@ -49,13 +49,19 @@ export const emptyDatabase: Database<never> = {
   removeSync: () => false,
 };
 
-/** The stored meta, or null in a new folder. @throws {StoreError} `CORRUPT` */
+/** Returns the stored meta, or null in a new folder. @throws {StoreError} `CORRUPT` */
 export function readMeta({ folder, meta }: Environment): StoreMeta | null {
   const text = meta.get(metaKey);
   return text === undefined ? null : parseMeta(folder, text);
 }
 
-/** Throws for a table that the folder was not opened with: the caller's mistake. */
+/** Builds the error of a failed commit. */
+export function commitFailed(folder: string, cause: unknown): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StoreError('COMMIT_FAILED', { path: folder, reason }, { cause });
+}
+
+/** @throws {Error} for a table that was not named when the folder was opened, which is a bug. */
 export function getTable({ folder, tables }: Environment, name: string): Database<string> {
   const table = tables.get(name);
   if (table === undefined) throw new Error(`${folder}: opened without a table '${name}'`);
@@ -63,9 +69,8 @@ export function getTable({ folder, tables }: Environment, name: string): Databas
 }
 
 /**
- * Commits; a batch that finds no room waits for it: nothing of it is written meanwhile.
- * @throws {StoreError} `FULL` when there is still none after `limits.roomPatienceMs`; and as
- * {@link Store.commit}.
+ * Commits a batch. While the disk is full, retries for up to `limits.roomPatienceMs`.
+ * @throws {StoreError} `FULL` if there is still no room then; and as {@link Store.commit}.
  */
 export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> {
   const end = performance.now() + limits.roomPatienceMs;
@@ -81,9 +86,9 @@ export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> 
 }
 
 /**
- * Runs transactions one after another. Two at a time would share the lock that keeps openings away,
- * and the first to end would release it under the second. A transaction that had to wait waits for
- * a turn of the event loop longer, in which an opening gets its chance.
+ * Runs transactions one at a time. Two concurrent transactions would share the opening lock, and
+ * the first to end would release it while the second still needs it. A transaction that had to
+ * queue waits one more turn of the event loop, so that an opening is not starved.
  */
 export function withMutex<Argument>(
   work: (argument: Argument) => Promise<void>,
@@ -98,14 +103,14 @@ export function withMutex<Argument>(
   };
 }
 
-/** How often a transaction is tried again that a signal interrupted before it was committed. */
+/** Retries of a transaction that a signal interrupted before its commit. */
 export const interruptions = 100;
 
-/** Whether a signal ended it early. */
+/** True if a signal interrupted the operation (EINTR). */
 export const isInterruption = (error: unknown): boolean =>
   (error as { code?: unknown }).code === constants.errno.EINTR;
 
-/** A flush that a signal ended early has written nothing that counts: it is done again. */
+/** Retries on EINTR. An interrupted flush has committed nothing. */
 export function retryInterrupted<Result>(work: () => Result): Result {
   for (let left = interruptions; ; left -= 1) {
     try {

@@ -1,4 +1,4 @@
-/** The folder of a store, checked as plain files before LMDB sees it, and the room on its disk. */
+/** The files of a data folder: checks before LMDB opens them, locks, and free disk space. */
 import {
   accessSync,
   chmodSync,
@@ -27,30 +27,30 @@ import { StoreError } from './store.js';
 
 /** LMDB's name for its data. */
 export const dataFileName = 'data.mdb';
-/** Stands beside data that was begun: an empty data file is then a loss, not a beginning. */
+/** Marks a folder with committed data. An empty data file next to it means data loss. */
 const begunFileName = 'begun';
 
-/** What an empty database with all tables takes, doubled. */
+/** Twice the size of an empty database with all tables. */
 const firstBytes = 512 * 1024;
 
-/** Whether the folder holds data. @throws {StoreError} `UNREADABLE` */
+/** Returns true if the folder holds data. @throws if a file system call fails. */
 function hasData(folder: string, readOnly: boolean): boolean {
   const file = join(folder, dataFileName);
   if (!existsSync(file)) return false;
-  // Killed between making the file and writing its first page: nothing was ever kept here.
+  // Killed between the file's creation and its first page: nothing was ever committed.
   if (statSync(file).size === 0 && !existsSync(join(folder, begunFileName))) return false;
   accessSync(file, readOnly ? constants.R_OK : constants.R_OK | constants.W_OK);
   return true;
 }
 
-/** A log is its owner's: whoever can write it can forge it, and it says who did what, and when. */
+/** Only the owner has access: a process that can write the log can forge it. */
 const OWNER_FOLDER = 0o700;
 export const OWNER_FILE = 0o600;
 
 /**
- * Makes a folder and those above it. Node's own recursive mkdir never returns where a folder that
- * exists answers ENOENT, as /proc does.
- * @param mode of the folder, not of those above it.
+ * Creates a folder and its parents. Node's recursive mkdir does not return if an existing folder
+ * answers ENOENT, as /proc does.
+ * @param mode of the folder, but not of its parents.
  */
 export function makeFolder(folder: string, mode = 0o777): void {
   try {
@@ -67,7 +67,7 @@ export function makeFolder(folder: string, mode = 0o777): void {
 }
 
 /**
- * Makes sure that the folder is there, or may be made.
+ * Creates the folder, or checks that it holds data.
  * @throws {StoreError} `MISSING` or `UNREADABLE`.
  */
 export function prepareFolder(
@@ -77,7 +77,7 @@ export function prepareFolder(
   try {
     if (options.create && !options.readOnly) makeFolder(folder, OWNER_FOLDER);
     else if (!hasData(folder, options.readOnly)) {
-      throw new StoreError('MISSING', `${folder}: no network is stored here`);
+      throw new StoreError('NO_NETWORK', { path: folder });
     }
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
@@ -85,7 +85,7 @@ export function prepareFolder(
   }
 }
 
-/** Notes that something durable is here. */
+/** Marks the folder as holding committed data. */
 export function markBegun(folder: string): void {
   const file = join(folder, begunFileName);
   if (!existsSync(file)) writeFileSync(file, '', { mode: OWNER_FILE });
@@ -95,12 +95,12 @@ interface FolderCheck {
   readOnly: boolean;
   pageBytes: number;
   depth: ScanDepth;
-  /** Whether LMDB has it open in this process already. */
+  /** True if LMDB has the folder open in this process. */
   isOpenHere: boolean;
 }
 
 /**
- * Checks the data that is there, and makes what LMDB needs to open.
+ * Checks existing data, and creates the files that LMDB needs.
  * @throws {StoreError} `CORRUPT` or `UNREADABLE`.
  */
 export function checkFolder(
@@ -121,15 +121,14 @@ export function checkFolder(
   }
 }
 
-/** @throws {StoreError} `FULL` when LMDB could not write what it writes first. */
+/** @throws {StoreError} `FULL` if there is no room for an empty database. */
 function assertFirstRoom(folder: string): void {
   const free = freeBytes(folder);
   if (free >= firstBytes) return;
-  const text = `${free} bytes are free on its disk, a new network needs ${firstBytes}; make room`;
-  throw new StoreError('FULL', `${folder}: ${text}`);
+  throw new StoreError('NO_ROOM_FOR_NETWORK', { path: folder, free, needed: firstBytes });
 }
 
-/** Where a reader may not write, LMDB does without locks. */
+/** Creates the lock file. A reader without write permission does without it, as LMDB does. */
 function readyLocks(folder: string, readOnly: boolean): void {
   try {
     makeLockFile(folder);
@@ -140,8 +139,8 @@ function readyLocks(folder: string, readOnly: boolean): void {
 }
 
 /**
- * Bytes that this process may still write on the folder's file system.
- * @throws {StoreError} `UNREADABLE` when the system does not say.
+ * Returns the bytes available to this process on the folder's file system.
+ * @throws {StoreError} `UNREADABLE` if statfs fails.
  */
 export function freeBytes(folder: string): number {
   try {
@@ -152,33 +151,33 @@ export function freeBytes(folder: string): number {
   }
 }
 
+const codeOf = (cause: unknown) => (cause as NodeJS.ErrnoException).code ?? String(cause);
+
 function unreadable(folder: string, cause: unknown): StoreError {
-  const { code = String(cause), syscall = 'open' } = cause as NodeJS.ErrnoException;
-  const advice = code === 'ENOSPC' ? '; make room on its disk and start again' : '';
-  const text = `${folder}: cannot be used: ${syscall} fails with ${code}${advice}`;
-  return new StoreError('UNREADABLE', text, { cause });
+  const { code = String(cause), syscall: call = 'open' } = cause as NodeJS.ErrnoException;
+  const failure = { path: folder, call };
+  if (code === 'ENOSPC') return new StoreError('FOLDER_NO_SPACE', failure, { cause });
+  return new StoreError('FOLDER_UNUSABLE', { ...failure, reason: code }, { cause });
 }
 
 /*
- * One writer per folder: an exclusive lock on an open file. The kernel drops it when its holder
- * dies, however it dies, so there is no stale state to clean up and the file stays empty.
+ * One writer per folder: an exclusive lock on an open file. The kernel releases the lock when its
+ * process dies, so there is never a stale lock. The file stays empty.
  */
 
-/** Name of the lock file in a store's folder. */
 const lockFileName = 'writer.lock';
 
 /**
- * Folders that this process has open for reading. lmdb gives one process one environment a file, so
- * a writer that came after a reader would be handed an environment it cannot write to.
+ * Folders that this process has open for reading, with the number of readers. lmdb has one
+ * environment per file and process, so a writer opened after a reader would get the read-only one.
  */
 const readersHere = new Map<string, number>();
-/** Folders that this process has open for writing. */
 const writersHere = new Set<string>();
 
-/** Whether this process itself writes to the folder. */
+/** Returns true if this process has the folder open for writing. */
 export const isWriterHere = (folder: string): boolean => writersHere.has(realpathSync(folder));
 
-/** Notes a reader in this process; returns what ends it, which may be called twice. */
+/** Registers a reader of this process. Returns an idempotent function that removes it. */
 export function noteReader(folder: string): () => void {
   const path = realpathSync(folder);
   readersHere.set(path, (readersHere.get(path) ?? 0) + 1);
@@ -190,14 +189,14 @@ export function noteReader(folder: string): () => void {
   };
 }
 
-/** Whether a writer of any process has the folder open, as far as this process may know. */
+/** Returns true if a writer of any process has, or may have, the folder open. */
 export function hasWriter(folder: string): boolean {
   if (isWriterHere(folder)) return true;
   let fd: number;
   try {
     fd = openSync(join(folder, lockFileName), 'r+');
   } catch (error) {
-    // Without the file there was never a writer; without the right to it there may be one.
+    // Without the file there was never a writer. Without permission there may be one.
     return (error as NodeJS.ErrnoException).code !== 'ENOENT';
   }
   try {
@@ -209,7 +208,7 @@ export function hasWriter(folder: string): boolean {
   }
 }
 
-/** A lock that is there for longer than a look at it (hasWriter) takes. */
+/** Retries once after 20 ms, since `hasWriter` holds the lock for a moment. */
 function tryLockTwice(fd: number): boolean {
   if (tryLock(fd)) return true;
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
@@ -217,14 +216,13 @@ function tryLockTwice(fd: number): boolean {
 }
 
 /**
- * Locks the folder for this writer and returns what releases it; releasing twice is harmless.
- * Another writer in the same process is refused too.
- * @throws {StoreError} `LOCKED`, or `UNREADABLE` when the folder takes no lock.
+ * Locks the folder for writing. Returns an idempotent function that releases the lock. Also
+ * excludes other writers of this process.
+ * @throws {StoreError} `LOCKED`, or `UNREADABLE` if the lock file cannot be locked.
  */
 export function lockFolder(folder: string): () => void {
   if ((readersHere.get(realpathSync(folder)) ?? 0) > 0) {
-    const text = 'this process has the folder open for reading; close that first';
-    throw new StoreError('LOCKED', `${folder}: ${text}`);
+    throw new StoreError('READER_OPEN', { path: folder });
   }
   let fd: number | undefined;
   let granted = false;
@@ -233,14 +231,11 @@ export function lockFolder(folder: string): () => void {
     granted = tryLockTwice(fd);
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);
-    throw new StoreError('UNREADABLE', `${folder}: cannot lock the folder for writing`, { cause });
+    throw new StoreError('LOCK_FAILED', { path: folder, reason: codeOf(cause) }, { cause });
   }
   if (!granted) {
     closeSync(fd);
-    throw new StoreError(
-      'LOCKED',
-      `${folder}: another writer has this folder open; a folder takes one writer at a time`,
-    );
+    throw new StoreError('FOLDER_IN_USE', { path: folder });
   }
   let held: number | null = fd;
   const path = realpathSync(folder);
@@ -255,19 +250,19 @@ export function lockFolder(folder: string): () => void {
 }
 
 /*
- * Puts another data file in the place of a folder's own, by renaming it: whoever is killed
- * meanwhile leaves one of the two, whole. What is not done yet lies in folders of its own inside.
+ * Replaces the data file of a folder with a rename. After a crash the folder has either the old or
+ * the new file, complete. Unfinished files are in temporary subfolders.
  */
 
-/** A copy of the folder's data that is being made or given away; the next writer removes it. */
+/** Subfolder with a copy of the data for another node. The next writer removes it. */
 export const copiedName = 'copied.tmp';
-/** Data of another folder that is to replace this one's; the next writer removes it. */
+/** Subfolder with data received from another node. The next writer removes it. */
 export const receivedName = 'received.tmp';
 
 /**
- * Whoever calls has the folder's writer lock, and nothing of it open; readers of other processes
- * keep what they have.
- * @param file the new data, whole, on the same file system; it has another name afterwards.
+ * Replaces the data file. The caller holds the writer lock and has the data closed. Readers of
+ * other processes keep the old file.
+ * @param file the new data, complete, on the same file system. It is renamed.
  */
 export function replaceData(folder: string, file: string): void {
   chmodSync(file, OWNER_FILE);
@@ -285,8 +280,8 @@ export function replaceData(folder: string, file: string): void {
 }
 
 /**
- * The file, which is on disk, becomes the folder's data. Whoever still reads keeps the old pair of
- * files; a new lock file knows of no such reader.
+ * Renames a synced file to the folder's data file. Current readers keep the old data and lock file.
+ * LMDB then creates a new lock file, without those readers.
  */
 export function putInPlace(folder: string, file: string): void {
   rmSync(join(folder, 'lock.mdb'), { force: true });
@@ -294,7 +289,7 @@ export function putInPlace(folder: string, file: string): void {
   syncFolder(folder);
 }
 
-/** What was written of it is on disk. */
+/** Flushes a file to disk. */
 export function syncFile(file: string): void {
   const fd = openSync(file, 'r');
   try {
@@ -309,37 +304,37 @@ const PIPE_BYTES = 65_536;
 
 /** Size limits of files, in bytes. */
 export const fileBounds = {
-  /** A scenario's script, a limits file, a key or certificate of TLS. */
+  /** Scenarios, limits files, TLS keys and certificates. */
   text: 4 * MIB,
-  /** Results of runs, sweeps and test suites, and data files of a scenario. */
+  /** Results of runs, sweeps and test suites; data files of scenarios. */
   result: 256 * MIB,
 } as const;
 
-/** A file that is larger than its reader allows. */
+/** Thrown for a file that exceeds the size limit of its reader. */
 export class FileTooLarge extends Error {
   override name = 'FileTooLarge';
 }
 
 /**
- * Reads a file. A pipe or a device, whose size is unknown, has the same limit.
+ * Reads a file of at most `most` bytes. The limit also applies to pipes and devices, whose size is
+ * unknown.
  *
- * @param most in bytes.
- * @throws {FileTooLarge} before more than that is in memory.
+ * @throws {FileTooLarge} before it has read more than that.
  */
 export function readBounded(path: string, most: number): Buffer {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);
-    if (size > most) throw tooLarge(path, `it has ${size} bytes`, most);
+    if (size > most) throw tooLarge(path, `${size} bytes`, most);
     const parts: Buffer[] = [];
     for (let length = 0; ; ) {
-      // A byte more than the rest, so that the end shows; of a pipe the size says nothing.
+      // One byte more than the rest, to detect the end. The size of a pipe is unknown.
       const rest = size > length ? size - length + 1 : PIPE_BYTES;
       const part = Buffer.allocUnsafe(Math.min(MIB, rest));
       const read = readSync(fd, part);
       if (read === 0) return Buffer.concat(parts, length);
       length += read;
-      if (length > most) throw tooLarge(path, 'it has more bytes', most);
+      if (length > most) throw tooLarge(path, `more than ${most} bytes`, most);
       parts.push(part.subarray(0, read));
     }
   } finally {
@@ -347,22 +342,22 @@ export function readBounded(path: string, most: number): Buffer {
   }
 }
 
-const tooLarge = (path: string, what: string, most: number) =>
-  new FileTooLarge(`${path} is too large: ${what}; expected at most ${most}`);
+const tooLarge = (path: string, size: string, most: number) =>
+  new FileTooLarge(`file too large: ${path} has ${size} (expected at most ${most} bytes)`);
 
 /*
- * Writes what LMDB would write first in a folder: an empty data file and the file of its locks.
- * lmdb 3.5.6 ends the process natively when anything fails while it opens (no room, no right), and
- * a hole in the file of locks is SIGBUS on a full disk; here every failure has a name.
+ * Creates the files that LMDB would create on its first opening: an empty data file and the lock
+ * file. lmdb 3.5.6 aborts the process if a system call fails while it opens, and a sparse lock file
+ * causes SIGBUS on a full disk. Here each failure is an exception.
  */
 
 /**
- * Bytes of the file of locks for lmdb's 126 readers: `MDB_txninfo` and 125 times `MDB_reader`, as
- * lmdb 3.5.6 makes it. Was it too small, lmdb would make it longer.
+ * Size of the lock file for lmdb's 126 readers: `MDB_txninfo` and 125 times `MDB_reader`, as in
+ * lmdb 3.5.6. If the file were too small, lmdb would extend it.
  */
 const lockBytes = 8272;
 
-/** Both meta pages of an empty database, as `mdb_env_init_meta` writes them (see lmdb-pages.ts). */
+/** Builds both meta pages of an empty database, like `mdb_env_init_meta` (see lmdb-pages.ts). */
 function emptyDataFile(pageBytes: number): Buffer {
   const file = Buffer.alloc(2 * pageBytes);
   for (const number of [0, 1]) {
@@ -381,7 +376,7 @@ function emptyDataFile(pageBytes: number): Buffer {
   return file;
 }
 
-/** Makes an empty data file that is there wholly or not at all, and stays after a power cut. */
+/** Creates an empty data file atomically and durably. */
 function makeDataFile(file: string, pageBytes: number): void {
   const unfinished = `${file}.new`;
   const fd = openSync(unfinished, 'w', 0o600);
@@ -397,8 +392,8 @@ function makeDataFile(file: string, pageBytes: number): void {
 }
 
 /**
- * Makes the file of locks as long as lmdb wants it, with bytes in place of a hole. Not where this
- * process has it open: closing it here would end the locks that lmdb has on it.
+ * Extends the lock file to the size that lmdb needs, without holes. Must not run while this process
+ * has the lock file open: closing it here would release the locks of lmdb (POSIX).
  */
 function makeLockFile(folder: string): void {
   const file = join(folder, 'lock.mdb');
@@ -411,7 +406,7 @@ function makeLockFile(folder: string): void {
   }
 }
 
-/** Makes the names in a folder outlast a power cut, where folders can be synced. */
+/** Syncs a folder, so that its file names survive a power failure. Ignores lack of support. */
 function syncFolder(folder: string): void {
   const fd = openSync(folder, 'r');
   try {
@@ -424,36 +419,36 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Whether a file is missing or holds nothing. */
+/** Returns true if a file is missing or empty. */
 function isEmptyFile(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined || found.size === 0;
 }
 
 /*
- * Keeps the opening of readers and the commits of the writer apart. lmdb 3.5.6 takes the number of
- * the last transaction from the data file's header when it opens, and stores it where the writer
- * looks for it: a reader that began to open before a commit and ended after it would take that
- * commit back (mdb.c, mdb_env_open2). So a commit and an opening exclude each other.
+ * Mutual exclusion of openings and commits. When lmdb 3.5.6 opens a file, it reads the number of
+ * the last transaction from the header and stores it in the shared lock table, from which the
+ * writer takes it. A reader whose opening overlaps a commit would revert that commit (mdb.c,
+ * mdb_env_open2).
  */
 
 const fileName = 'opening.lock';
 const retryMs = 1;
-/** A commit takes milliseconds, on a bad disk a second. */
+/** A commit takes milliseconds, or a second on a slow disk. */
 const patienceMs = 30_000;
 
 export interface OpeningLock {
-  /** Waits, for a process that opens. @throws {StoreError} `LOCKED` when it takes too long. */
+  /** Blocks until the lock is taken, for openings. @throws {StoreError} `LOCKED` on timeout. */
   takeSync(): void;
-  /** Takes it at once, or says that another has it. */
+  /** Takes the lock if it is free. Returns false if not. */
   tryTake(): boolean;
-  /** Waits for as long as it takes, for the writer: an opening ends, or its process does. */
+  /** Waits without a timeout, for the writer: each opening ends, or its process does. */
   take(): Promise<void>;
   leave(): void;
   close(): void;
 }
 
-/** For a reader that needs none: it cannot write where the writer would look. */
+/** For a reader that needs no lock because it cannot write to the lock table. */
 export const noOpeningLock: OpeningLock = {
   takeSync: () => undefined,
   tryTake: () => true,
@@ -462,7 +457,7 @@ export const noOpeningLock: OpeningLock = {
   close: () => undefined,
 };
 
-/** A reader without the right to write needs none: lmdb gives it no locks either. */
+/** Opens the lock file. A reader without write permission needs no lock: lmdb takes none. */
 export function openingLock(folder: string, readOnly: boolean): OpeningLock {
   let fd: number | null;
   try {
@@ -472,8 +467,8 @@ export function openingLock(folder: string, readOnly: boolean): OpeningLock {
     if (readOnly && (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')) {
       return noOpeningLock;
     }
-    const text = `${folder}: cannot make ${fileName} (${code})`;
-    throw new StoreError('UNREADABLE', text, { cause });
+    const path = join(folder, fileName);
+    throw new StoreError('LOCK_FAILED', { path, reason: codeOf(cause) }, { cause });
   }
   const tryTake = () => fd !== null && tryLock(fd);
   return {
@@ -497,8 +492,7 @@ function takeSync(folder: string, tryTake: () => boolean): void {
   const end = performance.now() + patienceMs;
   while (!tryTake()) {
     if (performance.now() > end) {
-      const who = 'another process is opening it or in the middle of a commit, and does not end';
-      throw new StoreError('LOCKED', `${folder}: ${who}`);
+      throw new StoreError('OPENING_TIMEOUT', { path: folder });
     }
     Atomics.wait(pause, 0, 0, retryMs);
   }

@@ -1,10 +1,9 @@
 /**
- * LMDB's environments, one for each data file however often this process opens it. LMDB tells other
- * processes that it reads by locks on `lock.mdb`, and POSIX drops all locks of a process on a file
- * as soon as it closes any descriptor of that file. lmdb 3.5.6 closes one each time it opens a file
- * that it has open already: the next process to open the folder would take the lock table for
- * nobody's, begin it anew and let pages be written over that are being read (`MDB_BAD_RSLOT`, and
- * worse).
+ * Shares one LMDB environment per data file within this process. LMDB announces its readers to
+ * other processes with POSIX locks on `lock.mdb`. POSIX releases all locks of a process on a file
+ * when the process closes any descriptor of that file, and lmdb 3.5.6 closes one each time it opens
+ * a file that is already open. The next process would then find the lock table unused, reset it,
+ * and overwrite pages that are being read (`MDB_BAD_RSLOT`, or corruption).
  */
 
 import { spawnSync } from 'node:child_process';
@@ -24,11 +23,11 @@ type Databases = Pick<
   'log' | 'history' | 'blobs' | 'index' | 'meta' | 'archive' | 'tables'
 >;
 
-/** One user of a file's environment. */
+/** One use of a shared environment. */
 export interface RootUse {
   root: Root;
   databases: Databases;
-  /** Ends this use, and with the last one the environment. Once only. */
+  /** Ends this use. The last one closes the environment. Must be called once. */
   leave(): Promise<void>;
 }
 
@@ -36,20 +35,20 @@ interface SharedRoot {
   root: Root;
   readOnly: boolean;
   users: number;
-  /** By name; missing is what the file did not have when it was looked for. */
+  /** By name. Contains only databases that exist in the file. */
   databases: Map<string, Database<never>>;
 }
 
 /**
- * Of 4, 8 and 16 KiB: appended entries of 520 bytes leave less of a larger page empty (1,108, 1,052
- * and 1,042 bytes of disk a vote, in batches of 64), but each small commit rewrites whole pages.
+ * Measured with 4, 8 and 16 KiB: 1,108, 1,052 and 1,042 bytes of disk per vote, with entries of 520
+ * bytes in batches of 64. A larger page wastes less, but a small commit rewrites whole pages.
  */
 export const PAGE_BYTES = 8192;
 
-/** Of its files. The native part reads this option; lmdb's types do not know it. */
+/** Mode of the files. The native code reads this option; lmdb's types omit it. */
 const permissions = { permissionsMode: OWNER_FILE };
 
-/** Those besides the tables, with how their values are read. */
+/** All databases except the tables, with the encoding of their values. */
 const ownDatabases = {
   log: 'binary',
   events: 'string',
@@ -59,13 +58,13 @@ const ownDatabases = {
   archive: 'string',
 } as const;
 
-/** By device and inode of the data file: a folder may have several paths, and a new file. */
+/** By device and inode of the data file: a folder can have several paths, or get a new file. */
 const shared = new Map<string, SharedRoot>();
 
 /**
- * Opens a folder's data file, or joins who has it open in this thread: a reader beside the writer
- * reads by the writer's environment.
- * @throws what lmdb throws.
+ * Opens a folder's data file, or shares the environment that this thread has open. A reader shares
+ * the environment of the writer.
+ * @throws the errors of lmdb.
  */
 export function useRoot(folder: string, tables: readonly string[], readOnly: boolean): RootUse {
   const key = keyOf(folder) ?? folder;
@@ -74,7 +73,7 @@ export function useRoot(folder: string, tables: readonly string[], readOnly: boo
   try {
     findDatabases(used, tables);
   } catch (error) {
-    // Closing after a failed commit may never return: the process's end does it.
+    // Closing after a failed commit can hang, so it is left to the end of the process.
     if (!found && readOnly) void used.root.close();
     throw error;
   }
@@ -92,7 +91,7 @@ export function useRoot(folder: string, tables: readonly string[], readOnly: boo
   };
 }
 
-/** Whether this thread has a folder's data file open. */
+/** Returns true if this thread has the folder's data file open. */
 export function isOpenHere(folder: string): boolean {
   const key = keyOf(folder);
   return key !== null && shared.has(key);
@@ -107,10 +106,10 @@ function openRoot(folder: string, tables: number, readOnly: boolean): SharedRoot
   const root = open<Uint8Array, string>({
     ...permissions,
     path: folder,
-    // lmdb takes a path with a dot in it for a file otherwise.
+    // Without this, lmdb takes a path with a dot for a file.
     noSubdir: false,
     overlappingSync: false,
-    // A turn's batch is a second promise that rejects, unseen, when a commit fails.
+    // Turn batching makes a second promise, whose rejection is unhandled when a commit fails.
     eventTurnBatching: false,
     encoding: 'binary',
     maxDbs: tables + Object.keys(ownDatabases).length,
@@ -120,7 +119,7 @@ function openRoot(folder: string, tables: number, readOnly: boolean): SharedRoot
   return { root, readOnly, users: 0, databases: new Map() };
 }
 
-/** All at once: opening a database later would end the iterations that are under way. */
+/** Opens all databases at once: opening one later would end running iterations. */
 function findDatabases(
   { root, readOnly, users, databases }: SharedRoot,
   tables: readonly string[],
@@ -132,14 +131,13 @@ function findDatabases(
   const missing = wanted.filter(([name]) => !databases.has(name));
   const openAll = () => {
     for (const [name, encoding] of missing) {
-      // A reader gets undefined for what no writer has made yet; lmdb's types do not say so.
+      // A reader gets undefined for a database that does not exist; lmdb's types omit that.
       const database: unknown = root.openDB(name, { encoding });
       if (database !== undefined) databases.set(name, database as Database<never>);
     }
   };
-  // Beside the writer there is what the writer made.
   if (readOnly) openAll();
-  // Inside a transaction all new databases cost one commit.
+  // One transaction: all new databases cost one commit.
   else if (users === 0) retryInterrupted(() => root.transactionSync(openAll, 2));
 }
 
@@ -158,13 +156,13 @@ function databasesOf({ databases }: SharedRoot, tables: readonly string[]): Data
 }
 
 /*
- * Opens a folder in a child process first where lmdb may end the process that opens it: lmdb 3.5.6
- * does not survive a mapping that fails, as where the address space is limited (`ulimit -v`).
+ * Trial opening in a child process. lmdb 3.5.6 aborts the process if mapping the file fails, such
+ * as with a limited address space (`ulimit -v`).
  */
 
 const program = fileURLToPath(new URL('./try-open-child.js', import.meta.url));
 
-/** Whether this process has a limit on its address space, as far as its system says. */
+/** Returns true if the address space of this process is limited (Linux only). */
 function mayLackMemory(): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -175,24 +173,20 @@ function mayLackMemory(): boolean {
   }
 }
 
-/** @throws {StoreError} `UNREADABLE` when the child dies of it. */
+/** @throws {StoreError} `UNREADABLE` if the child process dies. */
 export function tryOpening(folder: string, tables: readonly string[], readOnly: boolean): void {
   if (!mayLackMemory()) return;
   const asked = JSON.stringify({ folder, tables, readOnly });
   const { status, signal } = spawnSync(process.execPath, [program, asked], { stdio: 'ignore' });
   if (status === 0) return;
   const how = signal ?? `code ${status}`;
-  throw new StoreError(
-    'UNREADABLE',
-    `${folder}: LMDB ends its process (${how}) when it opens the data: no memory to map it under ` +
-      'the limit on the address space (ulimit -v), or damage: folkmoot check tells',
-  );
+  throw new StoreError('LMDB_CRASHED', { path: folder, how });
 }
 
 /**
- * Gives the number of pages.
- * @throws {StoreError} `CORRUPT` with what is damaged; `LOCKED` where a writer is at work;
- * `MISSING` or `UNREADABLE`.
+ * Checks every page of a folder's data file. Returns the number of pages.
+ * @throws {StoreError} `CORRUPT`, `LOCKED` while a writer has the folder open, `MISSING` or
+ * `UNREADABLE`.
  */
 export function checkStorePages(folder: string): number {
   prepareFolder(folder, { create: false, readOnly: true });

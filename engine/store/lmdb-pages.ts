@@ -1,17 +1,18 @@
 /**
- * Looks at an LMDB data file as plain bytes and compares its header with the file's length, before
- * LMDB maps it: a page missing from a mapped file is SIGBUS, which nothing can catch. Then at the
- * branches of its trees, which is quick and finds much of what would end the process otherwise.
+ * Checks an LMDB data file as plain bytes before LMDB maps it. LMDB has no checksums. A page
+ * missing from a mapped file is SIGBUS, and a wrong byte in a B-tree can crash the process. Neither
+ * can be caught. The quick check compares the header with the file's length and walks the branch
+ * pages; the full check reads every page.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { StoreError } from './store.js';
 
-/** How far a look goes: from the second on, no commit may run meanwhile. */
+/** Depth of a check. No commit may run during a check of branches or pages. */
 export type ScanDepth = 'header' | 'branches' | 'pages';
 
 /**
- * Checks that a data file is LMDB's and holds every page that its header speaks of.
- * @throws {StoreError} `CORRUPT`, naming the folder.
+ * Checks that a data file is LMDB's and contains every page that its header counts.
+ * @throws {StoreError} `CORRUPT`
  */
 export function checkDataFile(file: string, look: ScanDepth = 'branches'): void {
   const fd = openSync(file, 'r');
@@ -19,11 +20,10 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
     const header = readHeader(fd, file);
     const fileBytes = fstatSync(fd).size;
     const expectedBytes = (Number(header.lastPage) + 1) * header.pageBytes;
-    // LMDB never writes free pages at the end, so a short file is only wrong if it lacks used ones.
+    // LMDB does not write free pages at the end. A short file is damaged only if used pages lack.
     if (fileBytes < expectedBytes) {
       assertReachable(file, fd, header, () => {
-        const text = `it has ${fileBytes} bytes and needs ${expectedBytes}`;
-        return corrupt(file, `data was cut off: ${text}`);
+        return corrupt(file, `truncated to ${fileBytes} of ${expectedBytes} bytes`);
       });
     }
     if (look === 'branches') checkBranches(file, fd, header);
@@ -34,9 +34,9 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
 }
 
 /**
- * Looks at every page: each is in use or free, all keys are in order. Takes as long as reading the
- * file does. No commit may run meanwhile. Gives the number of pages.
- * @throws {StoreError} `CORRUPT`, naming the page.
+ * Checks that each page is in use once or free, and that keys are in order. Reads the whole file;
+ * no commit may run meanwhile. Returns the number of pages.
+ * @throws {StoreError} `CORRUPT`
  */
 export function checkWholeFile(file: string): number {
   const fd = openSync(file, 'r');
@@ -47,26 +47,17 @@ export function checkWholeFile(file: string): number {
   }
 }
 
-/*
- * Looks at an LMDB data file as plain bytes, before LMDB maps it: LMDB has no checksums, and a
- * wrong byte in what holds its trees together can end the process that follows it.
- */
-
 const byNumber = (a: Buffer, b: Buffer) => {
   if (a.length !== 8 || b.length !== 8) return -1;
   const [left, right] = [a.readBigUInt64LE(0), b.readBigUInt64LE(0)];
   return left < right ? -1 : left > right ? 1 : 0;
 };
 
-/**
- * All pages: each is in one tree, or free; all keys and counts. Gives their number.
- * @throws {StoreError} `CORRUPT`
- */
 function checkPages(name: string, fd: number): number {
   const header = readHeader(fd, name);
   const file = pagesOf(name, fd, header);
   walkAll(file, header, ({ key, value, isTree }) => {
-    if (key.length !== 8 || isTree) file.fail('the list of free pages has a key that is none');
+    if (key.length !== 8 || isTree) file.fail('the free list has an invalid key');
     takeFree(file, value);
   });
   const lost = file.unclaimed();
@@ -74,7 +65,7 @@ function checkPages(name: string, fd: number): number {
   return file.pages;
 }
 
-/** Every page that is in use, and all entries of the list of free pages. */
+/** Walks all pages in use and all entries of the free list. */
 function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) => void): void {
   for (const tree of walkMain(file, header)) walkTree(file, tree);
   walkTree(file, header.trees.free, {
@@ -83,17 +74,17 @@ function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) 
   });
 }
 
-/** Throws what `fail` makes when a page in use lies beyond the end, or a tree makes no sense. */
+/** Throws the error of `fail` if a page in use is beyond the end, or a tree is invalid. */
 function assertReachable(name: string, fd: number, header: DataHeader, fail: () => Error): void {
   try {
     walkAll(pagesOf(name, fd, header), header);
   } catch (cause) {
-    // A page that is no page sends the reading outside its bounds.
+    // Garbage in a page leads to reads out of bounds.
     throw cause instanceof RangeError || cause instanceof StoreError ? fail() : cause;
   }
 }
 
-/** What takes milliseconds: the branches of all trees, which lead to everything else. */
+/** Checks only the branch pages of all trees, which takes milliseconds. */
 function checkBranches(name: string, fd: number, header: DataHeader): void {
   const file = pagesOf(name, fd, header);
   const trees = walkMain(file, header);
@@ -107,34 +98,34 @@ function pagesOf(name: string, fd: number, { pageBytes, lastPage }: DataHeader):
   return new PageFile(name, fd, pageBytes, Number(lastPage) + 1);
 }
 
-/** The tree of names: it is small, and all of it is read. */
+/** Reads the main tree, which maps names to trees. It is small. */
 function walkMain(file: PageFile, header: DataHeader): Description[] {
   const trees: Description[] = [];
   walkTree(file, header.trees.main, {
     visit: ({ key, value, isTree }) => {
-      if (!isTree) file.fail('a name stands for no tree');
+      if (!isTree) file.fail('a name has no tree');
       trees.push(describe(key.toString().replaceAll('\0', ''), value));
     },
   });
   return trees;
 }
 
-/** Numbers of pages, in descending order; below zero the length of the run that follows. */
+/** Claims the pages of a free list: descending page numbers; a negative number is a run length. */
 function takeFree(file: PageFile, list: Buffer): void {
   const number = (at: number) => Number(list.readBigInt64LE(8 * at));
   const count = list.length < 8 ? -1 : number(0);
-  if (count < 0 || 8 * (count + 1) > list.length) file.fail('a list of free pages is cut off');
+  if (count < 0 || 8 * (count + 1) > list.length) file.fail('the free list is truncated');
   let run = 1;
   for (let at = 1; at <= count; at += 1) {
     const value = number(at);
-    if (value > 0) file.claim(value, run, 'the list of free pages');
+    if (value > 0) file.claim(value, run, 'the free list');
     run = value < 0 ? -value : 1;
   }
 }
 
 const noPage = 0xffff_ffff_ffff_ffffn;
 
-/** What a tree is said to be. */
+/** The `MDB_db` record of a tree. */
 interface Description {
   name: string;
   depth: number;
@@ -142,7 +133,7 @@ interface Description {
   leaves: number;
   overflows: number;
   entries: number;
-  /** Null when it is empty. */
+  /** Null if the tree is empty. */
   root: number | null;
 }
 
@@ -160,15 +151,15 @@ function describe(name: string, bytes: Buffer): Description {
 }
 
 /*
- * The two meta pages of an LMDB data file, read as plain bytes. A commit writes the one that its
- * number's last bit names, so that the two are neighbours; the later one holds.
+ * The two meta pages of an LMDB data file. Transaction n writes meta page n % 2, so the transaction
+ * numbers of the two pages differ by one. The later page is current.
  *
  * Source of the layout: `MDB_page_header`, `MDB_meta` and `MDB_db` in lmdb 3.5.6,
- * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), compared with
- * the bytes of files it wrote.
+ * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), verified with
+ * files that lmdb wrote.
  */
 
-/** Byte offsets inside a meta page; the page header takes the first 24 bytes. */
+/** Byte offsets in a meta page. The page header takes the first 24 bytes. */
 const at = {
   number: 0,
   pageFlags: 18,
@@ -185,14 +176,14 @@ const at = {
 } as const;
 
 const metaPageFlag = 0x08;
-/** Keys of the tree of free pages are numbers; 0x1000: lmdb did not wait for the disk. */
+/** Keys of the free list are numbers (0x08). 0x1000: lmdb did not wait for the disk. */
 const freeTreeFlags = [0x08, 0x1008];
 const magic = 0xbeefc0de;
 const dataVersion = 2;
-/** More than a process can map. */
+/** More than the address space of a process. */
 const mostBytes = 2n ** 46n;
 
-/** What the later of the two meta pages says. */
+/** Content of the current meta page. */
 interface DataHeader {
   pageBytes: number;
   lastPage: bigint;
@@ -200,21 +191,21 @@ interface DataHeader {
   trees: { free: Description; main: Description };
 }
 
-/** @throws {StoreError} `CORRUPT` when it cannot be one that LMDB wrote. */
+/** @throws {StoreError} `CORRUPT` if LMDB cannot have written this header. */
 function readHeader(fd: number, file: string): DataHeader {
   const first = readMeta(fd, 0, 0, file);
   const second = readMeta(fd, 1, first.pageBytes, file);
-  if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'its two headers disagree');
+  if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'page sizes of headers differ');
   const [even, odd] = [first.transaction, second.transaction];
   const areNeighbours = even % 2n === 0n && (odd === even + 1n || odd + 1n === even);
-  // New, or a copy without free pages: LMDB gives those an odd number, and an empty first page.
+  // A new file, or a compacted copy: LMDB gives a copy an odd number and an empty first page.
   const isFirst = even === 0n && first.trees.main.root === null && (odd === 0n || odd % 2n === 1n);
   if (!isFirst && !areNeighbours) {
-    throw corrupt(file, `its headers are of transactions ${even} and ${odd}`);
+    throw corrupt(file, `transactions of headers are ${even} and ${odd}`);
   }
   const header = odd > even ? second : first;
   if ((header.lastPage + 1n) * BigInt(header.pageBytes) > mostBytes) {
-    throw corrupt(file, `its header speaks of ${header.lastPage} pages`);
+    throw corrupt(file, `too many pages in the header: ${header.lastPage}`);
   }
   return header;
 }
@@ -222,55 +213,53 @@ function readHeader(fd: number, file: string): DataHeader {
 function readMeta(fd: number, number: number, offset: number, file: string): DataHeader {
   const bytes = Buffer.alloc(at.end);
   if (readSync(fd, bytes, 0, at.end, offset) !== at.end) {
-    throw corrupt(file, 'the file ends inside its header');
+    throw corrupt(file, 'truncated header');
   }
   const isMeta = bytes.readUInt16LE(at.pageFlags) === metaPageFlag;
   if (!isMeta || bytes.readUInt32LE(at.magic) !== magic) {
-    throw corrupt(file, 'it is not an LMDB data file');
+    throw corrupt(file, 'not an LMDB data file');
   }
   if (bytes.readUInt32LE(at.version) !== dataVersion) {
-    throw corrupt(file, `it is not an LMDB data file of version ${dataVersion}`);
+    throw corrupt(file, `not an LMDB data file of version ${dataVersion}`);
   }
   const pageBytes = bytes.readUInt32LE(at.pageBytes);
   const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
   if (pageBytes < 512 || pageBytes > 65_536 || !isPowerOfTwo) {
-    throw corrupt(file, `its header gives a page size of ${pageBytes} bytes`);
+    throw corrupt(file, `invalid page size in the header: ${pageBytes} bytes`);
   }
   const flags = [bytes.readUInt16LE(at.freeFlags), bytes.readUInt16LE(at.mainFlags)];
   if (!freeTreeFlags.includes(flags[0]!) || flags[1] !== 0) {
-    throw corrupt(file, `its header has the flags ${flags}`);
+    throw corrupt(file, `invalid flags in the header: ${flags}`);
   }
   if (Number(bytes.readBigUInt64LE(at.number)) !== number) {
-    throw corrupt(file, 'its headers have other numbers');
+    throw corrupt(file, 'wrong page numbers of headers');
   }
   return {
     pageBytes,
     lastPage: bytes.readBigUInt64LE(at.lastPage),
     transaction: bytes.readBigUInt64LE(at.transaction),
     trees: {
-      free: describe('the tree of free pages', bytes.subarray(at.free)),
-      main: describe('the tree of names', bytes.subarray(at.main)),
+      free: describe('the free list', bytes.subarray(at.free)),
+      main: describe('the main tree', bytes.subarray(at.main)),
     },
   };
 }
 
-function corrupt(file: string, what: string): StoreError {
-  return new StoreError('CORRUPT', `${file}: ${what}; restore the folder from a copy`);
-}
+const corrupt = (path: string, reason: string) => new StoreError('DATA_DAMAGED', { path, reason });
 
 /*
- * The pages of an LMDB data file, read as plain bytes and counted: who looks at a page claims it,
- * and a page can be claimed once. See "Source of the layout" above.
+ * The pages of an LMDB data file. Each reader of a page claims it, and a page can be claimed once.
+ * See "Source of the layout" above.
  */
 
 const headerBytes = 24;
-/** Flags of a page: what it holds. */
+/** Page flags. */
 const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04 } as const;
 
 interface Page {
   number: number;
   kind: number;
-  /** Its nodes, in the order of their keys; each begins with its header of 8 bytes. */
+  /** In the order of keys; each starts with its header of 8 bytes. */
   nodes: Buffer[];
 }
 
@@ -278,7 +267,7 @@ class PageFile {
   readonly #fd: number;
   readonly #name: string;
   readonly pageBytes: number;
-  /** Pages that the header speaks of, and those of them that lie in the file. */
+  /** Number of pages according to the header. The file can be shorter. */
   readonly pages: number;
   readonly #claimed: Uint8Array;
 
@@ -291,23 +280,22 @@ class PageFile {
     this.#claimed.fill(1, 0, 2);
   }
 
-  fail(what: string): never {
-    const advice = 'restore the folder from a copy';
-    throw new StoreError('CORRUPT', `${this.#name}: damaged: ${what}; ${advice}`);
+  fail(reason: string): never {
+    throw corrupt(this.#name, reason);
   }
 
-  /** Takes pages for whoever uses them. */
+  /** Marks pages as used by `who`. */
   claim(first: number, count: number, who: string): void {
     const end = first + count;
-    if (first < 2 || end > this.pages) this.fail(`${who} has page ${first}, which is none`);
+    if (first < 2 || end > this.pages) this.fail(`${who} has an invalid page number: ${first}`);
     for (let number = first; number < end; number += 1) {
-      // Free pages may lie behind the end of the file; those in use are read, or their end is.
-      if (this.#claimed[number] === 1) this.fail(`${who} has page ${number}, another has it too`);
+      // Free pages can be beyond the end of the file. For pages in use, the read detects that.
+      if (this.#claimed[number] === 1) this.fail(`page ${number} of ${who} is used twice`);
       if (number < this.#claimed.length) this.#claimed[number] = 1;
     }
   }
 
-  /** A page in the file that nobody claimed, or null. */
+  /** Returns a page that is neither in a tree nor free, or null. */
   unclaimed(): number | null {
     const number = this.#claimed.indexOf(0);
     return number < 0 ? null : number;
@@ -315,13 +303,13 @@ class PageFile {
 
   read(number: number, who: string): Page {
     const bytes = this.#bytes(number, 1, who);
-    if (Number(bytes.readBigUInt64LE(0)) !== number) this.fail(`page ${number} has another number`);
+    if (Number(bytes.readBigUInt64LE(0)) !== number) this.fail(`page ${number} has a wrong number`);
     const kind = bytes.readUInt16LE(18);
-    if (kind !== kinds.branch && kind !== kinds.leaf) this.fail(`page ${number} is of no kind`);
+    if (kind !== kinds.branch && kind !== kinds.leaf) this.fail(`page ${number} has a wrong type`);
     return { number, kind, nodes: this.#nodes(number, bytes) };
   }
 
-  /** The bytes of a value that lies on pages of its own. */
+  /** Reads a value stored on overflow pages. */
   readLarge(number: number, length: number, who: string): Buffer {
     const pages = Math.ceil((headerBytes + length) / this.pageBytes);
     this.claim(number, pages, who);
@@ -332,7 +320,7 @@ class PageFile {
       bytes.readUInt32LE(20),
     ];
     if (expected[0] !== number || expected[1] !== kinds.overflow || expected[2] !== pages) {
-      this.fail(`page ${number} does not begin a value of ${pages} pages`);
+      this.fail(`page ${number} is not the start of a value of ${pages} pages`);
     }
     return bytes.subarray(headerBytes, headerBytes + length);
   }
@@ -340,21 +328,23 @@ class PageFile {
   #bytes(number: number, pages: number, who: string): Buffer {
     const bytes = Buffer.alloc(pages * this.pageBytes);
     const read = readSync(this.#fd, bytes, 0, bytes.length, number * this.pageBytes);
-    if (read !== bytes.length) this.fail(`data was cut off: ${who} needs page ${number}`);
+    if (read !== bytes.length) this.fail(`truncated before page ${number} of ${who}`);
     return bytes;
   }
 
   #nodes(number: number, page: Buffer): Buffer[] {
-    // Pointers, and where they end and nodes begin, count from the end of the page's header.
+    // All offsets are relative to the end of the page header.
     const body = page.subarray(headerBytes);
     const [end, begin] = [page.readUInt16LE(20), page.readUInt16LE(22)];
     if (end % 2 !== 0 || end > begin || begin > body.length) {
-      this.fail(`page ${number} has no order in itself`);
+      this.fail(`page ${number} has an invalid layout`);
     }
     const nodes: Buffer[] = [];
     for (let at = 0; at < end; at += 2) {
       const offset = body.readUInt16LE(at);
-      if (offset < begin || offset + 8 > body.length) this.fail(`page ${number} has a stray node`);
+      if (offset < begin || offset + 8 > body.length) {
+        this.fail(`page ${number} has an invalid node offset`);
+      }
       nodes.push(body.subarray(offset));
     }
     return nodes;
@@ -362,10 +352,10 @@ class PageFile {
 }
 
 const nodeHeaderBytes = 8;
-/** Flags of a leaf's node: its value lies on pages of its own, or describes a named tree. */
+/** Node flags of a leaf: the value is on overflow pages, or is the record of a named tree. */
 const largeValue = 0x01;
 const namedTree = 0x02;
-/** Bytes of `MDB_ovpage` and of `MDB_db`. */
+/** Sizes of `MDB_ovpage` and `MDB_db`. */
 const largeBytes = 24;
 const descriptionBytes = 48;
 
@@ -377,14 +367,14 @@ interface Entry {
 
 type Compare = (a: Buffer, b: Buffer) => number;
 
-/** Of names and records; those of the tree of free pages are numbers. */
+/** Order of all keys except those of the free list, which are numbers. */
 const byBytes: Compare = (a, b) => Buffer.compare(a, b);
 
 interface TreeWalk {
   file: PageFile;
   expected: Description;
   compare: Compare;
-  /** Leaves are taken for what the branches say they are. */
+  /** Does not read leaves. */
   branchesOnly: boolean;
   found: { branches: number; leaves: number; overflows: number; entries: number };
   visit: (entry: Entry) => void;
@@ -396,21 +386,21 @@ interface TreeOptions {
   visit?: (entry: Entry) => void;
 }
 
-/** @throws {StoreError} `CORRUPT`, naming the page. */
+/** @throws {StoreError} `CORRUPT` */
 function walkTree(file: PageFile, expected: Description, options: TreeOptions = {}): void {
   const { compare = byBytes, branchesOnly = false, visit = () => undefined } = options;
   const found = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
   const walk = { file, expected, compare, branchesOnly, found, visit };
   if (expected.root !== null) descend(walk, expected.root, 1, null, null);
-  else if (expected.depth !== 0) file.fail(`${expected.name} has a depth and no page`);
+  else if (expected.depth !== 0) file.fail(`${expected.name} has a depth but no page`);
   if (branchesOnly) return;
   for (const what of ['branches', 'leaves', 'overflows', 'entries'] as const) {
     if (found[what] === expected[what]) continue;
-    file.fail(`${expected.name} has ${found[what]} ${what}, ${expected[what]} are noted`);
+    file.fail(`${expected.name} has ${found[what]} ${what}, not ${expected[what]}`);
   }
 }
 
-/** Keys of a page lie from `low` to below `high`. */
+/** Walks a subtree, whose keys must be at least `low` and below `high`. */
 function descend(
   walk: TreeWalk,
   number: number,
@@ -422,9 +412,9 @@ function descend(
   file.claim(number, 1, expected.name);
   const isLeaf = level === expected.depth;
   if (isLeaf && walk.branchesOnly) return;
-  if (level > expected.depth) file.fail(`${expected.name} is deeper than noted`);
+  if (level > expected.depth) file.fail(`${expected.name} is deeper than ${expected.depth}`);
   const page = file.read(number, expected.name);
-  if ((page.kind === kinds.leaf) !== isLeaf) file.fail(`page ${number} is at a wrong depth`);
+  if ((page.kind === kinds.leaf) !== isLeaf) file.fail(`page ${number} has a wrong depth`);
   if (page.nodes.length < (isLeaf ? 1 : 2)) file.fail(`page ${number} has too few nodes`);
   const keys = keysOf(walk, page, low, high);
   if (isLeaf) {
@@ -444,10 +434,10 @@ function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | n
   const { file, compare } = walk;
   const keys = page.nodes.map((node) => {
     const length = node.readUInt16LE(6);
-    if (nodeHeaderBytes + length > node.length) file.fail(`page ${page.number} has a cut key`);
+    if (nodeHeaderBytes + length > node.length) file.fail(`truncated key in page ${page.number}`);
     return node.subarray(nodeHeaderBytes, nodeHeaderBytes + length);
   });
-  // The first key of a branch stands for all that are lower: it is not looked at.
+  // The first key of a branch is a placeholder for all lower keys.
   const first = page.kind === kinds.branch ? 1 : 0;
   for (let at = first; at < keys.length; at += 1) {
     const key = keys[at]!;
@@ -455,7 +445,7 @@ function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | n
     const isAfter =
       before === null ? low === null || compare(key, low) >= 0 : compare(key, before) > 0;
     if (!isAfter || (high !== null && compare(key, high) >= 0)) {
-      file.fail(`page ${page.number} has a key out of order`);
+      file.fail(`key out of order in page ${page.number}`);
     }
   }
   return keys;
@@ -474,15 +464,15 @@ function takeValue(
   const isTree = flags === namedTree;
   const here = isLarge ? largeBytes : length;
   if ((flags !== 0 && !isLarge && !isTree) || begin + here > node.length) {
-    file.fail(`page ${page.number} has a value of no kind`);
+    file.fail(`invalid value in page ${page.number}`);
   }
   const stored = node.subarray(begin, begin + here);
-  if (isTree && length !== descriptionBytes) file.fail(`page ${page.number} describes no tree`);
+  if (isTree && length !== descriptionBytes) file.fail(`invalid tree in page ${page.number}`);
   if (!isLarge) return visit({ key, value: stored, isTree });
   const value = file.readLarge(Number(stored.readBigUInt64LE(0)), length, expected.name);
   const pages = Math.ceil((24 + length) / file.pageBytes);
   if (Number(stored.readBigUInt64LE(16)) !== pages) {
-    file.fail(`page ${page.number} has a value of another length`);
+    file.fail(`wrong length of a value in page ${page.number}`);
   }
   found.overflows += pages;
   visit({ key, value, isTree });

@@ -1,13 +1,15 @@
 /**
- * A network kept in one LMDB environment. One transaction makes a batch
- * durable; a reader takes no lock and sees whole batches.
+ * Store in one LMDB environment. Each batch is one transaction. Readers take no lock and see whole
+ * batches.
  *
- * Relied on of lmdb 3.5.6: with `overlappingSync: false` a transaction's promise resolves after the
- * flush to disk; a callback that throws does not roll back, so everything is encoded before.
+ * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, the promise of a
+ * transaction resolves after the flush to disk. A callback that throws does not roll back, so all
+ * values are encoded before the transaction starts.
  */
 import { limits } from '../protocol/limits.js';
 import { withArchive } from './archive.js';
 import {
+  commitFailed,
   type Environment,
   getTable,
   interruptions,
@@ -51,28 +53,28 @@ import {
 
 /** Options of {@link openLmdbStore}. */
 export interface LmdbStoreOptions {
-  /** The store's folder; made when missing, unless `create` is false or `readOnly` is set. */
+  /** Folder of the store. Created if missing, unless `create` is false or `readOnly` is set. */
   path: string;
-  /** Names of all tables of records. */
+  /** Names of all record tables. */
   tables: readonly string[];
-  /** Newest layout this program reads. */
+  /** Schema version of this program. */
   schemaVersion: number;
-  /** The network that the folder must hold, if it holds one. */
+  /** Expected network, if the folder holds one. */
   networkId?: string;
-  /** Reads beside a writer; takes no writer lock, and `commit` throws. */
+  /** Opens without the writer lock, next to a writer; `commit` throws. */
   readOnly?: boolean;
   create?: boolean;
-  /** Look at every page of the data first, unless a writer is at work: it takes a second a GB. */
+  /** Checks every page first, unless a writer has the folder open. Takes about 1 s per GB. */
   whole?: boolean;
-  /** Free space on the disk below which `commit` refuses. */
+  /** Free disk space below which `hasRoom` is false. `commit` fails below half of it. */
   freeSpaceBytes?: number;
 }
 
 /**
- * Opens or makes the store in a folder.
+ * Opens the store in a folder, or creates it. A process can open a reader after its own writer, but
+ * not a writer after its own reader (`LOCKED`).
  * @throws {StoreError} `MISSING`, `UNREADABLE`, `LOCKED`, `CORRUPT`, `NEWER_SCHEMA`,
- * `OLDER_SCHEMA` or `OTHER_NETWORK`; the folder is then not locked. One process may read beside
- * its own writer, but a writer that comes after a reader of the same process is `LOCKED` too.
+ * `OLDER_SCHEMA`, `FULL` or `OTHER_NETWORK`. The folder is then not locked.
  */
 export function openLmdbStore(options: LmdbStoreOptions): Store {
   const { path: folder, tables, readOnly = false, create = true } = options;
@@ -90,7 +92,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
     if (!readOnly) crashPoint('store.opened');
     return archived;
   } catch (error) {
-    // The environment's own close releases; it is not awaited, so the lock goes first.
+    // `close` also releases, but is not awaited.
     release();
     void environment?.close();
     throw error;
@@ -98,10 +100,10 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
 }
 
 /**
- * Writes a copy of a folder's data as of its last commit, without free pages, into an empty folder;
- * the process that writes to it goes on meanwhile. Not for that process itself.
+ * Copies a folder's data as of its last commit into an empty folder, without free pages. The writer
+ * of the folder, which must be another process, can continue.
  * @throws {StoreError} `MISSING`, `UNREADABLE` or `CORRUPT`
- * @throws {Error} where LMDB cannot write it.
+ * @throws {Error} if LMDB cannot write the copy.
  */
 export async function copyLmdbStore(
   { path: folder, tables }: Pick<LmdbStoreOptions, 'path' | 'tables'>,
@@ -119,13 +121,13 @@ export async function copyLmdbStore(
   }
 }
 
-/** Opens while no other process commits or opens. */
+/** Opens the environment under the opening lock: no other process commits or opens meanwhile. */
 function openApart(
   folder: string,
   { tables, readOnly, whole }: { tables: readonly string[]; readOnly: boolean; whole: boolean },
   release: () => void,
 ): Environment {
-  // Beside a writer of the same process lmdb opens nothing: it hands over the writer's.
+  // A reader in the writer's process shares the writer's environment, so nothing is opened.
   const opening = readOnly && isWriterHere(folder) ? noOpeningLock : openingLock(folder, readOnly);
   let environment: Environment | undefined;
   try {
@@ -141,12 +143,12 @@ function openApart(
     opening.leave();
     return environment;
   } finally {
-    // A reader needs it no more.
+    // Only a writer needs the lock again, for its commits.
     if (readOnly || environment === undefined) opening.close();
   }
 }
 
-/** How closely the data is looked at: commits of a writer here would change it meanwhile. */
+/** Depth of the check. Commits of a writer in this process could run during a deep check. */
 function lookAt(
   folder: string,
   readOnly: boolean,
@@ -157,8 +159,8 @@ function lookAt(
 }
 
 /**
- * Opens and closes LMDB alone, for a child of the process that holds the locks. What it says of the
- * data is left to that process.
+ * Opens and closes only LMDB, in a child of the process that holds the locks. Ignores store errors:
+ * the parent reports them.
  */
 export async function tryEnvironment(asked: {
   folder: string;
@@ -184,10 +186,10 @@ function openEnvironment(
     const use = useRoot(folder, tables, readOnly);
     return { folder, ...use.databases, ...lifecycle(use, release, opening) };
   } catch (cause) {
-    const text = `${folder}: LMDB cannot open the data: ${(cause as Error).message}`;
-    // Codes of the system are positive, LMDB's own are negative.
+    const failure = { path: folder, reason: (cause as Error).message };
+    // System errors have positive codes, LMDB's own are negative.
     const bySystem = Number((cause as { code?: unknown }).code) > 0;
-    throw new StoreError(bySystem ? 'UNREADABLE' : 'CORRUPT', text, { cause });
+    throw new StoreError(bySystem ? 'LMDB_UNREADABLE' : 'LMDB_CORRUPT', failure, { cause });
   }
 }
 
@@ -212,11 +214,11 @@ function lifecycle(
     }),
     copyTo: (folder) => root.backup(folder, true),
     async close(this: Environment) {
-      // Closing after a failed commit may never return: the process's end does it.
+      // Closing after a failed commit can hang, so it is left to the end of the process.
       if (state !== 'open') return;
       state = 'closed';
       try {
-        // Nobody may open one of two files while both are replaced.
+        // No process may open the folder while its data and lock file are replaced.
         if (this.beforeRelease && !opening.tryTake()) await opening.take();
         await leave();
         this.beforeRelease?.();
@@ -228,7 +230,7 @@ function lifecycle(
   };
 }
 
-/** False for a transaction that was interrupted and may be tried again. */
+/** Runs a transaction. Returns false if it was interrupted and can be retried. */
 async function done(root: Root, write: () => void, triesLeft: number): Promise<boolean> {
   try {
     const begin = () =>
@@ -238,7 +240,7 @@ async function done(root: Root, write: () => void, triesLeft: number): Promise<b
     await trackCommit(begin);
     return true;
   } catch (error) {
-    // lmdb rejects a second promise with the cause; unhandled, it would end the process first.
+    // lmdb rejects a second promise with the cause. Unhandled, it would end the process.
     const { commitError } = error as { commitError?: Promise<never> };
     const cause = await Promise.race([commitError, undefined]).then(
       () => error,
@@ -250,22 +252,20 @@ async function done(root: Root, write: () => void, triesLeft: number): Promise<b
 }
 
 /*
- * A store over an open environment of databases on disk: reads, and batches made durable. Knows of
- * LMDB only what {@link Environment} says; nothing here may write outside of one transaction.
+ * The store over an open {@link Environment}. All writes of a batch are in one transaction.
  */
 
 const append = { append: true };
 const anywhere = { append: false };
-/** How old what is known of the disk's room may be, in milliseconds. */
+/** Lifetime of a measurement of free disk space. */
 const ROOM_KNOWN_MS = 20;
 
 interface DiskStoreOptions {
   readOnly: boolean;
-  /** Room on the disk below which a commit is `FULL`. */
+  /** See {@link LmdbStoreOptions}. */
   freeSpaceBytes: number;
 }
 
-/** Reads and, unless `readOnly`, writes. */
 function createDiskStore(environment: Environment, options: DiskStoreOptions): Store {
   const { folder } = environment;
   const { freeSpaceBytes, readOnly } = options;
@@ -281,7 +281,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
 
   function hasRoom(waiting = 0): boolean {
     const needed = freeSpaceBytes + waiting * limits.diskBytesPerByte;
-    // Now and then, not once a request; but room that was made is found at once.
+    // Measures at most every 20 ms, but always while there is no room, to see new room at once.
     if (free < needed || performance.now() - lookedAt > ROOM_KNOWN_MS) look();
     return free >= needed;
   }
@@ -291,8 +291,9 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
     if (readOnly) throw new Error(`${folder}: commit into a store opened for reading`);
     assertBatch(batch, readMeta(environment));
     look();
-    // Whoever asks hasRoom stops at the mark; a batch that was under way may go half below it.
-    if (free < freeSpaceBytes / 2) throw full(folder, free, freeSpaceBytes / 2);
+    // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserve.
+    const needed = freeSpaceBytes / 2;
+    if (free < needed) throw new StoreError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
     const write = encode(environment, batch);
     crashPoint('commit.before');
     state = 'committing';
@@ -300,7 +301,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
       await environment.transaction(write);
     } catch (cause) {
       state = 'failed';
-      throw failed(folder, cause);
+      throw commitFailed(folder, cause);
     }
     state = 'open';
     if (commits === 0) markBegun(folder);
@@ -311,7 +312,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
   async function close(): Promise<void> {
     if (state === 'closed') return;
     if (state === 'committing') throw new Error(`${folder}: close during a commit`);
-    // LMDB may never return from closing after a failed commit: the process's end does it.
+    // Closing after a failed commit can hang, so it is left to the end of the process.
     if (state !== 'failed') await environment.close();
     state = 'closed';
   }
@@ -330,7 +331,7 @@ function reads(environment: Environment, readOnly: boolean): Reads {
   return {
     kind: 'lmdb',
     meta() {
-      // A reader keeps the batch it last saw for a while; asking for the end moves it on.
+      // LMDB keeps a read snapshot for a while. Reading the meta moves a reader to the newest one.
       if (readOnly) environment.refresh();
       return readMeta(environment);
     },
@@ -360,8 +361,8 @@ function reads(environment: Environment, readOnly: boolean): Reads {
 }
 
 /**
- * Turns a batch into the writes of its transaction. All encoding happens here, since a callback
- * that throws half-way would leave its first half in the transaction.
+ * Encodes a batch and returns the callback of its transaction. The callback must not throw: the
+ * first half of its writes would stay in the transaction.
  */
 function encode(environment: Environment, batch: Batch): () => void {
   const { log, history, blobs, index, meta } = environment;
@@ -383,17 +384,4 @@ function encode(environment: Environment, batch: Batch): () => void {
     }
     meta.putSync(metaKey, metaBytes, anywhere);
   };
-}
-
-function full(folder: string, free: number, needed: number): StoreError {
-  return new StoreError(
-    'FULL',
-    `${folder}: ${free} bytes are free on its disk, ${needed} are needed; nothing was written`,
-  );
-}
-
-function failed(folder: string, cause: unknown): StoreError {
-  const why = cause instanceof Error ? ` (${cause.message})` : '';
-  const text = 'it is not known what was written; the process must end';
-  return new StoreError('FAILED', `${folder}: a commit failed${why}: ${text}`, { cause });
 }

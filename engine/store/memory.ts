@@ -1,6 +1,5 @@
 /**
- * A network kept in memory: for simulations and tests, and the model the store on disk is held
- * against. Nothing outlives the process.
+ * Store in memory, for simulations and tests. Tests also compare the store on disk with it.
  */
 
 import type { RecordKey } from '../protocol/schema/record.js';
@@ -17,11 +16,11 @@ import {
 
 interface Slot {
   key: RecordKey;
-  /** Null once deleted, until the slot is swept or the key comes back. */
+  /** Null if deleted. The slot remains until the next sweep. */
   json: string | null;
 }
 
-/** Records by key, and the same slots in key order, brought up to date when a range needs it. */
+/** Records by key. The sorted list of the same slots is updated when a range needs it. */
 interface Table {
   slots: Map<string, Slot>;
   sorted: Slot[];
@@ -29,15 +28,15 @@ interface Table {
   deleted: number;
 }
 
-/** Inserting one by one moves the tail each time; beyond this many, sorting all is cheaper. */
+/** Beyond this number of new slots, sorting all is cheaper than inserting each. */
 const insertAtMost = 64;
 
 export interface MemoryStoreOptions {
-  /** Whether entries, events and blobs are held, beside the records; default true. */
+  /** Also stores entries, events and blobs; default true. */
   history?: boolean;
 }
 
-/** A new empty store; see {@link Store}. Bytes are kept as handed over: never change them. */
+/** Creates an empty store; see {@link Store}. Does not copy bytes: callers must not change them. */
 export function createMemoryStore({ history: held = true }: MemoryStoreOptions = {}): Store {
   const tables = new Map<string, Table>();
   const log = new Map<number, Uint8Array>();
@@ -101,7 +100,7 @@ function* run<Value>(from: Map<number, Value>, first: number, last: number) {
   }
 }
 
-/** Rows by their last entries, which ascend. */
+/** Selects index rows, which are sorted by last entry. */
 function indexRows<Row extends { seq: number }>(all: readonly Row[], options: RangeOptions): Row[] {
   const { from = 0, to = Number.POSITIVE_INFINITY, reverse = false, limit } = options;
   const before = (seq: number) => {
@@ -134,7 +133,7 @@ function change(table: Table, key: RecordKey, json: string | null): void {
   slot.json = json;
 }
 
-/** The records at the time of the call: a commit during the iteration changes nothing in it. */
+/** Returns a snapshot: a commit during the iteration does not change it. */
 function select(name: string, table: Table, options: RangeOptions) {
   assertRange(name, options);
   const sorted = sortedSlots(table);
@@ -169,7 +168,7 @@ function sweep(table: Table): void {
   table.deleted = 0;
 }
 
-/** Index of the first slot whose key is not before `key`. */
+/** Returns the index of the first slot whose key is at or after `key`. */
 function position(sorted: readonly Slot[], key: RecordKey): number {
   let low = 0;
   let high = sorted.length;

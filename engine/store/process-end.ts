@@ -1,9 +1,9 @@
 /**
- * How a process ends that may have a commit under way. LMDB's writer, a thread, calls back on this
- * one; where the process exits in between, Node waits for that thread, the thread waits for this
- * one, and nothing ever ends. So {@link exitProcess} waits for what is under way; and whoever exits
- * otherwise is killed in place of hanging, which no commit minds. Knows nothing of the engine: the
- * command line uses it before that is loaded.
+ * Ends the process safely while a commit is in progress. LMDB writes in a thread that calls back on
+ * the main thread. If the process exits in between, Node waits for that thread and the thread waits
+ * for the main thread: a deadlock. So {@link exitProcess} waits for commits in progress. Any other
+ * exit is killed rather than left hanging; commits are unaffected. Imports nothing of the engine,
+ * since the command line uses this module before the engine is loaded.
  */
 import { inspect } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
@@ -12,7 +12,7 @@ const underWay = new Set<Promise<unknown>>();
 let ending = false;
 let guarded = false;
 
-/** Begins a transaction, and notes it until it is over. Once the process ends, none begins. */
+/** Starts and tracks a transaction. While the process exits, starts none and never resolves. */
 export function trackCommit<T>(begin: () => Promise<T>): Promise<T> {
   if (ending) return new Promise(() => {});
   guard();
@@ -23,7 +23,7 @@ export function trackCommit<T>(begin: () => Promise<T>): Promise<T> {
   return transaction;
 }
 
-/** Ends the process: at once, or as soon as no commit is under way. */
+/** Exits as soon as no commit is in progress. */
 export function exitProcess(code: number): void {
   ending = true;
   if (underWay.size === 0) process.exit(code);
@@ -31,11 +31,11 @@ export function exitProcess(code: number): void {
 }
 
 function guard(): void {
-  // The end of a thread is not that of the process.
+  // The end of a worker does not end the process.
   if (guarded || !isMainThread) return;
   guarded = true;
   process.on('uncaughtExceptionMonitor', (error) => {
-    // Node prints it last of all: too late here.
+    // Node prints the error after the exit handlers, which kill the process.
     const unhandled = process.listenerCount('uncaughtException') === 0;
     if (underWay.size > 0 && unhandled) process.stderr.write(`Uncaught ${inspect(error)}\n`);
   });
@@ -45,41 +45,41 @@ function guard(): void {
 }
 
 /*
- * Named points between durable steps at which a test can kill the process. Without the environment
- * variable `FOLKMOOT_CRASH_AT` a point does nothing; it must never do anything but kill.
+ * Crash points: named places between durable steps at which a test can kill the process. Without
+ * the environment variable `FOLKMOOT_CRASH_AT` they do nothing.
  */
 
-/** What is durable, and what was answered, when the process dies at each point. */
+/** Crash points, with the state of disk and clients at each. */
 export const crashPoints = [
-  /** The store's folder is locked, checked and open; nothing was written in this run. */
+  /** The folder is locked, checked and open. Nothing is written yet. */
   'store.opened',
-  /** The next batch is applied in memory; nothing of it is on disk. */
+  /** The batch is applied in memory and not on disk. */
   'commit.before',
-  /** The batch is durable; nobody has been answered. */
+  /** The batch is durable. No response has been sent. */
   'commit.after',
-  /** The batch is durable and its callers were answered. */
+  /** The batch is durable and its responses have been sent. */
   'publish.after',
-  /** A segment is on disk under a name that counts for nothing. */
+  /** A segment is on disk under its temporary name. */
   'archive.written',
-  /** The segment has its name; the folder does not speak of it. */
+  /** The segment has its final name and is not recorded. */
   'archive.named',
-  /** The segment counts; LMDB holds all that it holds too. */
+  /** The segment is recorded. LMDB still holds all of its rows. */
   'archive.recorded',
-  /** Some rows that a segment holds are deleted from LMDB. */
+  /** Some archived rows are deleted from LMDB. */
   'archive.trimmed',
-  /** A copy of the data without free pages is on disk, and used by nobody. */
+  /** A compacted copy is on disk and not used yet. */
   'compact.copied',
-  /** The copy has taken the place of the data. */
+  /** The copy has replaced the data. */
   'compact.swapped',
-  /** Another node's data is on disk beside the own, found sound, and used by nobody. */
+  /** Data of another node is on disk, checked, and not used yet. */
   'snapshot.checked',
-  /** It has taken the place of the own data. */
+  /** The data of the other node has replaced the own data. */
   'snapshot.swapped',
-  /** Results are computed; the file that will hold them was not touched. */
+  /** Results are computed. Their file is unchanged. */
   'output.before',
 ] as const;
 
-/** The name of a point at which a test can kill the process. */
+/** Name of a crash point. */
 export type CrashPoint = (typeof crashPoints)[number];
 
 interface Plan {
@@ -89,22 +89,22 @@ interface Plan {
 
 const plan = parsePlan(process.env.FOLKMOOT_CRASH_AT);
 
-/** Kills this process with SIGKILL when it was told to die here, else returns at once. */
+/** Kills this process with SIGKILL if `FOLKMOOT_CRASH_AT` names this point. */
 export function crashPoint(name: CrashPoint): void {
   if (plan === null || plan.point !== name) return;
   plan.passesLeft -= 1;
   if (plan.passesLeft === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-/** `name` or `name:N`; a misspelt plan throws, since a test that never crashes proves nothing. */
+/** Parses `name` or `name:N`. An unknown name throws: a test that never crashes proves nothing. */
 function parsePlan(text: string | undefined): Plan | null {
   if (text === undefined || text === '') return null;
   const [name, passes = '1'] = text.split(':');
   const point = crashPoints.find((known) => known === name);
   if (point === undefined || !/^[1-9][0-9]{0,8}$/.test(passes)) {
     throw new Error(
-      `FOLKMOOT_CRASH_AT is '${text}'; expected a name or name:N, the name one of: ` +
-        crashPoints.join(', '),
+      `invalid FOLKMOOT_CRASH_AT: ${text} (expected NAME or NAME:N, where NAME is one of: ` +
+        `${crashPoints.join(', ')})`,
     );
   }
   return { point, passesLeft: Number(passes) };

@@ -1,6 +1,6 @@
 /**
- * Records on disk that nobody needs afterwards: what outgrows memory while a log is replayed. Never
- * synced; its files have no names once it is open, and are gone when the process is.
+ * Temporary records on disk, for a replay whose state does not fit in memory. Nothing is synced.
+ * The files are unlinked once they are open, so they disappear with the process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { bounds, type RangeOptions, type RecordChange } from './store.js';
 
 const anywhere = { append: false };
 
-/** Records on disk that are gone when the process is. */
+/** Temporary records on disk. */
 export interface Scratch {
   get(table: string, key: RecordKey): string | undefined;
   range(table: string, options?: RangeOptions): Iterable<{ key: RecordKey; json: string }>;
@@ -20,7 +20,7 @@ export interface Scratch {
   close(): Promise<void>;
 }
 
-/** In the system's folder for temporary files (TMPDIR). */
+/** Opens a scratch database in the system's temporary folder (TMPDIR). */
 export function openScratch(tables: readonly string[]): Scratch {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-scratch-'));
   const root = open<Uint8Array, string>({
@@ -62,27 +62,27 @@ export function openScratch(tables: readonly string[]): Scratch {
 }
 
 /*
- * One quota that several processes use: in memory that they share by LMDB, in a folder that nothing
- * of has to be kept. Exact: a use is granted where the one a quota before it is a window ago.
+ * A rate limit shared by several processes, in an LMDB file that need not survive them. An exact
+ * sliding window: a use is granted if the use `quota` before it is at least a window old.
  */
 
-/** How often whoever has used nothing lately is forgotten: memory follows the active, not all. */
+/** Interval at which idle subjects are removed, so that memory grows with active subjects only. */
 const SWEEP_MS = 10_000;
 
 export interface SharedQuotaOptions {
-  /** Exists; the same for all. */
+  /** An existing folder, the same for all processes. */
   folder: string;
-  /** How much is granted in a window. */
+  /** Uses granted per window. */
   quota: number;
   windowMs: number;
 }
 
-/** Its subjects are whom it is counted for; times are those of one clock, whoever tells them. */
+/** Counts uses per subject, such as an address. All processes must pass times of one clock. */
 export class SharedQuota {
   readonly #root: RootDatabase;
-  /** How often each subject used it. */
+  /** Number of uses by subject. */
   readonly #used: LmdbDatabase<number, string>;
-  /** When it did, of the last times: by subject, and number of the use modulo the quota. */
+  /** Times of the last uses, by subject and number of the use modulo the quota. */
   readonly #times: LmdbDatabase<number, [string, number]>;
   readonly #quota: number;
   readonly #windowMs: number;
@@ -96,7 +96,7 @@ export class SharedQuota {
     this.#windowMs = windowMs;
   }
 
-  /** Uses it once if that is left. */
+  /** Grants and counts one use, or returns false. */
   take(subject: string, nowMs: number): boolean {
     this.#sweep(nowMs);
     return this.#root.transactionSync(() => {

@@ -1,7 +1,7 @@
 /**
- * Reads of one segment, checked against what the folder recorded of it: whatever is not as it was
- * written is an {@link ArchiveError}, never wrong data. Reads are synchronous, as LMDB's are: a
- * block unpacks in a tenth of a millisecond.
+ * Segments: files with a range of old entries and events. Each read is verified against the record
+ * in the folder, so a changed file is an {@link ArchiveError} and never wrong data. Reads are
+ * synchronous, like LMDB's: unpacking a block takes 0.1 ms.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -14,36 +14,37 @@ import { type Segment, type SegmentRange, StoreError } from './store.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** More than the index of any segment that this program writes. */
+/** Larger than the index of any segment that this program writes. */
 const MOST_INDEX_BYTES = 64 * 1024 * 1024;
-/** A block ends with the item that fills it: no entry or event is larger than two requests. */
+/** A block ends with the item that fills it. No entry or event is larger than two requests. */
 const MOST_RAW_BYTES = limits.archiveBlockBytes + 2 * limits.proposalBytes;
 
-/** @throws {ArchiveError} when the file is missing, of another length, or its index another. */
+/** @throws {ArchiveError} if the file is missing, or its length or index does not match. */
 export function readIndex(folder: string, segment: Segment): SegmentIndex {
   const { bytes, index_bytes } = segment;
-  // A record of another origin may say anything: room for it is made only within bounds.
+  // The record can come from an untrusted folder, so the allocation is bounded.
   if (index_bytes < 0 || index_bytes > Math.min(bytes - trailerBytes, MOST_INDEX_BYTES)) {
-    throw damaged(folder, segment, `has an index of ${index_bytes} bytes by its record`);
+    throw damaged(folder, segment, `its record gives an index of ${index_bytes} bytes`);
   }
   const index = readAt(folder, segment, bytes - trailerBytes - index_bytes, index_bytes);
   if (sha256(index) !== segment.index_sha256) {
-    throw damaged(folder, segment, 'is damaged in its index, or another file in its place');
+    throw damaged(folder, segment, 'its index has a wrong digest');
   }
   const problem = indexProblem(index.toString(), segment);
-  if (problem) throw damaged(folder, segment, `has an index that cannot be used: ${problem}`);
+  if (problem) throw damaged(folder, segment, `its index is invalid, ${problem}`);
   return JSON.parse(index.toString()) as SegmentIndex;
 }
 
 /**
- * Compares the record of a segment, as the folder has it, with what the file says of itself.
+ * Compares the folder's record of a segment with the index in its file.
  * @throws {ArchiveError}
  */
 export function assertRecord(folder: string, segment: Segment): void {
   const { entries, events, ...said } = readIndex(folder, segment);
   for (const name of rangeNames) {
     if (said[name] === segment[name]) continue;
-    throw damaged(folder, segment, `has another ${name} than its record: ${said[name]}`);
+    const recorded = `${said[name]} instead of ${segment[name]}`;
+    throw damaged(folder, segment, `its ${name} is ${recorded}`);
   }
   const blocks = [...entries, ...events];
   const raw = blocks.reduce(
@@ -51,7 +52,7 @@ export function assertRecord(folder: string, segment: Segment): void {
     0,
   );
   if (raw !== segment.raw_bytes) {
-    throw damaged(folder, segment, `has ${raw} bytes unpacked, not ${segment.raw_bytes}`);
+    throw damaged(folder, segment, `it unpacks to ${raw} bytes instead of ${segment.raw_bytes}`);
   }
 }
 
@@ -66,13 +67,13 @@ const rangeNames = [
   'digest',
 ] as const satisfies (keyof SegmentRange)[];
 
-/** Says what an index lacks that blocks are read by; null where it lacks nothing. */
+/** Returns what is wrong with an index, or null. */
 function indexProblem(text: string, segment: Segment): string | null {
   let index: Partial<SegmentIndex>;
   try {
     index = JSON.parse(text) as Partial<SegmentIndex>;
   } catch {
-    return 'it is not JSON';
+    return 'not JSON';
   }
   const { first, last, first_event, last_event } = segment;
   return (
@@ -83,42 +84,41 @@ function indexProblem(text: string, segment: Segment): string | null {
 
 const blockNumbers = ['offset', 'bytes', 'raw_bytes', 'first', 'count'] as const;
 
-/** Blocks must hold all of a range in its order, within the file, and unpack within bounds. */
+/** Checks that blocks cover a range in order, are inside the file, and unpack within bounds. */
 function blocksProblem(
   blocks: readonly Partial<Block>[] | undefined,
   [first, last]: [number, number],
   { bytes }: Segment,
 ): string | null {
-  if (!Array.isArray(blocks)) return 'it has no list of blocks';
+  if (!Array.isArray(blocks)) return 'no list of blocks';
   let next = first;
   for (const block of blocks as Block[]) {
     const isWhole = blockNumbers.every((name) => Number.isSafeInteger(block?.[name]));
-    if (!isWhole || block.offset < 0 || block.bytes < 0) return 'a block has no usable place';
+    if (!isWhole || block.offset < 0 || block.bytes < 0) return 'a block has an invalid position';
     if (block.offset + block.bytes > bytes) return `block ${block.first} is beyond the file`;
     if (block.first !== next || block.count < 1) return `no block begins with item ${next}`;
     if (block.raw_bytes > MOST_RAW_BYTES)
       return `block ${next} unpacks to ${block.raw_bytes} bytes`;
     next += block.count;
   }
-  return next === last + 1 ? null : `its blocks end before item ${next}, not ${last + 1}`;
+  return next === last + 1 ? null : `blocks end before item ${next} instead of ${last + 1}`;
 }
 
-/** The items of a block. @throws {ArchiveError} */
+/** Reads and unpacks a block. @throws {ArchiveError} */
 export function readBlock(folder: string, segment: Segment, block: Block): Buffer[] {
   const packed = readAt(folder, segment, block.offset, block.bytes);
   if (sha256(packed) !== block.sha256) {
     const end = block.offset + block.bytes;
-    throw damaged(folder, segment, `is damaged between bytes ${block.offset} and ${end}`);
+    throw damaged(folder, segment, `wrong digest of bytes ${block.offset} to ${end}`);
   }
   try {
     return itemsOf(inflateRawSync(packed, { maxOutputLength: block.raw_bytes }), block.count);
   } catch (cause) {
-    const what = `has a block of items from ${block.first} that cannot be unpacked`;
-    throw damaged(folder, segment, what, cause);
+    throw damaged(folder, segment, `cannot unpack the block of item ${block.first}`, cause);
   }
 }
 
-/** @throws {RangeError} when they are not as many, or not all of the bytes. */
+/** @throws {RangeError} if the bytes are not exactly `count` items. */
 function itemsOf(raw: Buffer, count: number): Buffer[] {
   const items: Buffer[] = [];
   let at = 0;
@@ -132,7 +132,7 @@ function itemsOf(raw: Buffer, count: number): Buffer[] {
   return items;
 }
 
-/** Which file is missing or of another length; null where a look from outside finds nothing. */
+/** Returns an error if the file is missing or has a wrong length, else null. */
 export function outerProblem(folder: string, segment: Segment): ArchiveError | null {
   try {
     readAt(folder, segment, 0, 0);
@@ -143,24 +143,24 @@ export function outerProblem(folder: string, segment: Segment): ArchiveError | n
   }
 }
 
-/** Opened for each block: nothing stays open that a full table of files could lack. */
+/** Opens the file for each read, so that archived data keeps no file descriptors. */
 function readAt(folder: string, segment: Segment, offset: number, length: number): Buffer {
   const fd = openSegment(folder, segment);
   try {
     const { size } = fstatSync(fd);
     if (size !== segment.bytes) {
-      throw damaged(folder, segment, `has ${size} bytes in place of ${segment.bytes}`);
+      throw damaged(folder, segment, `it has ${size} bytes instead of ${segment.bytes}`);
     }
     const bytes = Buffer.allocUnsafeSlow(length);
     for (let done = 0; done < length; ) {
       const got = readSync(fd, bytes, done, length - done, offset + done);
-      if (got === 0) throw damaged(folder, segment, 'ends too early');
+      if (got === 0) throw damaged(folder, segment, 'truncated');
       done += got;
     }
     return bytes;
   } catch (cause) {
     if (cause instanceof ArchiveError) throw cause;
-    throw damaged(folder, segment, `cannot be read (${codeOf(cause)})`, cause);
+    throw unreadable(folder, segment, cause);
   } finally {
     closeSync(fd);
   }
@@ -170,21 +170,22 @@ function openSegment(folder: string, segment: Segment): number {
   try {
     return openSync(segmentPath(folder, segment), 'r');
   } catch (cause) {
-    const code = codeOf(cause);
-    const what = code === 'ENOENT' ? 'is missing' : `cannot be opened (${code})`;
-    throw damaged(folder, segment, what, cause);
+    throw unreadable(folder, segment, cause);
   }
 }
 
-const codeOf = (cause: unknown) => (cause as NodeJS.ErrnoException).code ?? String(cause);
+const damaged = (folder: string, segment: Segment, reason: string, cause?: unknown) =>
+  new ArchiveError(segmentPath(folder, segment), segment, 'SEGMENT_DAMAGED', reason, { cause });
 
-const damaged = (folder: string, segment: Segment, what: string, cause?: unknown) =>
-  new ArchiveError(segmentPath(folder, segment), segment, what, { cause });
+function unreadable(folder: string, segment: Segment, cause: unknown): ArchiveError {
+  const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  const problem = code === 'ENOENT' ? 'SEGMENT_MISSING' : 'SEGMENT_UNREADABLE';
+  return new ArchiveError(segmentPath(folder, segment), segment, problem, code, { cause });
+}
 
 /*
- * A segment: a file that holds a run of entries and of events, compressed in blocks, so that one
- * of them is read without unpacking the rest. What its folder records of it is enough to notice
- * any change of it. The file, in order:
+ * File format. Entries and events are compressed in blocks, so that one can be read without
+ * unpacking the rest. The record in the folder is enough to detect any change. In order:
  *
  *   magic, blocks of entries, blocks of events, index (JSON), length of the index (8 bytes,
  *   big-endian), sha256 of the index (32 bytes)
@@ -192,15 +193,14 @@ const damaged = (folder: string, segment: Segment, what: string, cause?: unknown
  * A block is raw DEFLATE of items, each preceded by its length as four bytes, big-endian.
  */
 
-/** Where segments lie in a store's folder. */
 const archiveFolderName = 'archive';
 const segmentMagic = Buffer.from('folkmoot segment 1\n');
-/** Length and sha256 of the index, at the end of the file. */
+/** Length and SHA-256 of the index, at the end of the file. */
 const trailerBytes = 8 + 32;
-/** Ahead of each item in a block. */
+/** Length field before each item of a block. */
 const itemHeadBytes = 4;
 
-/** One compressed block: where it lies, which items it holds, and its digest. */
+/** Position, items and digest of one compressed block. */
 export interface Block {
   offset: number;
   bytes: number;
@@ -221,12 +221,12 @@ export interface SegmentIndex extends SegmentRange {
 
 const padded = (seq: number) => String(seq).padStart(16, '0');
 
-/** So named that a listing is in the order of the log. */
+/** Names sort in the order of the log. */
 const segmentFileName = (first: number, last: number) => `${padded(first)}-${padded(last)}.seg`;
 
 const namePattern = /^(\d{16})-(\d{16})\.seg$/;
 
-/** The entries that a file's name speaks of, or null. */
+/** Parses the range of entries from a file name; null if it is not the name of a segment. */
 export function rangeOfName(name: string): { first: number; last: number } | null {
   const [, first, last] = namePattern.exec(name) ?? [];
   return first === undefined ? null : { first: Number(first), last: Number(last) };
@@ -239,53 +239,52 @@ export const segmentPath = (folder: string, segment: Pick<Segment, 'file'>) =>
 const numbers = ['first', 'last', 'first_event', 'last_event', 'bytes', 'index_bytes'] as const;
 const texts = ['file', 'sha256', 'index_sha256', 'log_digest', 'digest'] as const;
 
-/** The record of a segment. @throws {StoreError} `CORRUPT` */
+/** Parses the record of a segment. @throws {StoreError} `CORRUPT` */
 export function parseSegment(folder: string, text: string): Segment {
   let value: Partial<Segment> | null = null;
   try {
     value = JSON.parse(text) as Partial<Segment> | null;
   } catch {
-    // Told below, as what lacks members.
+    // Reported below as missing members.
   }
   const wrong =
     numbers.find((name) => !Number.isSafeInteger(value?.[name])) ??
     texts.find((name) => typeof value?.[name] !== 'string');
-  // The name becomes a path: nothing but a segment's own may.
+  // The name becomes part of a path, so only the name of a segment is accepted.
   if (wrong !== undefined || rangeOfName(value!.file!) === null) {
-    const text = `the record of an archived segment has no usable ${wrong ?? 'file'}`;
-    throw new StoreError('CORRUPT', `${folder}: ${text}; restore the folder from a copy`);
+    throw new StoreError('SEGMENT_RECORD_DAMAGED', { path: folder, name: wrong ?? 'file' });
   }
   return value as Segment;
 }
 
-/** `ARCHIVE`: a part of the past that cannot be read: where it should be, and what it holds. */
+/** An archived segment that cannot be read (`ARCHIVE`). The message names its file and range. */
 export class ArchiveError extends StoreError {
   /**
-   * @param segment which part of the past it is.
+   * @param segment the record of the segment.
    *
    * @internal
    */
   constructor(
     path: string,
     readonly segment: Segment,
-    what: string,
+    problem: 'SEGMENT_MISSING' | 'SEGMENT_UNREADABLE' | 'SEGMENT_DAMAGED',
+    reason: string,
     options?: ErrorOptions,
   ) {
     const { first, last, first_event, last_event, sha256 } = segment;
     const events = last_event < first_event ? '' : `, events ${first_event} to ${last_event}`;
-    const held = `the segment of entries ${first} to ${last}${events}`;
-    const advice = `put the file back from a copy (sha256 ${sha256})`;
-    super('ARCHIVE', `${path}: ${held} ${what}; ${advice}`, options);
+    const range = `entries ${first} to ${last}${events}`;
+    super(problem, { path, range, sha256, reason }, options);
   }
 }
 
 /*
- * Writes a segment beside those that are there: under a name of its own until all of it is on disk.
- * A turn of the event loop reads one block's worth; other threads compress and write it.
+ * Writes a segment under a temporary name. Each turn of the event loop reads one block of rows;
+ * other threads compress and write.
  */
 
 const deflate = promisify(deflateRaw);
-/** More costs twice the time for a hundredth of the room. */
+/** Higher levels take twice the time to save 1% of the space. */
 const level = constants.Z_DEFAULT_COMPRESSION;
 
 export interface Item {
@@ -293,7 +292,7 @@ export interface Item {
   bytes: Uint8Array;
 }
 
-/** The name of a segment that is being written; a new opening removes what was left of one. */
+/** Temporary name of a segment. The next opening removes the file. */
 export const unfinishedName = 'unfinished.tmp';
 
 export class SegmentWriter {
@@ -313,13 +312,13 @@ export class SegmentWriter {
     return writer;
   }
 
-  /** Reads items a block at a time, packs and appends them. */
+  /** Packs and appends items, one block at a time. */
   async pack(items: Iterator<Item>): Promise<Block[]> {
     const blocks: Block[] = [];
     let packing = nextBlock(items);
     while (packing !== null) {
       const { first, count, raw, packed } = packing;
-      // The next is read while this one is packed.
+      // Reads the next block while this one is compressed.
       const following = nextBlock(items);
       const bytes = await packed;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -332,7 +331,7 @@ export class SegmentWriter {
     return blocks;
   }
 
-  /** Ends the file and makes it durable; it still has the name of something unfinished. */
+  /** Completes and syncs the file, which keeps its temporary name. */
   async finish(index: SegmentIndex): Promise<Segment> {
     const { format: _, network_id: __, entries: ___, events: ____, ...range } = index;
     const text = Buffer.from(JSON.stringify(index));
@@ -352,7 +351,7 @@ export class SegmentWriter {
     };
   }
 
-  /** Also gives up what is not finished: the next segment or opening replaces it. */
+  /** Closes the file. An unfinished one is replaced by the next segment or opening. */
   async close(): Promise<void> {
     await this.#file.close();
   }
@@ -374,7 +373,7 @@ interface Packing {
   packed: Promise<Buffer>;
 }
 
-/** At least one item, and more until a block is full. */
+/** Takes items until a block is full; null if there are none. */
 function nextBlock(items: Iterator<Item>): Packing | null {
   const parts: Uint8Array[] = [];
   let first = 0;
@@ -393,7 +392,7 @@ function nextBlock(items: Iterator<Item>): Packing | null {
   if (count === 0) return null;
   const raw = Buffer.concat(parts, bytes);
   const packed = deflate(raw, { level });
-  // Awaited later: until then a failure is nobody's.
+  // Awaited later. Prevents an unhandled rejection until then.
   packed.catch(() => {});
   return { first, count, raw, packed };
 }

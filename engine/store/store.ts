@@ -1,10 +1,19 @@
 /**
- * The one interface behind which a network is kept: LMDB on disk, or memory. A store keeps bytes;
- * what they mean is decided above it. Values of records are canonical JSON text.
+ * Store interface, with implementations on disk (LMDB) and in memory. A store handles bytes and
+ * does not interpret them. Record values are canonical JSON.
  */
+import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import type { RecordKey } from '../protocol/schema/record.js';
+import {
+  type StoreErrorCode,
+  type StoreMessages,
+  type StoreProblem,
+  storeMessages,
+} from './messages.js';
 
-/** A record that one batch changed; `null` deletes. */
+export type { StoreErrorCode, StoreProblem } from './messages.js';
+
+/** A change of one record. */
 export interface RecordChange {
   table: string;
   key: RecordKey;
@@ -12,26 +21,26 @@ export interface RecordChange {
   json: string | null;
 }
 
-/** Everything that one commit makes durable, together or not at all. */
+/** Content of one commit. A commit is atomic. */
 export interface Batch {
-  /** Encoded log entries, ascending from the end of the log. */
+  /** Encoded log entries that continue the log, ascending. */
   entries: { seq: number; bytes: Uint8Array }[];
-  /** Events as canonical JSON, ascending from the end of the history. */
+  /** Events as canonical JSON that continue the history, ascending. */
   events: { seq: number; json: string }[];
   changes: RecordChange[];
-  /** Files by the hex sha256 of their content. */
+  /** Files by SHA-256 of their content, in hex. */
   blobs: { hash: string; bytes: Uint8Array }[];
-  /** Rows of the index from entries to events, each by the last entry that it tells of. */
+  /** Rows of the index from entries to events, each by the last entry that it covers. */
   index?: readonly { seq: number; bytes: Uint8Array }[];
   /** Replaces the stored meta. */
   meta: StoreMeta;
 }
 
-/** Where the log ends, and what folder this is. */
+/** End of the log, and identity of the folder. */
 export interface StoreMeta {
   schema_version: number;
   network_id: string;
-  /** Drawn once per folder by the host; outside every digest. */
+  /** Random id of the folder, not covered by any digest. */
   epoch: string;
   /** Sequence and time of the last entry. */
   seq: number;
@@ -41,23 +50,23 @@ export interface StoreMeta {
   /** Hex; of the last entry. */
   log_digest: string;
   digest: string;
-  /** Where it stands in the order that its requests come by, where others fix that. */
+  /** Position in the order of requests, in a cluster. */
   order?: OrderMark;
 }
 
-/** A place in an order that others fix, and the time that has come there. Outside every digest. */
+/** Position in the order of requests of a cluster. Not covered by any digest. */
 export interface OrderMark {
-  /** Drawn once per order. */
+  /** Random id of the order. */
   log: string;
-  /** How many batches came so far. */
+  /** Number of batches so far. */
   version: number;
-  /** Where whoever keeps the order finds the last of them. */
+  /** Revision of the last batch in the coordinator (etcd). */
   revision: number;
-  /** Milliseconds since 1970: also batches that leave no entry move it. */
+  /** Milliseconds since 1970. Batches without an entry advance it, too. */
   time: number;
 }
 
-/** Which records of a table, in which order. */
+/** Range and order of a read. */
 export interface RangeOptions {
   /** First key, inclusive. */
   from?: RecordKey;
@@ -68,14 +77,14 @@ export interface RangeOptions {
   limit?: number;
 }
 
-/** Where a network is kept: bytes by table and key, one batch at a time. */
+/** Storage of one network. */
 export interface Store {
   readonly kind: 'lmdb' | 'memory';
   /** Commits that became durable since the store was opened. */
   readonly commits: number;
   /** The stored meta, or null in a new store. */
   meta(): StoreMeta | null;
-  /** What of that outlives the process by now, where that is not all. */
+  /** The durable part of {@link meta}, in a store that writes behind. */
   stored?(): StoreMeta | null;
   /** Canonical JSON of a record. */
   get(table: string, key: RecordKey): string | undefined;
@@ -87,91 +96,87 @@ export interface Store {
   /** Events from `from` to `to`, both inclusive, ascending. */
   events(from: number, to: number): Iterable<{ seq: number; json: string }>;
   blob(hash: string): Uint8Array | undefined;
-  /** Rows of the index from entries to events, by the last entry that each tells of. */
+  /** Rows of the index from entries to events, by the last entry that each covers. */
   index(options?: RangeOptions): Iterable<{ seq: number; bytes: Uint8Array }>;
   /**
-   * Resolves when the batch is durable. One at a time.
-   * @throws {StoreError} `FULL` before anything was written; `FAILED` when the outcome is unknown,
-   * after which the process must end.
+   * Resolves when the batch is durable. Must not be called again before that.
+   * @throws {StoreError} `FULL` if nothing was written; `FAILED` if the outcome is unknown, after
+   * which the process must end.
    */
   commit(batch: Batch): Promise<void>;
   /**
-   * Whether there is room for another batch beside `waiting` bytes of entries and files that are
-   * not written yet; false below the free-space mark. While a commit runs it goes by what was free
-   * when that began.
-   * @throws {StoreError} `UNREADABLE` when the disk does not say.
+   * Returns true if the disk has room for `waiting` bytes of unwritten entries and files and stays
+   * above the free-space limit. During a commit it uses the free space measured before.
+   * @throws {StoreError} `UNREADABLE` if the free space is unknown.
    */
   hasRoom(waiting?: number): boolean;
   close(): Promise<void>;
-  /** What was moved out of the store; none in memory. Reads go over both. */
+  /** Archive of old entries, on disk only. Reads of the store include it. */
   readonly archive?: StoreArchive | undefined;
 }
 
-/** The past of a store in segments: compressed files that stand beside it. */
+/** Old entries and events of a store, in compressed files (segments). */
 export interface StoreArchive {
   /** Ascending, from entry 1, without gaps. */
   readonly segments: readonly Segment[];
-  /** The last entry and event that are in segments; 0 before the first. */
+  /** Last archived entry and event; 0 if there are none. */
   readonly end: { entry: number; event: number };
-  /** What blocks held that were unpacked for reads since the store was opened. */
+  /** Total size of the blocks unpacked for reads since the store was opened. */
   readonly unpackedBytes: number;
-  /** What a look at the files' names and lengths finds, a line each. */
+  /** Checks names and lengths of the files. Returns one message per problem. */
   problems(): string[];
-  /** Reads all segments whole and tells what is damaged, a line each. */
+  /** Verifies all segments in full. Yields one message per problem. */
   damage(): AsyncIterable<string>;
   /**
-   * Makes one segment of entries below `before` and of the events older than what stays; null when
-   * there is nothing to move. Reads go on meanwhile, and commits. Never twice at a time.
-   * @throws {StoreError} `CORRUPT` naming an entry that does not continue the log's chain.
+   * Writes one segment of entries below `before` and of the events older than the rest. Returns
+   * null if there is nothing to move. Reads and commits can continue. Must not run concurrently.
+   * @throws {StoreError} `CORRUPT` if an entry does not continue the digest chain.
    */
   move(before: number): Promise<Segment | null>;
-  /** Deletes some rows that segments hold; false when there are none. Never beside a `move`. */
+  /** Deletes some archived rows. Returns false if none are left. Must not run during `move`. */
   trim(): Promise<boolean>;
-  /** Rewrites the data without free pages and closes the store; nothing may be under way. */
+  /** Rewrites the data without free pages and closes the store. Nothing else may be running. */
   compactAndClose(): Promise<void>;
-  /** Room on the disk. */
+  /** Free disk space in bytes. */
   freeBytes(): number;
 }
 
-/** What is wrong with a store; see docs/operating.md. */
-export type StoreErrorCode =
-  | 'LOCKED'
-  | 'OTHER_NETWORK'
-  | 'NEWER_SCHEMA'
-  | 'OLDER_SCHEMA'
-  | 'MISSING'
-  | 'UNREADABLE'
-  | 'CORRUPT'
-  | 'ARCHIVE'
-  | 'FULL'
-  | 'FAILED';
+/** A problem with the values of its message, and optionally a cause. */
+export type StoreReason = {
+  [Problem in StoreProblem]: keyof MessageValues<StoreMessages[Problem]> extends never
+    ? [problem: Problem, values?: Record<never, never>, options?: ErrorOptions | undefined]
+    : [
+        problem: Problem,
+        values: MessageValues<StoreMessages[Problem]>,
+        options?: ErrorOptions | undefined,
+      ];
+}[StoreProblem];
 
 /**
- * A store that cannot be opened, read or written: `code` says which, the message what happened and
- * what was expected.
+ * Error of a store or of files of a run: a folder, file or disk cannot be used. `code` is the
+ * category, `problem` the stable key of the message.
  */
 export class StoreError extends Error {
   override name = 'StoreError';
+  readonly code: StoreErrorCode;
+  readonly problem: StoreProblem;
   /**
-   * With what happened, and what was expected.
+   * Formats the message of a problem.
    *
-   * @param code which mistake or damage.
+   * @internal
    */
-  constructor(
-    readonly code: StoreErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(...[problem, values, options]: StoreReason) {
+    super(formatMessage<MessageRow>(storeMessages[problem], values ?? {}), options);
+    this.code = storeMessages[problem].code;
+    this.problem = problem;
   }
 }
 
 /*
- * What every store relies on in a batch, checked before anything of it is written. A batch that
- * fails here is a bug of the caller: it throws, and the store is unchanged.
+ * Assertions on batches. A failure is a bug of the caller; it throws before anything is written.
  */
 
-/** @throws {Error} when the batch does not continue the log and the history that `stored` ends. */
+/** @throws {Error} if the batch does not continue the log and the history. */
 export function assertBatch(batch: Batch, stored: StoreMeta | null): void {
   assertSequence('entry', batch.entries, stored?.seq, batch.meta.seq);
   assertSequence('event', batch.events, stored?.event_seq, batch.meta.event_seq);
@@ -180,17 +185,17 @@ export function assertBatch(batch: Batch, stored: StoreMeta | null): void {
   for (const { hash } of batch.blobs) assertRecordKey('blobs', hash);
 }
 
-/** Rows are of entries of the batch, so they are appended, too. */
+/** Rows must cover entries of the batch, so that they can be appended. */
 function assertIndex({ index = [], entries }: Batch): void {
   let previous = (entries[0]?.seq ?? 0) - 1;
   const last = entries.at(-1)?.seq ?? previous;
   for (const { seq } of index) {
-    if (!(seq > previous && seq <= last)) throw new Error(`no row of the index can be of ${seq}`);
+    if (!(seq > previous && seq <= last)) throw new Error(`invalid index row: ${seq}`);
     previous = seq;
   }
 }
 
-/** Appends are written without looking for their place, so they must be at the end. */
+/** Appended rows must follow the last one, since LMDB does not search for their position. */
 function assertSequence(
   what: string,
   items: readonly { seq: number }[],
@@ -206,31 +211,31 @@ function assertSequence(
     previous = seq;
   }
   if (previous !== undefined && previous !== metaLast) {
-    throw new Error(`meta says the last ${what} is ${metaLast}, the batch ends at ${previous}`);
+    throw new Error(`the batch ends at ${what} ${previous}, but its meta at ${metaLast}`);
   }
 }
 
 /*
- * Which record keys exist and how they are ordered, the same for every store. The order is that of
- * lmdb's ordered-binary encoding, so that memory and disk never disagree about a range.
+ * Record keys and their order, the same for every store. The order is that of lmdb's ordered-binary
+ * encoding, so that both stores return the same ranges.
  */
 
 /**
- * Characters (UTF-16 units) in all strings of a key. LMDB takes 1,978 bytes with lmdb's defaults;
- * 512 units are at most 1,536 bytes of UTF-8, which leaves room for numbers and separators.
+ * Limit of UTF-16 units in all strings of a key. LMDB accepts 1,978 bytes with lmdb's defaults. 512
+ * units are at most 1,536 bytes of UTF-8, which leaves room for numbers and separators.
  */
 const maxKeyUnits = 512;
 const maxKeyParts = 8;
 
-/** Control characters separate the parts of a tuple; a lone surrogate has no UTF-8. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+/** Control characters separate the parts of a tuple. A lone surrogate has no UTF-8 encoding. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern detects control characters
 const unstorable = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
 
-/** Sorts after every string that names something: a noncharacter, the last code point. */
+/** The last code point, a noncharacter. Sorts after every string in use. */
 const lastText = '\u{10ffff}';
 
 /**
- * Whether a record can have this key: a safe integer (not -0), a string of at most 512 characters
+ * Returns true for a valid record key: a safe integer (not -0), a string of at most 512 characters
  * without control characters, or a tuple of 2 to 8 of these.
  */
 export function isRecordKey(key: RecordKey): boolean {
@@ -238,21 +243,21 @@ export function isRecordKey(key: RecordKey): boolean {
   return key.length >= 2 && isBound(key);
 }
 
-/** Throws for what cannot be a key: the caller's mistake, never an expected outcome. */
+/** @throws {TypeError} for an invalid key, which is a bug of the caller. */
 function assertRecordKey(table: string, key: RecordKey): void {
   if (!isRecordKey(key)) throw new TypeError(`${table}: not a record key: ${JSON.stringify(key)}`);
 }
 
-/** A bound may also be a tuple of one: the place just before everything that starts with it. */
+/** A bound can also be a tuple of one part, which precedes all keys that start with that part. */
 export function assertRange(table: string, options: RangeOptions): void {
   for (const key of [options.from, options.to]) {
     if (key === undefined || isRecordKey(key) || (typeof key === 'object' && isBound(key)))
       continue;
-    throw new TypeError(`${table}: not a bound of a range: ${JSON.stringify(key)}`);
+    throw new TypeError(`${table}: not a range bound: ${JSON.stringify(key)}`);
   }
 }
 
-/** The range of every tuple that starts with these parts. */
+/** Returns the range of all tuples that start with these parts. */
 export function keysUnder(...parts: readonly (string | number)[]): {
   from: RecordKey;
   to: RecordKey;
@@ -260,15 +265,15 @@ export function keysUnder(...parts: readonly (string | number)[]): {
   return { from: parts, to: [...parts, lastText] };
 }
 
-/** A text that is the same for equal keys only: `1` and `'1'` differ. */
+/** Returns a text that is unique to the key: `1` and `'1'` differ. */
 export function keyId(key: RecordKey): string {
   if (typeof key === 'string') return `s${key}`;
   return typeof key === 'number' ? `n${key}` : JSON.stringify(key);
 }
 
 /**
- * Numbers before strings, numbers by value, strings by code point, tuples part by part, and a key
- * before every tuple that continues it.
+ * Compares record keys: numbers before strings, numbers by value, strings by code point, tuples
+ * part by part, and a key before every tuple that continues it.
  */
 export function compareKeys(a: RecordKey, b: RecordKey): number {
   if (typeof a !== 'object' && typeof b !== 'object') return compareParts(a, b);
@@ -311,18 +316,16 @@ function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above U+FFFF, so they rank after U+E000..U+FFFF as in UTF-8. */
+/** Surrogates encode code points above U+FFFF, so they rank after U+E000..U+FFFF, as in UTF-8. */
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** What the opener expects of a folder. */
 interface Expected {
   folder: string;
-  /** The layout and rules of this program. */
   schemaVersion: number;
-  /** Any network when left out. */
+  /** Default: any network. */
   networkId?: string | undefined;
 }
 
@@ -330,13 +333,13 @@ const numbers = ['schema_version', 'seq', 'at', 'event_seq'] as const;
 const strings = ['network_id', 'epoch', 'log_digest', 'digest'] as const;
 const marks = ['version', 'revision', 'time'] as const;
 
-/** @throws {StoreError} `CORRUPT` when the text is not a meta. */
+/** @throws {StoreError} `CORRUPT` */
 export function parseMeta(folder: string, text: string): StoreMeta {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new StoreError('CORRUPT', `${folder}: the stored meta is not JSON`, { cause });
+    throw new StoreError('META_DAMAGED', { path: folder, reason: 'not JSON' }, { cause });
   }
   const fields = new Map<string, unknown>(
     typeof value === 'object' && value !== null ? Object.entries(value) : [],
@@ -346,12 +349,12 @@ export function parseMeta(folder: string, text: string): StoreMeta {
     strings.find((name) => typeof fields.get(name) !== 'string') ??
     (isMark(fields.get('order')) ? undefined : 'order');
   if (wrong !== undefined) {
-    throw new StoreError('CORRUPT', `${folder}: the stored meta has no usable ${wrong}`);
+    throw new StoreError('META_DAMAGED', { path: folder, reason: `invalid ${wrong}` });
   }
   return value as StoreMeta;
 }
 
-/** Only a network whose requests come by an order has one. */
+/** Accepts undefined: only networks in a cluster have an order mark. */
 function isMark(value: unknown): boolean {
   if (value === undefined) return true;
   if (typeof value !== 'object' || value === null) return false;
@@ -364,30 +367,16 @@ function isMark(value: unknown): boolean {
 /** @throws {StoreError} `NEWER_SCHEMA`, `OLDER_SCHEMA` or `OTHER_NETWORK`. */
 export function assertExpected(meta: StoreMeta, expected: Expected): void {
   const { folder, schemaVersion, networkId } = expected;
-  if (meta.schema_version > schemaVersion) {
-    throw new StoreError(
-      'NEWER_SCHEMA',
-      `${folder}: written with schema version ${meta.schema_version}; ` +
-        `this program reads up to ${schemaVersion}: use a newer one`,
-    );
-  }
-  if (meta.schema_version < schemaVersion) {
-    throw new StoreError(
-      'OLDER_SCHEMA',
-      `${folder}: written with schema version ${meta.schema_version}, whose rules are not those ` +
-        `of this program (${schemaVersion}): read it with the version of folkmoot that wrote it, ` +
-        'or begin a new network in another folder',
-    );
-  }
+  const versions = { path: folder, version: meta.schema_version, supported: schemaVersion };
+  if (meta.schema_version > schemaVersion) throw new StoreError('NEWER_SCHEMA', versions);
+  if (meta.schema_version < schemaVersion) throw new StoreError('OLDER_SCHEMA', versions);
   if (networkId !== undefined && meta.network_id !== networkId) {
-    throw new StoreError(
-      'OTHER_NETWORK',
-      `${folder}: holds the network '${meta.network_id}', expected '${networkId}'`,
-    );
+    const ids = { found: meta.network_id, expected: networkId };
+    throw new StoreError('WRONG_NETWORK', { path: folder, ...ids });
   }
 }
 
-/** lmdb's ranges start inclusive and end exclusive in both directions; ours are from, below to. */
+/** Converts to lmdb's range, which starts inclusive and ends exclusive in both directions. */
 export function bounds({ from, to, reverse = false, limit }: RangeOptions): object {
   const start = reverse ? to : from;
   const end = reverse ? from : to;
@@ -399,21 +388,21 @@ export function bounds({ from, to, reverse = false, limit }: RangeOptions): obje
   };
 }
 
-/** Which part of the past a segment holds, both ends inclusive, and both ends of its chains. */
+/** Entries and events of a segment, both ends inclusive, with the digests at both ends. */
 export interface SegmentRange {
   first: number;
   last: number;
-  /** `last_event` is `first_event - 1` where there are none. */
+  /** `last_event` is `first_event - 1` if there are no events. */
   first_event: number;
   last_event: number;
-  /** Hex; both digests before the first entry, and after the last. */
+  /** Hex digests before the first entry and after the last. */
   log_digest_before: string;
   digest_before: string;
   log_digest: string;
   digest: string;
 }
 
-/** What the folder records of a segment: any change of the file contradicts it. */
+/** Record of a segment in the folder. Detects any change of the file. */
 export interface Segment extends SegmentRange {
   /** Name in the folder's `archive/`. */
   file: string;
@@ -421,8 +410,8 @@ export interface Segment extends SegmentRange {
   /** Hex, of the whole file. */
   sha256: string;
   index_bytes: number;
-  /** Hex, of the index, which holds the digest of each block. */
+  /** Hex, of the index, which contains the digest of each block. */
   index_sha256: string;
-  /** Entries and events as they were stored, before compression. */
+  /** Size of the entries and events before compression. */
   raw_bytes: number;
 }

@@ -1,4 +1,4 @@
-/** Opens and closes the environment that lmdb-guards.ts names; surviving means that it is sound. */
+/** Child process of lmdb-guards.ts: opens and closes an environment. Exit code 0 means success. */
 import { tryEnvironment } from './lmdb.js';
 
 const asked = JSON.parse(process.argv[2]!) as Parameters<typeof tryEnvironment>[0];

@@ -1,7 +1,7 @@
 /**
- * A store that shows a batch at once and writes it a little later, many in one commit: for a
- * network whose requests stand elsewhere already. What this process does not live to write comes
- * from there again. Reads go over both, with no seam.
+ * Write-behind store: makes a batch readable at once and writes it later, many batches per commit.
+ * For a node of a cluster, whose requests are already durable in the coordinator. After a crash the
+ * node gets the unwritten batches from there. Reads cover unwritten and written data.
  */
 
 import type { RecordKey } from '../protocol/schema/record.js';
@@ -17,15 +17,15 @@ import {
   type StoreMeta,
 } from './store.js';
 
-/** How long after a batch is shown it is written at the latest, unless the disk is slower. */
+/** Longest delay before a batch is written, unless the disk is slower. */
 const BEHIND_MS = 100;
-/** So many bytes of entries and files are written at once; with the most, a commit waits. */
+/** Bytes of entries and files that trigger a write; at `MOST_BYTES`, `commit` waits for it. */
 const ENOUGH_BYTES = 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * Writes behind over a store, which it owns from now on. When that store fails, so does every later
- * commit and every later question for room; closing writes what is left.
+ * Wraps a store, which it then owns. Once that store fails, `commit` and `hasRoom` throw its error.
+ * `close` writes the rest.
  */
 export const createWriteBehind = (store: Store): Store => new WriteBehind(store);
 
@@ -33,7 +33,7 @@ class WriteBehind implements Store {
   readonly #store: Store;
   #stored: StoreMeta | null;
   #next = new Layer();
-  /** What is being written, or could not be. */
+  /** The layer that is being written, or whose write failed. */
   #writing: Layer | null = null;
   #failure: Error | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -133,7 +133,7 @@ class WriteBehind implements Store {
     }
   }
 
-  /** What is not written, oldest first. */
+  /** Unwritten layers, oldest first. */
   get #layers(): Layer[] {
     return this.#writing ? [this.#writing, this.#next] : [this.#next];
   }
@@ -160,7 +160,7 @@ class WriteBehind implements Store {
     this.#writing = null;
   }
 
-  /** Writes what there is, or waits for what is being written; resolves also when that failed. */
+  /** Writes the next layer, or waits for the running write. Also resolves after a failure. */
   #writeNow(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -177,14 +177,13 @@ class WriteBehind implements Store {
     this.#timer = setTimeout(() => void this.#writeNow(), ms);
   }
 
-  /** Writes until nothing is left. */
   async #writeAll(): Promise<void> {
     while (!this.#failure && (this.#running || this.#next.meta)) await this.#writeNow();
     if (this.#failure) throw this.#failure;
   }
 }
 
-/** The row of that number, which follow one another without a gap. */
+/** Finds a row by number. Rows are consecutive. */
 function rowOf<Kind extends 'entries' | 'events'>(
   layers: readonly Layer[],
   kind: Kind,
@@ -210,11 +209,11 @@ class Layer {
   readonly events: Batch['events'] = [];
   readonly index: IndexRow[] = [];
   readonly #blobs = new Map<string, Uint8Array>();
-  /** By table and key, each as it was changed last. */
+  /** Last change of each record, by table and key. */
   readonly #changes = new Map<string, Map<string, Change>>();
-  /** What the last batch ends in; null before the first. */
+  /** Meta of the last batch; null before the first. */
   meta: StoreMeta | null = null;
-  /** Of entries and files. */
+  /** Size of entries and files. */
   bytes = 0;
 
   take({ entries, events, changes, blobs, index = [], meta }: Batch): void {
@@ -232,7 +231,7 @@ class Layer {
     this.meta = { ...meta };
   }
 
-  /** One batch of all that it took. */
+  /** Merges all batches into one. */
   batch(): Batch {
     const { entries, events, index } = this;
     const changes = [...this.#changes.values()].flatMap((ofTable) => [...ofTable.values()]);
@@ -244,12 +243,11 @@ class Layer {
     return this.#blobs.get(hash);
   }
 
-  /** The last change of a record; undefined where there was none. */
   change(table: string, key: RecordKey): Change | undefined {
     return this.#changes.get(table)?.get(keyId(key));
   }
 
-  /** The last change of each record of a range, in any order. */
+  /** Returns the last change of each record in a range, unordered. */
   changed(table: string, { from, to }: RangeOptions): Change[] {
     const all = [...(this.#changes.get(table)?.values() ?? [])];
     return all.filter(
@@ -270,7 +268,7 @@ class Layer {
 
 type Found = { key: RecordKey; json: string };
 
-/** Records of a range, changes laid over those of the store; both in the range's order. */
+/** Yields the records of a range with changes applied. Both inputs are in range order. */
 function* recordsOver(
   stored: Iterable<Found>,
   changes: readonly Change[],
@@ -308,7 +306,7 @@ function* shown({ key, json }: Change): Generator<Found, void> {
   if (json !== null) yield { key, json };
 }
 
-/** The newest change of each record, in the order of a range; `lists` from oldest to newest. */
+/** Returns the newest change of each record in range order. `lists` are oldest first. */
 function newest(lists: readonly Change[][], { reverse = false }: RangeOptions): Change[] {
   const last = new Map<string, Change>();
   for (const list of lists) for (const change of list) last.set(keyId(change.key), change);
@@ -317,8 +315,8 @@ function newest(lists: readonly Change[][], { reverse = false }: RangeOptions): 
 }
 
 /**
- * Numbered rows of a store, and after them those in memory.
- * @param stored gives those from one number to another, both inclusive.
+ * Yields numbered rows of the store, then those in memory.
+ * @param stored reads rows of the store, both ends inclusive.
  */
 function rowsOver<Row extends { seq: number }>(
   stored: (from: number, to: number) => Iterable<Row>,
@@ -328,19 +326,19 @@ function rowsOver<Row extends { seq: number }>(
 ): Iterable<Row> {
   const first = laid.find((rows) => rows.length > 0)?.[0]?.seq;
   if (first === undefined || to < first) return stored(from, to);
-  // As of now: what is written before they are read is no longer in memory then.
+  // Copied now: a layer that is written before the iteration ends is no longer in memory.
   const rows = laid.flatMap((some) => within(some, from, to));
   const below = () => (from < first ? stored(from, first - 1) : []);
   return chained(below, () => rows);
 }
 
-/** Rows without a gap, from one number to another, both inclusive. */
+/** Slices consecutive rows by number, both ends inclusive. */
 function within<Row extends { seq: number }>(rows: readonly Row[], from: number, to: number) {
   const first = rows[0]?.seq ?? 0;
   return rows.slice(Math.max(0, from - first), Math.max(0, to - first + 1));
 }
 
-/** One after the other, up to a limit. */
+/** Yields both inputs in order, up to a limit. */
 function* chained<Row>(
   first: () => Iterable<Row>,
   then: () => Iterable<Row>,

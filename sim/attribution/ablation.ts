@@ -295,7 +295,7 @@ function armOf(
 ): Arm {
   if ('failure' in outcome) {
     const which = `replicate ${replicate}${candidate === null ? '' : ` of ${candidate}`}`;
-    throw new StoreError('FAILED', `a fork, ${which}, did not end: ${outcome.failure.message}`);
+    throw new StoreError('FORK_FAILED', { which, reason: outcome.failure.message });
   }
   const { watched, watched_alliances: allied, interventions = [] } = outcome.result;
   const did = (interventions.at(-1)?.did ?? 0) > 0;

@@ -83,12 +83,12 @@ export function collectEvidence(store: Store, folder: string, named: string): Ev
   votes.sort((a, b) => a.entry - b.entry);
   const alliances = alliancesAt(store, block.block_hash);
   const memes = memesAbout(store, block);
-  return { ...beginning(store, folder), block, status, electors, votes, alliances, memes };
+  return { ...beginning(store), block, status, electors, votes, alliances, memes };
 }
 
-function beginning(store: Store, folder: string): Pick<Evidence, 'genesis' | 'startedAt'> {
+function beginning(store: Store): Pick<Evidence, 'genesis' | 'startedAt'> {
   const first = store.entry(0);
-  if (!first) throw new StoreError('CORRUPT', `${folder}: the log has no entry 0 (genesis)`);
+  if (!first) throw new StoreError('ENTRY_MISSING', { seq: 0 });
   const entry = decodeEntry(splitStored(first).bytes);
   return { genesis: parseGenesis(entry), startedAt: entry.at };
 }
@@ -114,27 +114,25 @@ function hashOf(store: Store, folder: string, named: string): string {
   const text = named.toLowerCase();
   if (/^\d{1,7}$/.test(text)) return finalAt(store, folder, Number(text));
   if (!/^[0-9a-f]+$/.test(text) || text.length < LEAST_DIGITS || text.length > HASH_DIGITS) {
-    const expected = `a block's hash, at least ${LEAST_DIGITS} of its digits, or a height`;
-    throw new StoreError('MISSING', `block ${named}: expected ${expected}`);
+    throw new StoreError('BAD_BLOCK_NAME', { block: named, digits: LEAST_DIGITS });
   }
   // What follows the last hash that begins so: "g" sorts after every hexadecimal digit.
   const found = [...store.range('blocks', { from: text, to: `${text}g`, limit: 2 })];
   if (found.length === 1) return found[0]!.key as string;
-  const problem = found.length === 0 ? 'there is no such block' : 'more than one begins so';
-  const advice = 'folkmoot events DIR --type block_proposal lists them';
-  throw new StoreError('MISSING', `${folder}: block ${named}: ${problem}; ${advice}`);
+  const problem = found.length === 0 ? 'BLOCK_NOT_FOUND' : 'BLOCK_AMBIGUOUS';
+  throw new StoreError(problem, { block: named });
 }
 
 function finalAt(store: Store, folder: string, height: number): string {
   const json = store.get('heights', height);
   if (json !== undefined) return (JSON.parse(json) as RecordOf['heights']).block_hash;
-  throw new StoreError('MISSING', `${folder}: no block is final at height ${height}`);
+  throw new StoreError('HEIGHT_NOT_FINAL', { height, path: folder });
 }
 
 function stored<T extends Table>(store: Store, table: T, key: RecordKey): RecordOf[T] {
   const json = store.get(table, key);
   if (json !== undefined) return JSON.parse(json) as RecordOf[T];
-  throw new StoreError('CORRUPT', `${table} has no ${JSON.stringify(key)}; see folkmoot check`);
+  throw new StoreError('RECORD_MISSING', { table, key: JSON.stringify(key) });
 }
 
 /** By the events up to its proposal: records hold what has become of alliances since. */

@@ -140,6 +140,6 @@ export function readResult(folder: string): SimResult {
   const result = readJson<SimResult>(folder, 'summary.json');
   const problem = checkSummary(result);
   if (!problem) return result;
-  const why = `${problem.pointer} ${problem.message}`.trim();
-  throw new StoreError('CORRUPT', `summary.json in ${folder} is not as sim leaves it: ${why}`);
+  const reason = `${problem.pointer} ${problem.message}`.trim();
+  throw new StoreError('SUMMARY_INVALID', { path: folder, reason });
 }

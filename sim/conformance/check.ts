@@ -68,7 +68,7 @@ export async function checkResults(
     if (/^[\t\r ]*$/.test(text)) continue;
     const result = parse(text, `results line ${number}`);
     const row = cases.get(result.case);
-    if (!row) throw unreadable(`results line ${number}: the suite has no case ${result.case}`);
+    if (!row) throw new StoreError('UNKNOWN_CASE', { line: number, name: result.case });
     const known = loaded.get(row.name) ?? (await loadCase(suite, row));
     loaded.set(row.name, known);
     const difference = compareLine(result, known[result.line], partial);
@@ -80,8 +80,8 @@ export async function checkResults(
   return end(partial ? null : missing(cases, seen));
 }
 
-const unreadable = (message: string, cause?: unknown) =>
-  new StoreError('UNREADABLE', message, { cause });
+const invalid = (where: string, reason: string, cause?: unknown) =>
+  new StoreError('SUITE_INVALID', { where, reason }, { cause });
 
 const suiteProblem = validator('conformance_suite', SuiteFile);
 const resultProblem = validator('conformance_result', ResultLine);
@@ -92,10 +92,10 @@ function readCases(suite: string): Map<string, CaseRow> {
   try {
     value = JSON.parse(readBounded(path, fileBounds.result).toString());
   } catch (cause) {
-    throw unreadable(`${path}: expected the suite.json that conformance --out writes`, cause);
+    throw new StoreError('SUITE_UNREADABLE', { path }, { cause });
   }
   const problem = suiteProblem(value);
-  if (problem) throw unreadable(`${path}: ${problem.pointer} ${problem.message}`);
+  if (problem) throw invalid(path, `${problem.pointer} ${problem.message}`.trim());
   return new Map((value as SuiteFile).cases.map((row) => [row.name, row]));
 }
 
@@ -104,10 +104,10 @@ function parse(text: string, where: string): ResultLine {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw unreadable(`${where} is not JSON`, cause);
+    throw invalid(where, 'not JSON', cause);
   }
   const problem = resultProblem(value);
-  if (problem) throw unreadable(`${where}: ${problem.pointer || 'it'} ${problem.message}`);
+  if (problem) throw invalid(where, `${problem.pointer} ${problem.message}`.trim());
   return value as ResultLine;
 }
 
@@ -127,7 +127,7 @@ async function loadCase(suite: string, { name, kind }: CaseRow): Promise<Expecte
       );
     }
   } catch (cause) {
-    throw unreadable(`${join(suite, file)}: ${(cause as Error).message}`, cause);
+    throw invalid(join(suite, file), (cause as Error).message, cause);
   }
   return known;
 }

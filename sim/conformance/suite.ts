@@ -62,7 +62,7 @@ async function prepare(out: string): Promise<void> {
   try {
     await mkdir(out, { recursive: true });
     if ((await readdir(out)).length > 0) {
-      throw new StoreError('UNREADABLE', `${out} is not empty; give a new folder`);
+      throw new StoreError('OUTPUT_NOT_EMPTY', { path: out });
     }
     for (const folder of ['logs', 'vectors', 'schemas']) await mkdir(join(out, folder));
     for (const [name, schema] of Object.entries(schemas)) {
@@ -71,7 +71,8 @@ async function prepare(out: string): Promise<void> {
     await copyFile(readme, join(out, 'README.md'));
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
-    throw new StoreError('UNREADABLE', `${out}: ${(cause as Error).message}`, { cause });
+    const reason = (cause as Error).message;
+    throw new StoreError('FILE_UNWRITABLE', { path: out, reason }, { cause });
   }
 }
 

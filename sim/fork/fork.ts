@@ -91,7 +91,7 @@ async function prefixOf(
   // One that never acted leaves all as it was.
   const entry = Math.min(...acted, result.entries - 1);
   const [there, here] = [await digestsAt(run.folder, entry), await digestsAt(out, entry)];
-  if (!here) throw new StoreError('UNREADABLE', `${out} has no entry ${entry}`);
+  if (!here) throw new StoreError('FORK_ENTRY_MISSING', { path: out, seq: entry });
   const same = there !== null && isDeepStrictEqual(there, here);
   if (same) return { entry, ...here, same, difference: null, impure: null };
   const sides = [

@@ -32,14 +32,9 @@ export interface KeptRun {
  * @throws {ScenarioError} when a script or data file is not there, or is another one by now.
  */
 export function readKept(folder: string, source?: string): KeptRun {
-  if (!existsSync(folder)) {
-    throw new StoreError('MISSING', `${folder} does not exist; expected a run that sim --out kept`);
-  }
+  if (!existsSync(folder)) throw new StoreError('RUN_NOT_FOUND', { path: folder });
   const result = readResult(folder);
-  if (isLive(folder, result)) {
-    const why = 'its log is on a server, where others live too';
-    throw new StoreError('OTHER_NETWORK', `${folder}: ${why}; expected a run in virtual time`);
-  }
+  if (isLive(folder, result)) throw new StoreError('RUN_LIVE', { path: folder });
   return { folder, result, source: findSource(folder, result, source && resolve(source)) };
 }
 

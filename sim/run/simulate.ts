@@ -439,7 +439,6 @@ async function temporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
   } catch (cause) {
-    const why = (cause as Error).message;
-    throw new StoreError('UNREADABLE', `no temporary folder can be made: ${why}`, { cause });
+    throw new StoreError('NO_TEMPORARY_FOLDER', { reason: (cause as Error).message }, { cause });
   }
 }

@@ -70,8 +70,7 @@ export function readSeal(folder: string): Map<string, string> | null {
   for (const [index, line] of textOf(path).split('\n').slice(0, -1).entries()) {
     const [, hash, name] = /^([0-9a-f]{64}) {2}((?:runs|cassettes)\/[\w-]+\.\w+)$/.exec(line) ?? [];
     if (name === undefined || sealed.has(name)) {
-      const what = `${path}:${index + 1} is not as folkmoot writes it`;
-      throw new StoreError('CORRUPT', `${what}; remove it, and sweep --resume writes it again`);
+      throw new StoreError('SEAL_INVALID', { line: index + 1, path });
     }
     sealed.set(name, hash!);
   }
@@ -86,7 +85,9 @@ const LARGEST_BYTES = 256 * 1_048_576;
 function textOf(path: string): string {
   return reading(path, () => {
     const { size } = statSync(path);
-    if (size > LARGEST_BYTES) throw new Error(`it has ${size} bytes, at most ${LARGEST_BYTES}`);
+    if (size > LARGEST_BYTES) {
+      throw new Error(`file too large: ${size} bytes (expected at most ${LARGEST_BYTES})`);
+    }
     return readFileSync(path, 'utf8');
   });
 }
@@ -135,8 +136,8 @@ function reading<T>(path: string, what: () => T): T {
   try {
     return what();
   } catch (cause) {
-    const why = (cause as Error).message;
-    throw new StoreError('CORRUPT', `${path} cannot be read: ${why}`, { cause });
+    const reason = (cause as Error).message;
+    throw new StoreError('SWEEP_FILE_UNREADABLE', { path, reason }, { cause });
   }
 }
 
@@ -235,8 +236,7 @@ export class SweepFolder {
     try {
       return JSON.parse(readBounded(file, fileBounds.result).toString()) as RunRecord;
     } catch (cause) {
-      const advice = 'remove it, and --resume runs it again';
-      throw new StoreError('CORRUPT', `${file} cannot be read; ${advice}`, { cause });
+      throw new StoreError('RUN_FILE_UNREADABLE', { path: file }, { cause });
     }
   }
 

@@ -112,8 +112,7 @@ function copyRun(shards: Shards, run: RunName, folder: SweepFolder): void {
       makeFolder(dirname(file));
       copyWhole(name, path, folder.path);
     } else if (hashFile(file) !== seal!.get(name)) {
-      const what = `${file} is not the same as ${join(path, name)}`;
-      throw new StoreError('CORRUPT', `${what}; remove it, and --resume takes that of the shard`);
+      throw new StoreError('SHARD_FILE_DIFFERS', { path: file, other: join(path, name) });
     }
   }
   folder.note(run);
@@ -224,7 +223,7 @@ class Shards implements KeptRuns {
     const record = readJsonFile(file);
     const problem = this.#problemOf(record, key, replicate);
     if (problem === null) return record as RunRecord;
-    throw new StoreError('CORRUPT', `${file} is no run of this sweep: ${problem}`);
+    throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
   }
 
   #add(folder: ShardFolder, first: ShardFolder): void {
@@ -305,7 +304,7 @@ function readHead(path: string): ShardHead {
   if (!shard) throw new SweepError(`${path} holds a sweep that is no shard; ${EXPECTED}`);
   const problem = headProblem(head as SweepHead);
   if (problem === null) return head as ShardHead;
-  throw new StoreError('CORRUPT', `${file} is not as folkmoot writes it: ${problem}`);
+  throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
 }
 
 const EXPECTED = 'expected folders of folkmoot sweep --shard';
@@ -331,11 +330,9 @@ function headProblem({ scenario, cells, shard }: SweepHead): string | null {
 
 /** Each file is as the shard left it, and there is no other run. */
 function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, string>): void {
-  const advice = 'remove it, and sweep --resume runs it again';
   const extra = [...there].find((name) => !seal.has(name));
   if (extra !== undefined) {
-    const what = `${join(path, extra)} was not there when the shard was finished`;
-    throw new StoreError('CORRUPT', `${what}: ${SEAL} does not name it; ${advice}`);
+    throw new StoreError('SHARD_FILE_EXTRA', { path: join(path, extra), seal: SEAL });
   }
   for (const [name, hash] of seal) {
     const file = join(path, name);
@@ -343,8 +340,8 @@ function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, stri
     if (parseRunName(basename(name)) && !there.has(name)) continue;
     const now = hashFile(file);
     if (now === hash) continue;
-    const what = `${file} has changed since the shard was finished: its sha256 is ${now}`;
-    throw new StoreError('CORRUPT', `${what}, not ${hash} as ${SEAL} says; ${advice}`);
+    const digests = { found: now, expected: hash };
+    throw new StoreError('SHARD_FILE_CHANGED', { path: file, ...digests, seal: SEAL });
   }
 }
 

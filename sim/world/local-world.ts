@@ -290,7 +290,8 @@ export class LocalWorld extends Society {
   #turnedAway(from: number, kind: CommandKind, refusal: Refusal): void {
     const { code, reason, message } = refusal;
     if (code === 'NETWORK_ERROR') {
-      throw new StoreError(reason === 'DISK_FULL' ? 'FULL' : 'FAILED', message);
+      const problem = reason === 'DISK_FULL' ? 'NETWORK_FULL' : 'NETWORK_FAILED';
+      throw new StoreError(problem, { reason: message });
     }
     this.refused(from, kind, reason, this.#clock.now());
     this.tryAgain(from, kind, refusal, this.#clock.now());

@@ -41,7 +41,7 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
   const told = lastTold(stderr);
   const replayed = await folkmoot(['replay', out, '--signatures', '--json']);
   // Killed before genesis was durable: then nothing was promised, and nothing is there.
-  const empty = replayed.stderr.includes('no network is stored here');
+  const empty = replayed.stderr.includes('no network found');
   const shown = `${replayed.stderr}${replayed.stdout}`;
   expect([replayed.code, told !== null && empty], shown).toEqual([empty ? 2 : 0, false]);
   const before = empty ? { entries: 0 } : JSON.parse(replayed.stdout);

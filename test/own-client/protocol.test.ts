@@ -52,7 +52,7 @@ test('protocol.md: has every route, and no other', () => {
 
 test('protocol.md: the table of reads has the query parameters of each, dated reads first', () => {
   const part = section(protocol, '13. HTTP');
-  const table = part.slice(part.indexOf('### Reads'), part.indexOf('- `at` of an agent'));
+  const table = part.slice(part.indexOf('### Reads'), part.indexOf('- `at` in votes of an agent'));
   const shown = rows(table)
     .filter(([paths]) => paths!.startsWith('/api/'))
     .flatMap(([paths, query]) => {

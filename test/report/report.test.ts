@@ -289,7 +289,7 @@ test('errors: a folder without a finished run or sweep, and a torn table, are to
   const folder = temporaryFolder();
   const unreadable = {
     code: 'UNREADABLE',
-    message: expect.stringContaining('expected a finished'),
+    problem: 'RESULT_UNREADABLE',
   };
   await expect(writeRunReport(folder)).rejects.toMatchObject(unreadable);
   await expect(writeSweepReport(folder)).rejects.toMatchObject(unreadable);

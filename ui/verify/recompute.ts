@@ -330,7 +330,7 @@ export async function certify(
     const { entry, field, expected, found } = parting;
     throw new Error(`entry ${entry} does not follow: ${field} is ${found}, recomputed ${expected}`);
   }
-  if (collector.problem !== null) throw new Error(collector.problem);
+  if (collector.problem !== null) throw collector.problem;
   const text = certificateText(collector.certificate());
   const checked = checkCertificate(text);
   if (checked.holds) return text;

@@ -18,7 +18,6 @@ import type { Event, EventData } from '../../../engine/protocol/schema/event.js'
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { StoreError } from '../../../engine/store/store.js';
-import { type ViewProblem, type ViewValues, viewMessage } from '../messages.js';
 import {
   type AgentRow,
   type AllianceRow,
@@ -33,13 +32,6 @@ import {
   viewLimits,
 } from '../model.js';
 import { newRows } from '../row-batch.js';
-
-export const corrupt = <K extends ViewProblem>(
-  problem: K,
-  values: ViewValues<K>[0],
-  options?: ErrorOptions,
-): StoreError =>
-  new StoreError('CORRUPT', viewMessage(problem, ...([values] as ViewValues<K>)), options);
 
 /** An entry with its events. */
 interface Built {
@@ -114,7 +106,7 @@ export class Builder {
   /** @throws {StoreError} if the stored data is inconsistent; the builder is then unusable. */
   add({ seq, at, indexed, events }: Built): void {
     if (seq !== this.#to + 1) throw new Error(`entry ${seq} does not follow ${this.#to}`);
-    if (!(at >= this.#at)) throw corrupt('TIME_BACKWARDS', { entry: seq });
+    if (!(at >= this.#at)) throw new StoreError('TIME_DECREASES', { seq });
     if (indexed.registers) {
       const agent = this.#roster.at(this.#agents);
       this.#introduced.agents.push(agent);
@@ -223,7 +215,7 @@ const isOpen = (status: string) => status === 'proposed' || status === 'active';
 /** An ended alliance keeps its last members, without invitations. */
 function over(data: EventData['alliance_update'], known: AllianceRow | undefined): AllianceRow {
   if (known) return { ...known, invited: [] };
-  throw corrupt('ALLIANCE_NOT_PROPOSED', { id: data.alliance_id });
+  throw new StoreError('ALLIANCE_ORDER', { id: data.alliance_id });
 }
 
 const memberOf = (data: object, name: string) => (data as Record<string, unknown>)[name];
@@ -236,7 +228,7 @@ function codeOf(value: RowValue, data: object): number {
 
 function indexIn(names: readonly string[], name: string): number {
   const index = names.indexOf(name);
-  if (index < 0) throw corrupt('UNKNOWN_VALUE', { value: JSON.stringify(name) });
+  if (index < 0) throw new StoreError('EVENT_VALUE', { value: JSON.stringify(name) });
   return index;
 }
 
@@ -276,8 +268,8 @@ function add(
     builder.add({ seq, at, indexed, events });
   } catch (cause) {
     if (cause instanceof StoreError && cause.code !== 'CORRUPT') throw cause;
-    const message = (cause as Error).message;
-    throw corrupt('ENTRY_INCONSISTENT', { entry: seq, cause: message }, { cause });
+    const reason = (cause as Error).message;
+    throw new StoreError('ENTRY_INCONSISTENT', { seq, reason }, { cause });
   }
 }
 
@@ -285,7 +277,7 @@ function add(
 function timeOf(network: ServedNetwork, seq: number, event: Event | undefined): number {
   if (event) return Date.parse(event.data.timestamp);
   const entry = network.read.log.entry(seq);
-  if (!entry) throw corrupt('ENTRY_NOT_FOUND', { entry: seq });
+  if (!entry) throw new StoreError('ENTRY_MISSING', { seq });
   return entry.at;
 }
 
@@ -306,11 +298,12 @@ function stored({ read }: ServedNetwork, from: number, to: number): Event[] {
     try {
       events.push(JSON.parse(json) as Event);
     } catch (cause) {
-      throw corrupt('EVENT_NOT_JSON', { event: seq }, { cause });
+      const start = JSON.stringify(json.slice(0, 60));
+      throw new StoreError('EVENT_DAMAGED', { seq, start }, { cause });
     }
   }
   const missing = from + events.length;
-  if (missing <= to) throw corrupt('EVENT_NOT_FOUND', { event: missing });
+  if (missing <= to) throw new StoreError('EVENT_MISSING', { seq: missing });
   return events;
 }
 
@@ -421,7 +414,7 @@ export class Roster {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
     const ordinal = this.#read.record('agents', id)?.ordinal;
-    if (ordinal === undefined) throw corrupt('RECORD_NOT_FOUND', { kind: 'agent', id });
+    if (ordinal === undefined) throw new StoreError('RECORD_MISSING', { table: 'agents', key: id });
     this.at(ordinal);
     return ordinal;
   }
@@ -430,7 +423,7 @@ export class Roster {
     const number = this.#rows.length;
     const id = this.#read.record('agent_numbers', number)?.agent_id;
     const profile = id === undefined ? undefined : this.#read.record('agents', id);
-    if (!profile) throw corrupt('RECORD_NOT_FOUND', { kind: 'agent number', id: number });
+    if (!profile) throw new StoreError('RECORD_MISSING', { table: 'agent_numbers', key: number });
     const { agent_id, public_key, name, personality, capabilities } = profile;
     this.#numbers.set(agent_id, number);
     this.#rows.push({
@@ -504,14 +497,14 @@ class Blocks {
     if (this.#genesis.weights === 'equal') return 1;
     const weight = this.#weightsOf(electorate).get(agent);
     if (weight !== undefined) return weight;
-    throw corrupt('NOT_IN_ELECTORATE', { agent, block: number });
+    throw new StoreError('ELECTOR_MISSING', { agent, block: number });
   }
 
   #weightsOf(electorate: number): ReadonlyMap<number, number> {
     const known = this.#weights.get(electorate);
     if (known) return known;
     const record = this.#read.record('electorates', electorate);
-    if (!record) throw corrupt('RECORD_NOT_FOUND', { kind: 'electorate', id: electorate });
+    if (!record) throw new StoreError('RECORD_MISSING', { table: 'electorates', key: electorate });
     const { agents, weights } = record;
     const made = new Map(agents.map((agent, index) => [agent, weights[index]!]));
     this.#weights.set(electorate, made);
@@ -521,7 +514,7 @@ class Blocks {
 
   #context(hash: string): RecordOf['blocks']['context'] {
     const record = this.#read.record('blocks', hash);
-    if (!record) throw corrupt('RECORD_NOT_FOUND', { kind: 'block', id: hash });
+    if (!record) throw new StoreError('RECORD_MISSING', { table: 'blocks', key: hash });
     return record.context;
   }
 }

@@ -13,10 +13,11 @@ import {
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
+import { StoreError } from '../../../engine/store/store.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
-import { corrupt, type Roster } from './builder.js';
+import type { Roster } from './builder.js';
 
 /** Decoded chunks in memory, about two megabytes each. */
 const UNPACKED = 6;
@@ -273,10 +274,10 @@ export class IndexSource {
     const from = read.log.indexedFrom();
     const last = from - 1;
     if (last >= 0 && this.#old.at(-1)?.seq !== last) {
-      if (folder === null) throw corrupt('ENTRY_NOT_INDEXED', { entry: last });
+      if (folder === null) throw new StoreError('INDEX_ROW_MISSING', { seq: last });
       const name = sourceNameOf(last);
       const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
-      if (!source) throw corrupt('ENTRY_NOT_FOUND', { entry: last });
+      if (!source) throw new StoreError('ENTRY_MISSING', { seq: last });
       const file = await this.#folder.read(name, source);
       const known = file && rowsIn(file, last);
       this.#old = known ?? (await replayedIndex(folder, last, work));
@@ -300,12 +301,12 @@ export class IndexSource {
       yield this.#whole(row);
       next = row.last + 1;
     }
-    if (next <= to) throw corrupt('ENTRY_NOT_INDEXED', { entry: next });
+    if (next <= to) throw new StoreError('INDEX_ROW_MISSING', { seq: next });
   }
 
   rowOf(seq: number): IndexRow {
     for (const row of this.rows(seq, seq)) return row;
-    throw corrupt('ENTRY_NOT_INDEXED', { entry: seq });
+    throw new StoreError('INDEX_ROW_MISSING', { seq });
   }
 
   /** Returns the index row of an event, by binary search. */

@@ -7,8 +7,8 @@ import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { storedLines } from '../../../engine/replay/lines.js';
 import { type PrintedLine, printLine } from '../../../engine/replay/recompute.js';
+import { StoreError } from '../../../engine/store/store.js';
 import type { Bucket, Closing, Overview } from '../model.js';
-import { corrupt } from './builder.js';
 import type { IndexSource } from './chunks.js';
 
 /** Closings in one overview. */
@@ -150,7 +150,7 @@ export function readEntry(
     const agent_id = printed.public_key === '' ? '' : agentId(printed.public_key.toLowerCase());
     return { entry, agent_id, ...printed, events: eventsOf(network, index, seq) };
   }
-  throw corrupt('ENTRY_NOT_FOUND', { entry: seq });
+  throw new StoreError('ENTRY_MISSING', { seq });
 }
 
 function eventsOf({ read }: ServedNetwork, index: IndexSource, seq: number): Event[] {

@@ -109,26 +109,22 @@ export interface Sink {
  */
 export function* selectEvents(
   store: Store,
-  folder: string,
   { from, to, types, agents }: Selection,
 ): Iterable<SelectedEvent | null> {
   let expected = from;
   for (const { seq, json } of store.events(from, to)) {
     if (seq !== expected) break;
-    const event = eventOf(json, seq, folder);
+    const event = eventOf(json, seq);
     const fits =
       (types.size === 0 || types.has(event.type)) && (agents.size === 0 || isOf(event, agents));
     yield fits ? { event, json } : null;
     expected += 1;
   }
   if (expected > to) return;
-  const advice =
-    'if a server is archiving it now, try again; else folkmoot check says what is wrong';
-  const missing = `event ${expected} of ${to} is missing`;
-  throw new StoreError('CORRUPT', `${folder}: ${missing}: ${advice}`);
+  throw new StoreError('EVENT_MISSING', { seq: expected });
 }
 
-function eventOf(json: string, seq: number, folder: string): Event {
+function eventOf(json: string, seq: number): Event {
   let found: Partial<Event> | null = null;
   try {
     found = JSON.parse(json) as Partial<Event> | null;
@@ -138,8 +134,5 @@ function eventOf(json: string, seq: number, folder: string): Event {
   const whole = found?.seq === seq && typeof found.type === 'string';
   if (whole && typeof found?.data?.timestamp === 'string') return found as Event;
   const start = JSON.stringify(json.slice(0, 60));
-  throw new StoreError(
-    'CORRUPT',
-    `${folder}: event ${seq} is damaged: ${start}; see folkmoot check`,
-  );
+  throw new StoreError('EVENT_DAMAGED', { seq, start });
 }

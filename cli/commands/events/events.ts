@@ -104,7 +104,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
       const progress = await progressOf(out, to - from + 1);
       let written = 0;
       let seen = 0;
-      for (const one of selectEvents(store, folder, wanted)) {
+      for (const one of selectEvents(store, wanted)) {
         seen += 1;
         if (one) await sink.add(one);
         if (one) written += 1;

@@ -177,8 +177,8 @@ export class Cassette {
         done += writeSync(this.#file!, bytes, done, bytes.length - done, this.#size + done);
       }
     } catch (cause) {
-      const why = `${this.path} cannot be written: ${(cause as Error).message}`;
-      throw new StoreError('UNREADABLE', why, { cause });
+      const reason = (cause as Error).message;
+      throw new StoreError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
     }
     this.#behind = true;
     return { bytes: bytes.length, sum };
@@ -203,8 +203,8 @@ export class Cassette {
       try {
         await toDisk(this.#file);
       } catch (cause) {
-        const why = `${this.path} cannot be written: ${(cause as Error).message}`;
-        throw new StoreError('UNREADABLE', why, { cause });
+        const reason = (cause as Error).message;
+        throw new StoreError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
       }
     }
   }
@@ -227,53 +227,51 @@ function fileOf(named: string): string {
   const isFolder = existsSync(named) && statSync(named).isDirectory();
   const path = isFolder ? join(named, CASSETTE_FILE) : named;
   if (existsSync(path)) return path;
-  const expected = `expected a cassette, or the folder of a run that has ${CASSETTE_FILE}`;
-  throw new StoreError('MISSING', `${path} is not there; ${expected}`);
+  throw new StoreError('CASSETTE_NOT_FOUND', { path, file: CASSETTE_FILE });
 }
 
 function opened(path: string, flags: string): number {
   try {
     return openSync(path, flags, 0o600);
   } catch (cause) {
-    const why = `${path} cannot be used: ${(cause as Error).message}`;
-    throw new StoreError('UNREADABLE', why, { cause });
+    throw new StoreError('FILE_UNREADABLE', { path, reason: (cause as Error).message }, { cause });
   }
 }
 
 function readAll(path: string, file: number): Cassette {
   let cassette: Cassette | null = null;
   let [sum, number] = ['', 0];
-  const damaged = (what: string) => new StoreError('CORRUPT', `${path}: ${what}`);
+  const damaged = (reason: string) => new StoreError('CASSETTE_DAMAGED', { path, reason });
   for (const { bytes, whole } of linesOf(path, file)) {
-    if (cassette?.ended) throw damaged('something follows its end');
+    if (cassette?.ended) throw damaged('data after its end');
     if (!whole) {
-      if (!cassette) throw damaged(`it is no cassette of the format ${FORMAT}`);
+      if (!cassette) throw damaged(`expected the format ${FORMAT}`);
       cassette.torn = bytes.length;
       break;
     }
     const read = readLine(sum, bytes.toString());
     if (!cassette) {
       if (!read || !('header' in read.value)) {
-        throw damaged(`its first line is no whole header of the format ${FORMAT}`);
+        throw damaged(`expected a header of the format ${FORMAT} in its first line`);
       }
       cassette = new Cassette(path, file, read.value.header, read.sum, bytes.length + 1);
     } else if (!read) {
-      throw damaged(`record ${number} is not as it was written: its checksum does not fit`);
+      throw damaged(`wrong checksum of record ${number}`);
     } else if ('record' in read.value) {
       const { record } = read.value;
       if (!cassette.note(record, bytes.length + 1, read.sum)) {
-        throw damaged(`record ${number} is of ${formatName(record)} again, as one before it`);
+        throw damaged(`record ${number} repeats ${formatName(record)}`);
       }
     } else if ('note' in read.value) {
       if (!cassette.noteCall(read.value.note, bytes.length + 1, read.sum)) {
-        throw damaged(`line ${number + 1} is about a call for a question that has an answer`);
+        throw damaged(`line ${number + 1} notes a call for an answered question`);
       }
     } else if ('end' in read.value && isEndOf(cassette, read.value.end)) cassette.ended = true;
-    else throw damaged(`line ${number + 1} ends or begins a cassette, and should do neither`);
+    else throw damaged(`unexpected start or end in line ${number + 1}`);
     sum = read!.sum;
     number += 1;
   }
-  if (!cassette) throw damaged('it is empty');
+  if (!cassette) throw damaged('empty file');
   return cassette;
 }
 
@@ -314,7 +312,8 @@ function* linesOf(path: string, fd: number): Generator<RawLine> {
     rest.push(Buffer.from(chunk.subarray(from, bytes)));
     restBytes += bytes - from;
     if (restBytes > LONGEST_LINE_BYTES) {
-      throw new StoreError('CORRUPT', `${path}: a line is longer than ${LONGEST_LINE_BYTES} bytes`);
+      const reason = `line longer than ${LONGEST_LINE_BYTES} bytes`;
+      throw new StoreError('CASSETTE_DAMAGED', { path, reason });
     }
   }
   if (restBytes > 0) yield { bytes: Buffer.concat(rest), whole: false };

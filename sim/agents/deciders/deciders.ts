@@ -301,8 +301,7 @@ function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (
   try {
     return commands.map((command) => commandFor(command, doing));
   } catch (cause) {
-    const why = `the cassette's answer to ${id} has a command that cannot be`;
-    throw new StoreError('CORRUPT', `${why}: ${(cause as Error).message}`, { cause });
+    throw new StoreError('CASSETTE_COMMAND', { id, reason: (cause as Error).message }, { cause });
   }
 }
 

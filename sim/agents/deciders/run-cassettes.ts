@@ -153,12 +153,12 @@ function checkSource(source: Cassette, { header, record, onNote }: RunCassettesO
     return;
   }
   if (!same(source.header, header)) {
-    throw new StoreError('OTHER_NETWORK', `${other}; --record takes what fits and asks the rest`);
+    const scenarios = { found: shown(source.header), expected: shown(header) };
+    throw new StoreError('CASSETTE_OF_OTHER_SCENARIO', { path, ...scenarios });
   }
   if (ended) return;
-  const how = torn > 0 ? `${torn} bytes follow it that are no whole record` : 'it has no end';
-  const what = `${path} is cut off after record ${records}: ${how}`;
-  throw new StoreError('CORRUPT', `${what}; --record takes what is there and asks the rest`);
+  const reason = torn > 0 ? `${torn} bytes of a partial record` : 'no end';
+  throw new StoreError('CASSETTE_INCOMPLETE', { path, record: records, reason });
 }
 
 function resumed(keep: string, { header, onNote }: RunCassettesOptions): Cassette {
@@ -167,8 +167,8 @@ function resumed(keep: string, { header, onNote }: RunCassettesOptions): Cassett
   // A cassette without an answer does not reserve its folder for its scenario.
   if (own.records === 0 && !same(own.header, header)) return Cassette.create(keep, header);
   if (!same(own.header, header)) {
-    const what = `${keep} is of the scenario ${shown(own.header)}, not ${shown(header)}`;
-    throw new StoreError('OTHER_NETWORK', `${what}; expected another --out`);
+    const scenarios = { found: shown(own.header), expected: shown(header) };
+    throw new StoreError('CASSETTE_IN_OUTPUT', { path: keep, ...scenarios });
   }
   if (own.records > 0) onNote(`${keep} has ${own.records} answers: they are not asked for again`);
   if (own.openCalls > 0) {

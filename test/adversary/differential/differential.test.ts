@@ -1,7 +1,7 @@
 /** The same bytes to both transports: equal status and reason, or a documented difference. */
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { full } from '../../support/counts.js';
+import { full, heavy } from '../../support/counts.js';
 import { serve, transports } from '../../support/service/server.js';
 import { catalogue } from './catalogue.js';
 import { rows, timed } from './differences.js';
@@ -30,24 +30,28 @@ const headings = (name: string) =>
 const rowsOf = (table: readonly Row[], name: string) =>
   headings(name).flatMap((what) => table.find((one) => one.what.startsWith(what)) ?? []);
 
-test('differential: raw requests differ between uws and node only as documented', async () => {
-  const table = documented(readFileSync('docs/protocol.md', 'utf8'));
-  const [uws = [], node = []] = await both(table);
-  expect(catalogue.length).toBeGreaterThanOrEqual(400);
-  expect([...uws, ...node].filter((seen) => /^5(?!05)/.test(seen))).toEqual([]);
-  const shown = new Set<string>();
-  const wrong = catalogue.flatMap(({ name }, at) => {
-    const seen = `${name}: uws ${uws[at]}, node ${node[at]}`;
-    const known = headings(name);
-    const [row] = rowsOf(table, name);
-    if (known.length > 1) return [`${seen}: falls under ${known}`];
-    if (known.length > 0 && !row) return [`${seen}: there is no row ${known[0]}`];
-    if (!row) return uws[at] === node[at] ? [] : [`${seen}: no row says so`];
-    shown.add(row.what);
-    return says(row.uws, uws[at]!) && says(row.node, node[at]!) ? [] : [`${seen}: ${row.what}`];
-  });
-  expect(wrong).toEqual([]);
-  const unseen = table.filter(({ what }) => !shown.has(what));
-  expect(unseen.filter(({ what }) => !timed.some((one) => what.startsWith(one)))).toEqual([]);
-  expect(table.filter(({ cause }) => cause === '')).toEqual([]);
-});
+test(
+  'differential: raw requests differ between uws and node only as documented',
+  heavy,
+  async () => {
+    const table = documented(readFileSync('docs/protocol.md', 'utf8'));
+    const [uws = [], node = []] = await both(table);
+    expect(catalogue.length).toBeGreaterThanOrEqual(400);
+    expect([...uws, ...node].filter((seen) => /^5(?!05)/.test(seen))).toEqual([]);
+    const shown = new Set<string>();
+    const wrong = catalogue.flatMap(({ name }, at) => {
+      const seen = `${name}: uws ${uws[at]}, node ${node[at]}`;
+      const known = headings(name);
+      const [row] = rowsOf(table, name);
+      if (known.length > 1) return [`${seen}: falls under ${known}`];
+      if (known.length > 0 && !row) return [`${seen}: there is no row ${known[0]}`];
+      if (!row) return uws[at] === node[at] ? [] : [`${seen}: no row says so`];
+      shown.add(row.what);
+      return says(row.uws, uws[at]!) && says(row.node, node[at]!) ? [] : [`${seen}: ${row.what}`];
+    });
+    expect(wrong).toEqual([]);
+    const unseen = table.filter(({ what }) => !shown.has(what));
+    expect(unseen.filter(({ what }) => !timed.some((one) => what.startsWith(one)))).toEqual([]);
+    expect(table.filter(({ cause }) => cause === '')).toEqual([]);
+  },
+);

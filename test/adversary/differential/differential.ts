@@ -52,7 +52,7 @@ export interface Row {
 
 /** The rows of the document's table of transports. */
 export function documented(protocol: string): Row[] {
-  const section = protocol.split('### What never reaches the gate')[1]!.split('\n## ')[0]!;
+  const section = protocol.split('### Requests that the transport refuses')[1]!.split('\n## ')[0]!;
   const cells = section
     .split('\n')
     .filter((line) => line.startsWith('| '))

@@ -210,7 +210,7 @@ describe('archive: a segment that is not what was written', () => {
     expect(replayed.code).toBe(13);
     expect(replayed.stderr).toContain(middle);
     expect(replayed.stderr).toContain('entries 200 to 299');
-    expect(replayed.stderr).toContain('put the file back from a copy');
+    expect(replayed.stderr).toMatch(/sha256 [0-9a-f]{64}/);
     expect(await linesFrom(folder, 300, entries)).toEqual(lines.slice(300));
     expect(await linesFrom(folder, 0, 199)).toEqual(lines.slice(0, 200));
     const printed = await folkmoot(['log', folder]);
@@ -230,7 +230,7 @@ test('archive: a folder that was copied without its archive says so', async () =
     const ended = await folkmoot([command, folder]);
     expect(ended.code).toBe(13);
     expect(ended.stderr).toContain('archive/0000000000000001-0000000000000199.seg');
-    expect(ended.stderr).toContain('is missing');
+    expect(ended.stderr).toContain('ENOENT');
   }
   // More can be archived all the same: what is missing is not needed for it.
   expect((await archive(folder, 500)).code).toBe(0);

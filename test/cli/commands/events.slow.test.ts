@@ -171,12 +171,15 @@ const storeOf = (rows: { seq: number; json: string }[]) =>
 const everything = { from: 1, to: 3, types: new Set<never>(), agents: new Set<string>() };
 
 test.each([
-  [[1, 3], 'x: event 2 of 3 is missing: if a server is archiving it now, try again'],
-  [[1, 2], 'x: event 3 of 3 is missing'],
-  [[], 'x: event 1 of 3 is missing'],
-])('events: of %j the first that is missing is named', (seqs, message) => {
+  [[1, 3], 2],
+  [[1, 2], 3],
+  [[], 1],
+])('events: reports the first missing event of %j', (seqs, missing) => {
   const rows = seqs.map((seq) => ({ seq, json: JSON.stringify({ ...events[seq - 1], seq }) }));
-  expect(() => [...selectEvents(storeOf(rows), 'x', everything)]).toThrow(message);
+  const expected = { problem: 'EVENT_MISSING', message: expect.stringContaining(`: ${missing};`) };
+  expect(() => [...selectEvents(storeOf(rows), everything)]).toThrow(
+    expect.objectContaining(expected),
+  );
 });
 
 test.each([
@@ -184,9 +187,9 @@ test.each([
   'null',
   '{"seq":1,"type":"block_status"}',
   '{"data":{"timestamp":"2025-01-01T00:00:00.000Z"},"seq":2,"type":"x"}',
-])('events: %s is named as damaged', (json) => {
-  const read = () => [...selectEvents(storeOf([{ seq: 1, json }]), 'x', everything)];
-  expect(read).toThrow('x: event 1 is damaged');
+])('events: refuses a damaged event: %s', (json) => {
+  const read = () => [...selectEvents(storeOf([{ seq: 1, json }]), everything)];
+  expect(read).toThrow(expect.objectContaining({ problem: 'EVENT_DAMAGED' }));
 });
 
 test.each([

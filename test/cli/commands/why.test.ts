@@ -69,10 +69,10 @@ test('why: a folder without a run says that its agents cannot be asked again', a
 });
 
 test.each([
-  ['a block that is not there', () => [run, 'f'.repeat(64)], 'there is no such block'],
+  ['an unknown block', () => [run, 'f'.repeat(64)], `block not found: ${'f'.repeat(64)}`],
   ['a height that is not final', () => [run, '999999'], 'block height 999999 not found'],
   ['what is no block', () => [run, '../etc'], 'unknown block name: ../etc'],
-  ['a folder that is not there', () => [join(run, 'nowhere'), '1'], 'does not exist'],
+  ['a missing folder', () => [join(run, 'nowhere'), '1'], 'nowhere; check the path'],
 ] as const)('why: %s is usage', async (_, args, text) => {
   const ended = await runCommand(['why', ...args()]);
   expectOneLine(ended);

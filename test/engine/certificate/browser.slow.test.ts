@@ -1,4 +1,4 @@
-/** A certificate is checked in a browser, by the client's bundle, as it is in Node. */
+/** checkCertificate in a browser, with the bundle of the client. */
 import { checkCertificate } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
 import { bundle, origin } from '../../client/bundle.js';
@@ -12,7 +12,7 @@ const inPage = (texts: string[]) => {
   return texts.map((text) => check(text));
 };
 
-/** Versions of V8 differ in whether they add the line to an error of JSON. */
+/** Versions of V8 differ in the line number of JSON errors. */
 const withoutLine = (results: unknown): unknown =>
   JSON.parse(JSON.stringify(results).replaceAll(/ \(line \d+ column \d+\)/g, ''));
 

@@ -1,4 +1,4 @@
-/** Certificates of every policy and weighting hold, and are bound to a log by its digest. */
+/** Certificates of every policy and weighting, and their trusted digests. */
 import {
   type CertificateHolds,
   type CheckCertificateOptions,
@@ -21,7 +21,6 @@ function holding(text: string, options?: CheckCertificateOptions): CertificateHo
   return checked;
 }
 
-/** The log's digest after each entry. */
 async function digestsOf({ path }: Town): Promise<string[]> {
   const folder = { path, tables, schemaVersion: SCHEMA_VERSION };
   const store = openLmdbStore({ ...folder, readOnly: true });
@@ -32,12 +31,14 @@ async function digestsOf({ path }: Town): Promise<string[]> {
 
 const cases = policies.flatMap((policy) => weightings.map((weights) => [policy, weights] as const));
 
-test.each(cases)('certificate: of %s and %s, finalized and rejected, holds', async (...of) => {
+test.each(
+  cases,
+)('certify: makes valid certificates with policy %s and weights %s', async (...of) => {
   const [policy, weights] = of;
   const decided = await town(policy, weights);
   const digests = await digestsOf(decided);
   for (const [status, block] of Object.entries(decided.blocks)) {
-    // With all entries of so small a log, and with those alone that it cannot do without.
+    // With all entries, and with required entries only.
     for (const bridgeBytes of [undefined, 0]) {
       const how = bridgeBytes === undefined ? {} : { bridgeBytes };
       const text = await certificateOf(decided, block, how);
@@ -54,7 +55,7 @@ test.each(cases)('certificate: of %s and %s, finalized and rejected, holds', asy
   }
 });
 
-test('certificate: one trusted digest binds all of it, where no entry is left out', async () => {
+test('checkCertificate: needs one trusted digest for a single span', async () => {
   const decided = await town('bft', 'reputation');
   const digests = await digestsOf(decided);
   const text = await certificateOf(decided, decided.blocks.rejected);
@@ -64,12 +65,16 @@ test('certificate: one trusted digest binds all of it, where no entry is left ou
   const { last } = alone.spans[0]!;
   const trusted = [{ seq: last, digest: digests[last]! }];
   const bound = holding(text, { trusted });
-  expect(bound.trusts).toEqual([expect.stringContaining(`the digest you gave for entry ${last}`)]);
+  expect(bound.trusts).toEqual([expect.stringMatching(`entry ${last}\\b`)]);
   expect(bound.spans[0]!.trusted_to).toBe(last);
-  // A digest before the end leaves open what came after it.
+  // A digest before the end covers only the entries before it, such as genesis.
   const early = holding(text, { trusted: [{ seq: 3, digest: digests[3]! }] });
-  expect(early.trusts.join()).toContain('that the block ended so');
-  expect(early.trusts.join()).not.toContain('parameters');
+  expect(early.trusts).toEqual([
+    expect.stringContaining(`digest ${alone.spans[0]!.digest} after entry`),
+    expect.stringMatching('entry 3\\b'),
+  ]);
+  expect(alone.trusts[0]).toContain('parameters');
+  expect(early.trusts[0]).not.toContain('parameters');
 });
 
 test('certificate: carried on to a later entry, whose digest is known', async () => {
@@ -80,41 +85,40 @@ test('certificate: carried on to a later entry, whose digest is known', async ()
   const { spans } = holding(text, { trusted: [{ seq: end, digest: digests[end]! }] });
   expect(spans.at(-1)!.last).toBe(end);
   const beyond = certificateOf(decided, blocks.finalized, { through: end + 1 });
-  await expect(beyond).rejects.toThrow(`the log ends at entry ${end}`);
+  await expect(beyond).rejects.toMatchObject({ problem: 'CERTIFY_LOG_END' });
   const apart = { through: end, bridgeBytes: 0 };
-  await expect(certificateOf(decided, blocks.finalized, apart)).rejects.toThrow('lie between');
+  const gap = certificateOf(decided, blocks.finalized, apart);
+  await expect(gap).rejects.toMatchObject({ problem: 'CERTIFY_GAP' });
 });
 
-test('certificate: a trusted digest of another log, or of no entry in it, is refused', async () => {
+test('checkCertificate: refuses a trusted digest of another log or of a missing entry', async () => {
   const decided = await town('majority', 'equal');
   const text = await certificateOf(decided, decided.blocks.finalized);
   const of = (seq: number, digest: string) =>
     checkCertificate(text, { trusted: [{ seq, digest }] });
-  expect(of(2, 'ab'.repeat(32))).toMatchObject({
-    holds: false,
-    problem: expect.stringContaining('it is of another log'),
-  });
-  expect(of(9_999, 'ab'.repeat(32))).toMatchObject({
-    holds: false,
-    problem: expect.stringContaining('entry 9999 is not in it'),
-  });
+  expect(of(2, 'ab'.repeat(32))).toMatchObject({ code: 'TRUSTED_DIGEST_MISMATCH' });
+  expect(of(9_999, 'ab'.repeat(32))).toMatchObject({ code: 'TRUSTED_ENTRY_MISSING' });
 });
 
-test('certify: what was not decided, or is not there, is named', async () => {
+test('certify: refuses an unknown or undecided block', async () => {
+  const refused = (problem: string, named = '') =>
+    expect.objectContaining({ problem, message: expect.stringContaining(named) });
   const decided = await town('bft', 'equal');
   const unknown = 'f'.repeat(64);
-  await expect(certificateOf(decided, unknown)).rejects.toThrow(`no block ${unknown}`);
-  await expect(certificateOf(decided, 'f')).rejects.toThrow('is no block hash');
+  const missing = refused('BLOCK_NOT_FOUND', unknown);
+  await expect(certificateOf(decided, unknown)).rejects.toEqual(missing);
+  await expect(certificateOf(decided, 'f')).rejects.toEqual(refused('BAD_BLOCK_HASH'));
   const people = await newPopulation({ path: `${decided.path}/other`, verifier: 'inline' });
   const [ada] = await people.joinMany(1, ['validator', 'producer']);
   const open = await people.open(ada!);
   const other = { path: `${decided.path}/other` };
-  await expect(certificateOf(other, open)).rejects.toThrow(`block ${open} is voting`);
+  const undecided = (status: string) => refused('BLOCK_UNDECIDED', status);
+  await expect(certificateOf(other, open)).rejects.toEqual(undecided('voting'));
   await people.wait(60_000);
-  await expect(certificateOf(other, open)).rejects.toThrow(`block ${open} is expired`);
+  await expect(certificateOf(other, open)).rejects.toEqual(undecided('expired'));
 });
 
-test('certify: stops when it is told to', async () => {
+test('certify: stops when its signal is aborted', async () => {
   const { path, blocks } = await town('bft', 'equal');
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const lines = storedLines(store, 0, store.meta()!.seq);

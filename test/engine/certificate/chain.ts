@@ -1,4 +1,4 @@
-/** A certificate that was changed, with its digests made to fit: what a forger would do. */
+/** Forges certificates: changes one and recomputes its digests. */
 import { createHash } from 'node:crypto';
 import { canonical } from 'folkmoot';
 
@@ -32,7 +32,7 @@ function hashed(before: string[], texts: readonly string[]): string {
   return hash.digest('hex');
 }
 
-/** Changes a certificate and makes both chains anew over it. */
+/** Changes a certificate and recomputes both digest chains. */
 export function forged(text: string, change: (certificate: Forged) => void): string {
   const certificate = JSON.parse(text) as Forged;
   change(certificate);
@@ -52,9 +52,8 @@ export function forged(text: string, change: (certificate: Forged) => void): str
   return `${canonical(certificate)}\n`;
 }
 
-/** All links, in their order. */
 export const linksOf = ({ spans }: Forged): Link[] => spans.flatMap(({ links }) => links);
 
-/** The links of the votes that counted. */
+/** Returns the links with counted votes. */
 export const votesIn = (certificate: Forged): Link[] =>
   linksOf(certificate).filter(({ entry }) => entry?.kind === 'vote');

@@ -1,4 +1,4 @@
-/** Certificates whose digests fit, with any value anywhere: a check says what is wrong. */
+/** Certificates with recomputed digests and arbitrary values: the check refuses, never throws. */
 import fc from 'fast-check';
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
@@ -8,19 +8,19 @@ import { changedByte, changedText, textsOf } from './hostile.js';
 import { three } from './town.js';
 
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
-/** What no program expects; as JSON. */
+/** Unexpected values, as JSON. */
 const odd = [
   ...['null', 'true', '-1', '0.5', '1e308', '9007199254740992', '""', '"x"', '[]', '{}', '[null]'],
   ...['{"toString":1,"valueOf":1}', '{"__proto__":1}', '{"length":3}', '[[0,0],[0,0]]', deep],
 ];
 
-/** Places of values in a JSON text: what stands between a colon or comma and what follows it. */
+/** Finds values in a JSON text. */
 const values = (text: string) =>
   Array.from(
     text.matchAll(/(?<=[:,[])(?:"[^"\\]{0,80}"|-?\d+|true|false|null|\{\}|\[\])(?=[,\]}])/g),
   );
 
-test('hostile: any value in any text of it is told, and never thrown', async () => {
+test('checkCertificate: does not throw for any value in any text', async () => {
   const { text, vetoed } = await three();
   const wholes = [text, vetoed];
   const pick = fc.nat();
@@ -50,7 +50,7 @@ test.each([
   'electorates',
   'votes',
   'agents',
-])('hostile: a record of %s that is no record is told, and never thrown', async (table) => {
+])('checkCertificate: does not throw for an invalid record of %s', async (table) => {
   const { text, vetoed } = await three();
   for (const one of [text, vetoed]) {
     for (const value of odd) {
@@ -69,7 +69,7 @@ test.each([
   }
 });
 
-test('hostile: bears very many entries, and very many results of one', heavy, async () => {
+test('checkCertificate: handles many entries, and many results of one entry', heavy, async () => {
   const { text } = await three();
   const log_digest = 'ab'.repeat(32);
   const many = forged(text, ({ spans: [span] }) => {
@@ -86,7 +86,7 @@ test('hostile: bears very many entries, and very many results of one', heavy, as
   }
 });
 
-test('hostile: any other byte in any place is refused', async () => {
+test('checkCertificate: refuses any changed byte', async () => {
   const texts = Object.values(await three());
   const seed = Date.now() % 1e9;
   for (let index = 0; index < counts.forgedBytes; index += 1) {
@@ -95,7 +95,7 @@ test('hostile: any other byte in any place is refused', async () => {
   }
 });
 
-test('hostile: any other character, with digests that fit, changes no statement', async () => {
+test('checkCertificate: proves the same for any accepted changed character', async () => {
   const texts = Object.values(await three());
   const wholes = texts.map((text) => checkCertificate(text));
   const seed = Date.now() % 1e9;
@@ -109,7 +109,7 @@ test('hostile: any other character, with digests that fit, changes no statement'
     if (!whole.holds) throw new Error(whole.problem);
     const { votes, claim, proves, genesis, proposal } = whole;
     expect(checked, `seed ${seed + index}`).toMatchObject({ claim, proves, proposal });
-    // A weight, and what no decision of this kind rests on, is bound by a trusted digest alone.
+    // Weights, and data that the decision does not need, are bound only by a trusted digest.
     expect(checked.votes.map(({ public_key }) => public_key)).toEqual(
       votes.map(({ public_key }) => public_key),
     );

@@ -1,7 +1,7 @@
-/** Random changes of certificates: a byte of the file, or a byte of a text whose digests fit. */
+/** Random changes of certificates: a byte of the file, or a character with recomputed digests. */
 import { type Forged, forged, type Link, linksOf } from './chain.js';
 
-/** Numbers from a seed: mulberry32. */
+/** Random numbers from a seed (mulberry32). */
 function random(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -12,7 +12,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-/** The certificate with another byte in one place. */
+/** Changes one byte. */
 export function changedByte(text: string, seed: number): Uint8Array {
   const draw = random(seed);
   const bytes = Buffer.from(text);
@@ -21,7 +21,7 @@ export function changedByte(text: string, seed: number): Uint8Array {
   return bytes;
 }
 
-/** Each text inside, as the member of what it is in. */
+/** Lists all texts of requests and results, with their containers. */
 export function textsOf(certificate: Forged): [of: Record<string, unknown>, name: string][] {
   return linksOf(certificate).flatMap(({ results, entry }: Link) => {
     const of = results as unknown as Record<string, unknown>;
@@ -30,7 +30,7 @@ export function textsOf(certificate: Forged): [of: Record<string, unknown>, name
   });
 }
 
-/** The certificate with another character in one of its texts, its digests made to fit. */
+/** Changes one character of a text and recomputes the digests. */
 export function changedText(text: string, seed: number): string {
   const draw = random(seed);
   return forged(text, (certificate) => {

@@ -1,4 +1,4 @@
-/** docs/check-certificate.py and the product's checker take and refuse the same certificates. */
+/** docs/check-certificate.py accepts and refuses the same certificates as checkCertificate. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type Forged, forged } from './chain.js';
 import { bases, forgedText, forgeries, otherWeight, valid } from './forgeries.js';
 import { changedByte, changedText } from './hostile.js';
 
-/** Debian's packages belong to Debian's Python, which need not be the first one on the path. */
+/** Debian's packages need Debian's Python, which is not always first in the path. */
 const python = ['python3', '/usr/bin/python3'].find((candidate) => {
   try {
     execFileSync(candidate, ['-c', 'import nacl.signing'], { stdio: 'ignore' });
@@ -22,7 +22,7 @@ const python = ['python3', '/usr/bin/python3'].find((candidate) => {
 const lacking = python ? '' : ' (skipped: needs python3-nacl)';
 const program = join(root, 'docs/check-certificate.py');
 
-/** Runs the program once for each list of arguments, in one process. */
+/** Runs the program once per list of arguments, in one process. */
 const driver = `
 import contextlib, io, json, runpy, sys
 for line in sys.stdin:
@@ -35,7 +35,7 @@ for line in sys.stdin:
         print(json.dumps(str(end.code)))
 `;
 
-/** The first line that the program prints of each certificate. */
+/** Returns the first line of output for each certificate. */
 function run(certificates: readonly (string | Uint8Array)[], ...trusted: string[]): string[] {
   const folder = temporaryFolder();
   const lines = certificates.map((certificate, index) => {
@@ -53,7 +53,7 @@ function run(certificates: readonly (string | Uint8Array)[], ...trusted: string[
 const holds = expect.stringMatching(/^holds: /);
 const refused = expect.stringMatching(/^refused: /);
 
-test.skipIf(!python)(`check-certificate.py: takes what holds${lacking}`, async () => {
+test.skipIf(!python)(`check-certificate.py: accepts valid certificates${lacking}`, async () => {
   const texts = await valid();
   expect(run(texts)).toEqual(texts.map(() => holds));
 });
@@ -63,7 +63,7 @@ test.skipIf(!python)(`check-certificate.py: refuses every forgery${lacking}`, as
   for (const forgery of forgeries) texts.push(await forgedText(forgery));
   const found = run(texts).map((line, index) => [forgeries[index]![0], line]);
   expect(found).toEqual(forgeries.map(([name]) => [name, refused]));
-  // A fault of the program must not pass as a refusal.
+  // A bug of the program must not pass as a refusal.
   const odd = found.filter(([, line]) => /RecursionError|NameError|UnboundLocalError/.test(line!));
   expect(odd).toEqual([]);
 });
@@ -79,7 +79,7 @@ test.skipIf(!python)(`check-certificate.py: compares trusted digests${lacking}`,
   expect(run([other])).toEqual([holds]);
 });
 
-test.skipIf(!python)(`checkers: agree about random changes${lacking}`, async () => {
+test.skipIf(!python)(`check-certificate.py: agrees about random changes${lacking}`, async () => {
   const texts = Object.values(await bases());
   const seed = Date.now() % 1e9;
   const changed: (string | Uint8Array)[] = [];

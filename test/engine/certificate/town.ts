@@ -1,4 +1,4 @@
-/** Networks whose blocks were decided in every way, with real keys, and their certificates. */
+/** Networks with finalized and rejected blocks, with real keys, and their certificates. */
 import {
   certify,
   openLmdbStore,
@@ -13,13 +13,13 @@ import { answerOf, newPopulation, type Population } from '../helpers.js';
 
 export interface Town {
   path: string;
-  /** Blocks by how they were decided. */
+  /** Block hashes by status. */
   blocks: Record<'finalized' | 'rejected', string>;
-  /** Entry of the end of the log. */
+  /** Last entry of the log. */
   end: number;
 }
 
-/** Ten validators of two personalities, three of them allied, and what they decided. */
+/** Ten validators of two personalities, three of them allied, with decided blocks. */
 export async function town(policy: Policy, weights: Weights): Promise<Town> {
   const path = temporaryFolder();
   const genesis = { policy, weights, voting_period_ms: 1_000, dormant_after: 0 };
@@ -33,7 +33,7 @@ export async function town(policy: Policy, weights: Weights): Promise<Town> {
   const first = await people.open(lawful[0]!, { transactions, state_diff });
   const meme = await people.meme(greedy[1]!, 'ha');
   await people.vote(greedy[0]!, first, 'reject');
-  // Evidence, which is no vote that counts.
+  // Evidence of equivocation, which is not counted.
   await people.vote(greedy[0]!, first, 'approve');
   await people.vote(lawful[0]!, first, 'approve', { reason: 'yes', meme_references: [meme] });
   await people.votes([...lawful.slice(1), ...greedy.slice(1, 6)], first, 'approve');
@@ -43,7 +43,7 @@ export async function town(policy: Policy, weights: Weights): Promise<Town> {
   const end = people.network.read.position.seq;
   return { path, blocks: { finalized: first, rejected: second }, end };
 
-  /** By all of one personality, a third, or a majority. */
+  /** Rejected by all of one personality, a third, or a majority. */
   async function rejected({ network }: Population, hash: string): Promise<void> {
     const { policy } = network.genesis;
     if (policy === 'majority') {
@@ -56,7 +56,6 @@ export async function town(policy: Policy, weights: Weights): Promise<Town> {
   }
 }
 
-/** The certificate of a block, as text. */
 export async function certificateOf(
   { path }: Pick<Town, 'path'>,
   block: string,
@@ -72,7 +71,7 @@ export async function certificateOf(
   }
 }
 
-/** Three that hold: by reputation, by a veto, and that one with most entries left out. */
+/** Three valid certificates: by reputation, by veto, and the latter with required entries only. */
 export interface Three {
   text: string;
   vetoed: string;
@@ -81,7 +80,6 @@ export interface Three {
 
 let made: Promise<Three> | null = null;
 
-/** Made once for all tests of a file. */
 export function three(): Promise<Three> {
   made ??= makeThree();
   return made;

@@ -266,11 +266,13 @@ test('history: follows a log that grows, and reads the past of archives', heavy,
 test('history: what cannot be is refused, and a look can be ended', heavy, async () => {
   const path = temporaryFolder();
   await (await lived(path, town, script)).close();
-  expect(() => History.open({ path: join(path, 'none') })).toThrow('no network is stored here');
+  expect(() => History.open({ path: join(path, 'none') })).toThrow(
+    expect.objectContaining({ problem: 'NO_NETWORK' }),
+  );
   const history = History.open({ path, spacing: 16 });
   const { seq } = history.end;
   for (const wrong of [-1, seq + 1, 0.5, Number.NaN]) {
-    await expect(history.at(wrong)).rejects.toThrow(`the log has entries 0 to ${seq}`);
+    await expect(history.at(wrong)).rejects.toThrow(RangeError);
   }
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(history.at(seq, { signal })).rejects.toThrow('enough');

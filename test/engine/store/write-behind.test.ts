@@ -82,7 +82,7 @@ test('when a commit fails, so does every one after it, and every look for room',
   const { over, begun } = held(createMemoryStore());
   const store = createWriteBehind(over);
   await store.commit(batchAt(1));
-  (await begun()).fail(new StoreError('FAILED', 'the disk is gone'));
+  (await begun()).fail(new StoreError('COMMIT_FAILED', { path: '', reason: 'the disk is gone' }));
   await vi.waitFor(() => expect(() => store.hasRoom()).toThrow('the disk is gone'), 30_000);
   await expect(store.commit(batchAt(2))).rejects.toThrow('the disk is gone');
   expect([store.meta()?.seq, store.entry(1)?.length]).toEqual([1, 7]);
@@ -99,7 +99,7 @@ test('what finds no room waits for it, and counts as waiting until it is written
   const { over, begun } = held(Object.assign(Object.create(memory) as Store, { hasRoom }));
   const store = closedLater(createWriteBehind(over));
   await store.commit(batchAt(1));
-  (await begun()).fail(new StoreError('FULL', 'no room'));
+  (await begun()).fail(new StoreError('NO_ROOM_FOR_BATCH', { path: '', free: 0, needed: 1 }));
   await store.commit(batchAt(2));
   expect([store.hasRoom(10), asked.at(-1)]).toEqual([true, 24]);
   (await begun()).go();

@@ -172,7 +172,7 @@ test('mechanical: a meme, an elector, an alliance and its bonus, each left out',
   expect(mechanical.some(({ id }) => id === gone)).toBe(false);
 });
 
-test('evidence: a block is found by its hash or its height, or it is said why not', async () => {
+test('evidence: finds a block by hash or height, or refuses it', async () => {
   const path = join(temporaryFolder(), 'network');
   const population = await newPopulation({ path });
   const ada = await population.join(both);
@@ -185,12 +185,11 @@ test('evidence: a block is found by its hash or its height, or it is said why no
   const found = (name: string) => collectEvidence(store, 'DIR', name).block.block_hash;
   expect([hash, hash.slice(0, 8), hash.toUpperCase(), '1'].map(found)).toEqual(Array(4).fill(hash));
   expect(found(rejected)).toBe(rejected);
-  const refusal = (name: string) => expect(() => found(name));
-  refusal('2').toThrow('DIR: no block is final at height 2');
-  refusal('0').toThrow('no block is final at height 0');
-  refusal(hash.slice(0, 7).replace(/^\d+$/, 'abc')).toThrow('at least 8 of its digits');
-  refusal('f'.repeat(64)).toThrow('there is no such block; folkmoot events');
-  refusal('g'.repeat(8)).toThrow("expected a block's hash");
-  refusal(`${hash}0`).toThrow("expected a block's hash");
-  refusal('').toThrow("expected a block's hash");
+  const expectRefused = (name: string, problem: string) =>
+    expect(() => found(name)).toThrow(expect.objectContaining({ problem }));
+  expectRefused('2', 'HEIGHT_NOT_FINAL');
+  expectRefused('0', 'HEIGHT_NOT_FINAL');
+  expectRefused(hash.slice(0, 7).replace(/^\d+$/, 'abc'), 'BAD_BLOCK_NAME');
+  expectRefused('f'.repeat(64), 'BLOCK_NOT_FOUND');
+  for (const name of ['g'.repeat(8), `${hash}0`, '']) expectRefused(name, 'BAD_BLOCK_NAME');
 });

@@ -100,10 +100,11 @@ async function thresholdRows(size: Size): Promise<Row[]> {
 const thresholds: ValidationCase = {
   name: 'thresholds',
   about:
-    'A `bft` block needs more than two thirds of the weight, a `majority` block more approving ' +
-    'than rejecting. With a fixed number against it the outcome is certain; where each elector ' +
-    'tosses a coin, the share of finalized blocks is a tail of the binomial distribution.',
-  source: 'docs/protocol.md, section 7; binomial distribution',
+    'A `bft` block needs more than two thirds of the weight. A `majority` block needs more ' +
+    'approvals than rejections. With a fixed number of rejections the outcome is certain. If ' +
+    'each elector votes at random, the share of finalized blocks is a tail of the binomial ' +
+    'distribution.',
+  source: 'docs/protocol.md, section 6; binomial distribution',
   rows: thresholdRows,
 };
 
@@ -137,8 +138,9 @@ async function condorcetRows(size: Size): Promise<Row[]> {
 const condorcet: ValidationCase = {
   name: 'condorcet',
   about:
-    'Jurors who decide by themselves and are right with more than one half are right together ' +
-    'the more often the more they are; the chance is a tail of the binomial distribution.',
+    'Independent jurors that are each right with probability above one half are right more ' +
+    'often together, and more often with more jurors. The probability is a tail of the ' +
+    'binomial distribution.',
   source: 'Condorcet 1785, Essai sur l’application de l’analyse',
   rows: condorcetRows,
 };
@@ -191,9 +193,9 @@ async function finalityRows(size: Size): Promise<Row[]> {
 const finality: ValidationCase = {
   name: 'finality',
   about:
-    'All approve, each after a time uniform over 3 s, and messages need 20 ms: a block is final ' +
-    'with the vote that makes the quorum, the k-th smallest of n uniform times, which has a beta ' +
-    'distribution.',
+    'All electors approve, each after a time uniform over 3 s, with latencies of 20 ms. A ' +
+    'block is final with the vote that reaches the quorum. Its time is the k-th smallest of n ' +
+    'uniform times, which has a beta distribution.',
   source: 'David and Nagaraja 2003, Order Statistics, section 2.3',
   rows: finalityRows,
 };
@@ -230,9 +232,10 @@ async function cascadeRows(size: Size): Promise<Row[]> {
 const cascades: ValidationCase = {
   name: 'cascades',
   about:
-    'Each of 30 voters has a signal that is right with the chance q and sees the votes before ' +
-    'its own; as soon as two more stand on one side, all join it. The cascade is wrong with the ' +
-    'chance (1 - q)^2 / (q^2 + (1 - q)^2). The scenario is the shipped `cascade`.',
+    'Each of 30 voters has a signal that is right with probability q and sees the earlier ' +
+    'votes. As soon as one side leads by two, all later voters follow it. The cascade is ' +
+    'wrong with probability (1 - q)^2 / (q^2 + (1 - q)^2). The scenario is the included ' +
+    '`cascade`.',
   source: 'Bikhchandani, Hirshleifer and Welch 1992, Journal of Political Economy 100(5)',
   rows: cascadeRows,
 };
@@ -284,10 +287,10 @@ function holdsMean(width: number, draw: () => number): boolean {
 const stopping: ValidationCase = {
   name: 'stopping',
   about:
-    'A sweep adds runs to a cell until its interval is narrow. A fixed 95 % interval holds the ' +
-    'mean less often at the run where it became narrow (90.5 % of exponential data). The first ' +
-    'look at 30 runs and intervals of 97.5 % at each look make up for that. All runs of a cell ' +
-    'are drawn from one distribution with the mean 1; a cell ends at 1,000 runs at most.',
+    'A sweep adds runs to a cell until its interval is narrow. A fixed 95 % interval contains ' +
+    'the mean less often at the run where it became narrow (90.5 % of exponential data). A ' +
+    'first look at 30 runs and intervals of 97.5 % at each look compensate for this. All runs ' +
+    'of a cell come from one distribution with mean 1. A cell ends at 1,000 runs at most.',
   source:
     'Jennison and Turnbull 1999, Group Sequential Methods with Applications to Clinical Trials; ' +
     'Chow and Robbins 1965, Annals of Mathematical Statistics 36(2) 457-462',

@@ -93,10 +93,10 @@ async function gossipRows(size: Size): Promise<Row[]> {
 export const gossip: ValidationCase = {
   name: 'gossip',
   about:
-    'One of 41 agents on a ring posts a meme; who votes passes on what it has received. If all ' +
-    'vote at one instant only its neighbours know it. If votes are spread at random and links ' +
-    'are fast, an agent d hops away knows it when the d agents up to it vote in their order, ' +
-    'with the chance 1/d!: twice e - 1 agents on the mean.',
+    'One of 41 agents on a ring posts a meme. A voter passes on what it has received. If all ' +
+    'vote at one instant, only the neighbours receive the meme. If votes are spread at random ' +
+    'and links are fast, an agent at distance d receives it if the d agents up to it vote in ' +
+    'their order, with probability 1/d!: twice e - 1 agents on average.',
   source: 'records of a random permutation; the limit of fast links',
   rows: gossipRows,
 };
@@ -133,9 +133,9 @@ async function latencyRows(size: Size): Promise<Row[]> {
 export const latency: ValidationCase = {
   name: 'latency',
   about:
-    'A block with one elector who thinks 200 ms is final after two latencies, its own and that ' +
-    'of the vote. With exponential latencies of mean 300 ms and deviation 200 ms, shifted by ' +
-    '100 ms, their sum has a gamma distribution of shape 2.',
+    'A block with one elector that thinks for 200 ms is final after two latencies, that of ' +
+    'the block and that of the vote. With exponential latencies of mean 300 ms and deviation ' +
+    '200 ms, shifted by 100 ms, their sum has a gamma distribution of shape 2.',
   source: 'gamma distribution',
   rows: latencyRows,
 };
@@ -219,10 +219,10 @@ async function row(size: Size, utilisation: number): Promise<Row> {
 export const uplinks: ValidationCase = {
   name: 'uplinks',
   about:
-    'Agents send messages of one size at instants of a Poisson process, and each leaves an ' +
-    'uplink of 1 kbit/s in one second: a queue with one server and a constant time of service ' +
-    '(M/D/1). With the utilisation r and the time of service s, a message waits ' +
-    'r s / (2 (1 - r)) on the mean.',
+    'Agents send messages of one size at the instants of a Poisson process. Each takes one ' +
+    'second in an uplink of 1 kbit/s: a queue with one server and constant service time ' +
+    '(M/D/1). With utilisation r and service time s, the mean wait of a message is r s / (2 ' +
+    '(1 - r)).',
   source: 'Pollaczek and Khinchine',
   rows: async (size) => [await row(size, 0.5), await row(size, 0.8)],
 };
@@ -307,9 +307,10 @@ async function smallWorldRows(size: Size): Promise<Row[]> {
 export const smallWorld: ValidationCase = {
   name: 'small-world',
   about:
-    'A ring of degree k has the clustering 3(k - 2) / 4(k - 1). Rewiring a share p of its links ' +
-    'leaves (1 - p)^3 of the triangles, among k(k - 1) + kp(2 - p)/2 pairs of neighbours of an ' +
-    'agent, since degrees now have the variance kp(2 - p)/2; up to terms of 1/n.',
+    'A ring of degree k has the clustering 3(k - 2) / 4(k - 1). Rewiring a share p of its ' +
+    'links leaves (1 - p)^3 of the triangles, among k(k - 1) + kp(2 - p)/2 pairs of ' +
+    'neighbours of an agent, because degrees then have the variance kp(2 - p)/2, up to terms ' +
+    'of 1/n.',
   source: 'Watts and Strogatz 1998, Nature 393; Barrat and Weigt 2000, Eur. Phys. J. B 13',
   rows: smallWorldRows,
 };
@@ -359,8 +360,9 @@ async function partitionRows(size: Size): Promise<Row[]> {
 export const partitions: ValidationCase = {
   name: 'partitions',
   about:
-    'While a partition cuts off a third of the electorate or more, `bft` finalizes nothing, ' +
-    'below a third it goes on, and after healing every block is final again.',
+    'While a partition cuts off a third of the electorate or more, `bft` finalizes nothing. ' +
+    'With a smaller partition it continues, and after the partition every block is final ' +
+    'again.',
   source: 'Dwork, Lynch and Stockmeyer 1988, Consensus in the presence of partial synchrony',
   rows: partitionRows,
 };
@@ -420,9 +422,9 @@ async function crashRows(size: Size): Promise<Row[]> {
 export const crashes: ValidationCase = {
   name: 'crashes',
   about:
-    'A slot whose producer has crashed stays empty. In turn, that is exactly their share; where ' +
-    'the producer of each slot is drawn, the number of blocks is binomial and the wait for the ' +
-    'next one geometric.',
+    'A slot whose producer has crashed stays empty. With slots in turn, the empty share is ' +
+    'exactly that of the crashed producers. With drawn producers, the number of blocks is ' +
+    'binomial and the wait for the next block geometric.',
   source: 'binomial and geometric distribution',
   rows: crashRows,
 };
@@ -442,9 +444,9 @@ async function complexityRows(size: Size): Promise<Row[]> {
 export const complexity: ValidationCase = {
   name: 'complexity',
   about:
-    'Messages for each block on which all n agents vote, over links that lose nothing: requests ' +
-    'and events grow with n, gossip with the number m of links between agents, so in a complete ' +
-    'graph with the square of n.',
+    'The number of messages for each block on which all n agents vote, over links without ' +
+    'loss. Requests and events grow with n, and gossip with the number m of links between ' +
+    'agents, so in a complete graph with the square of n.',
   source: 'counting: each vote goes once over every link of its voter, from both of its ends',
   rows: complexityRows,
 };

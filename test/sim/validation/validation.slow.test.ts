@@ -1,6 +1,6 @@
 /**
- * Theory beside measurement: every case in small counts, or in full counts, of which
- * docs/validation.md is made. `npm run validate` compares the page, and with `-- -u` writes it.
+ * Compares simulations with theory. Full counts give the figures of docs/validation.md;
+ * `npm run validate` compares the page, and with `-- -u` writes it.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ test.each(cases)('validation: theory lies inside every interval: $name', async (
   measured.set(one, rows);
 });
 
-test('validation: what is far off is a miss, and exact is exact', () => {
+test('validation: a distant value is a miss, and exact theory needs equality', () => {
   const row = { what: 'a coin', measured: 0.6, from: '1000 throws' };
   expect(holds({ ...row, theory: 0.5, interval: shareInterval(600, 1_000) })).toBe(false);
   expect(holds({ ...row, theory: 0.6, interval: null })).toBe(true);
@@ -50,11 +50,11 @@ test.runIf(full)('validation: the page has the measured figures', async (context
 
 const introduction = `# Validation
 
-Known answers beside what the simulator measures, by \`npm run validate -- -u\` in a checkout.
-Theory is exact where the interval is empty; elsewhere each interval is one of ${100 * LEVEL} %,
-so that none of a hundred misses by chance but in one of ten such pages. Where theory says
-"at least", the whole interval must reach that bound. Seeds are fixed: the same version measures
-the same figures on every machine. [model.md](model.md) says what the model is.
+This page compares results of the simulator with known answers from theory. In a checkout,
+\`npm run validate -- -u\` writes it. Theory is exact if the interval is empty. Otherwise the interval
+has a confidence of ${100 * LEVEL} %, so about one of ten such pages has a false alarm. If theory says
+"at least", the whole interval must reach the bound. Seeds are fixed: the same version gives the same
+figures on every machine. [model.md](model.md) describes the model.
 `;
 
 const headOf = ({ name, about, source }: ValidationCase): string =>

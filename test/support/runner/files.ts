@@ -38,8 +38,9 @@ export const gate = [
   'ui/page',
   'ui/exported/strangers',
   'report/look',
-  // Documents: every command and link in them.
+  // Documents: every command and link in them, and the site.
   'docs',
+  'site',
 ];
 
 /** The time limit of a test in one of these files. */

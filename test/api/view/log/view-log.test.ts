@@ -196,7 +196,7 @@ test('view: does not recreate a deleted folder', async () => {
   const snapshot = await view.readSnapshot();
   expect(snapshot.entry).toBe(network.read.position.seq);
   expect(existsSync(path)).toBe(false);
-  expect(view.problem).toContain('is gone');
+  expect(view.problem).toContain(path);
   await view.close();
   await network.close();
 });
@@ -259,21 +259,22 @@ test('view: indexes an older folder by one replay, and stores the index', async 
   }
 });
 
-test('view: names damage in the folder instead of guessing', async () => {
-  const refused = async (name: string, key: number, value: Buffer | null, what: RegExp) => {
+test('view: reports damaged data of the folder', async () => {
+  const refused = async (name: string, key: number, value: Buffer | null, problem: string) => {
     const path = lived();
     await lay(path, name, key, value);
-    await assert.rejects(picturesOf(path, [undefined]), what);
+    await assert.rejects(picturesOf(path, [undefined]), { name: 'StoreError', problem });
   };
-  await refused('events', 40, null, /event 40|CORRUPT/);
-  await refused('events', 40, Buffer.from('{"data":{},"seq":40,"type":"x"}'), /entry \d+/);
-  await refused('events', 40, Buffer.from('not json'), /event 40 /);
+  await refused('events', 40, null, 'EVENT_MISSING');
+  const unknown = Buffer.from('{"data":{},"seq":40,"type":"x"}');
+  await refused('events', 40, unknown, 'ENTRY_INCONSISTENT');
+  await refused('events', 40, Buffer.from('not json'), 'EVENT_DAMAGED');
   const nobody = `{"data":{"agent_id":"agent_x","new_score":1,"timestamp":"2026-01-01T00:00:00Z"},`;
   await refused(
     'events',
     40,
     Buffer.from(`${nobody}"seq":40,"type":"reputation_update"}`),
-    /entry/,
+    'ENTRY_INCONSISTENT',
   );
-  await refused('index', 20, Buffer.from([9, 9, 9]), /index of events .* is damaged/);
+  await refused('index', 20, Buffer.from([9, 9, 9]), 'INDEX_ROW_DAMAGED');
 });

@@ -300,5 +300,5 @@ test('command: a wrong condition and a file that is none are told in a line', as
   const missing = await runCommand(['load', 'compare', 'nowhere', 'nowhere']);
   expectOneLine(missing);
   expect(missing.code).toBe(2);
-  expect(missing.stderr).toContain('nowhere does not exist; expected the result.json');
+  expect(missing.stderr).toContain('nowhere; pass the result.json');
 });

@@ -14,7 +14,7 @@ const document = new URL('../../../../docs/load-testing.md', import.meta.url);
 /** The arguments of each command of the section, without quotes. */
 function recipe(): string[][] {
   const text = readFileSync(document, 'utf8');
-  const section = text.slice(text.indexOf('## 5. In continuous integration'));
+  const section = text.slice(text.indexOf('## 5. Compare runs in CI'));
   const [, commands] = /```sh\n([\s\S]*?)```/.exec(section)!;
   return commands!
     .trim()

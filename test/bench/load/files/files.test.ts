@@ -151,7 +151,7 @@ test('files: a folder that holds a run is refused before and after it, and stays
   await writeLoad(first, folder);
   const refusal = {
     code: 'OTHER_NETWORK',
-    message: expect.stringContaining('holds a run already'),
+    problem: 'OUTPUT_HAS_RUN',
   };
   await expect(prepareLoad(folder)).rejects.toMatchObject(refusal);
   await expect(writeLoad(loadResult({ seed: 2 }), folder)).rejects.toMatchObject(refusal);
@@ -186,18 +186,16 @@ test('read: what is not a result is refused with what it should be', () => {
   const refusal = (message: string) =>
     expect.objectContaining({ code: 'MISSING', message: expect.stringContaining(message) });
   expect(() => readLoad(join(folder, 'none'))).toThrow(
-    expect.objectContaining({ code: 'MISSING', message: expect.stringContaining('none does not') }),
+    expect.objectContaining({ code: 'MISSING', problem: 'LOAD_RESULT_NOT_FOUND' }),
   );
-  expect(() => readLoad(folder)).toThrow(refusal('result.json cannot be used: ENOENT'));
+  expect(() => readLoad(folder)).toThrow(refusal('ENOENT'));
   expect(holding('')).toThrow(refusal('JSON'));
   expect(holding(whole.slice(0, -9))).toThrow(refusal('JSON'));
   for (const text of ['null', '7', '[]', '{}']) {
     expect(holding(text)).toThrow(refusal('it names no format; expected folkmoot-load-1'));
   }
   expect(holding('{"format":"folkmoot-load-2"}')).toThrow(
-    refusal(
-      'its format is "folkmoot-load-2"; expected folkmoot-load-1. It should be the result.json',
-    ),
+    refusal('its format is "folkmoot-load-2"; expected folkmoot-load-1'),
   );
   const change = (changes: object) => JSON.stringify({ ...loadResult(), ...changes });
   expect(holding(change({ verdict: 'FINE' }))).toThrow(refusal('/verdict must be equal to one of'));
@@ -212,7 +210,7 @@ test('read: what is not a result is refused with what it should be', () => {
 test('read: a folder in place of the file, and a file without end, are refused', () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'result.json'));
-  expect(() => readLoad(folder)).toThrow('result.json cannot be used: EISDIR');
+  expect(() => readLoad(folder)).toThrow('EISDIR');
   const large = join(folder, 'large.json');
   writeFileSync(large, '');
   truncateSync(large, 65 * 2 ** 20);

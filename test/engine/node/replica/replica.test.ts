@@ -140,5 +140,7 @@ test.each([
 });
 
 test('kept: a folder without a network is refused', () => {
-  expect(() => KeptNetwork.open({ path: temporaryFolder() })).toThrow(/no network is stored here/);
+  expect(() => KeptNetwork.open({ path: temporaryFolder() })).toThrow(
+    expect.objectContaining({ problem: 'NO_NETWORK' }),
+  );
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 /** Copies of the shards in which something is done; their merge is refused, and writes nothing. */
 async function refused(
   change: (first: string, second: string) => unknown,
-  expected: { name: 'SweepError' | 'StoreError'; message: RegExp },
+  expected: { name: 'SweepError' | 'StoreError'; message: RegExp; problem?: string },
   more: readonly string[] = [],
 ) {
   const folder = temporaryFolder();
@@ -30,7 +30,9 @@ async function refused(
   for (const [at, copy] of copies.entries()) cpSync(shards[at]!, copy, { recursive: true });
   await change(...copies);
   const out = join(folder, 'out');
-  const found: Error = await merged([...copies, ...more], out, { made }).then(
+  const found: Error & { problem?: string } = await merged([...copies, ...more], out, {
+    made,
+  }).then(
     () => expect.unreachable('it was merged'),
     (error) => error,
   );
@@ -38,6 +40,7 @@ async function refused(
     expected.name,
     expect.stringMatching(expected.message),
   ]);
+  if (expected.problem) expect(found.problem).toBe(expected.problem);
   expect(found.message).not.toContain('\n');
   expect(existsSync(out)).toBe(false);
 }
@@ -120,55 +123,60 @@ describe('merge: shards that do not belong together', () => {
 });
 
 describe('merge: shards that are not as they were left', () => {
-  const damaged = (message: RegExp) => ({ name: 'StoreError', message }) as const;
+  const damaged = (problem: string, message: RegExp) =>
+    ({ name: 'StoreError', problem, message }) as const;
 
-  test.each<[string, Parameters<typeof refused>[0], RegExp]>([
+  test.each<[string, Parameters<typeof refused>[0], problem: string, detail?: RegExp]>([
     [
       'a run that was changed',
       (_, second) => edit(join(second, runOf(second)), (run) => Object.assign(run, { entries: 1 })),
-      /has changed since the shard was finished: its sha256 is .*remove it, and sweep --resume/,
+      'SHARD_FILE_CHANGED',
     ],
     [
       'a run that was cut short',
       (_, second) => truncateSync(join(second, runOf(second)), 100),
-      /has changed since the shard was finished/,
+      'SHARD_FILE_CHANGED',
     ],
     [
       'a run that came later',
       (_, second) =>
         cpSync(join(second, runOf(second)), join(second, `runs/${'0'.repeat(16)}-1.json`)),
-      /was not there when the shard was finished: runs\.sha256 does not name it/,
+      'SHARD_FILE_EXTRA',
     ],
     [
       'a seal that is none',
       (_, second) => appendFileSync(join(second, 'runs.sha256'), 'x\n'),
-      /:4 is not as/,
+      'SEAL_INVALID',
+      /line 4 /,
     ],
     [
       'a seal that leads elsewhere',
       (_, second) =>
         writeFileSync(join(second, 'runs.sha256'), `${'0'.repeat(64)}  ../../x.json\n`),
-      /runs\.sha256:1 is not as folkmoot writes it/,
+      'SEAL_INVALID',
+      /line 1 /,
     ],
     [
       'a changed and sealed run, of another seed',
       editedRun((run) => Object.assign(run, { seed: 'x' })),
-      /is no run of this sweep: seed is "x"; expected "1\/\d"/,
+      'SWEEP_FILE_INVALID',
+      /seed is "x"; expected "1\/\d"/,
     ],
     [
       'of other values',
       editedRun(({ values }) => Object.assign(values, { 'links.loss': 9 })),
+      'SWEEP_FILE_INVALID',
       /values\.links\.loss is 9; expected 0/,
     ],
     [
       'without measures that are numbers',
       editedRun((run) => Object.assign(run, { measures: { votes: 'many' } })),
-      /it is not what a sweep keeps of a run/,
+      'SWEEP_FILE_INVALID',
     ],
     [
       'that broke no rule it names',
       editedRun((run) => Object.assign(run, { verdict: 'safety' })),
-      /it is not what a sweep keeps of a run/,
+      'SWEEP_FILE_INVALID',
     ],
     [
       'that is no JSON',
@@ -176,9 +184,9 @@ describe('merge: shards that are not as they were left', () => {
         writeFileSync(join(second, runOf(second)), '{');
         reseal(second);
       },
-      /\.json cannot be read: /,
+      'SWEEP_FILE_UNREADABLE',
     ],
-  ])('merge: %s', (_, change, message) => refused(change, damaged(message)));
+  ])('merge: %s', (_, change, problem, detail = /./) => refused(change, damaged(problem, detail)));
 
   test.each<[string, Change, RegExp]>([
     [
@@ -191,7 +199,8 @@ describe('merge: shards that are not as they were left', () => {
     [
       'a scenario that cannot be',
       ({ scenario }) => Object.assign(scenario, { links: 'fast' }),
-      /sweep\.json is not as folkmoot writes it: scenario\.links/,
+      /sweep\.json: scenario\.links/,
     ],
-  ])('merge: a head with %s', (_, change, message) => refused(head(change), damaged(message)));
+  ])('merge: a head with %s', (_, change, message) =>
+    refused(head(change), damaged('SWEEP_FILE_INVALID', message)));
 });

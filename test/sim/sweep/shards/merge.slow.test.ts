@@ -123,10 +123,10 @@ for await (const line of createInterface({ input: process.stdin })) {
 describe('merge: on the command line', () => {
   const sweep = { factors: [loss(0, 0.1)], replicates: 2 };
 
-  test('docs/simulating.md: its job array runs as written, and merged is the sweep', async () => {
+  test('docs/sweeps.md: its job array runs as written, and merged is the sweep', async () => {
     const folder = temporaryFolder();
     writeScenario(folder, { ...smallRaw(4), length: { blocks: 1 }, sweep }, 'minority.yaml');
-    const text = readFileSync(new URL('../../../../docs/simulating.md', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../../../docs/sweeps.md', import.meta.url), 'utf8');
     const [, script] = /```sh\n(#!\/bin\/sh\n#SBATCH [\s\S]*?)```/.exec(text)!;
     for (const id of [4, 6, 8]) {
       const array = { ID: id, COUNT: 3, MIN: 4, MAX: 8, STEP: 2 };

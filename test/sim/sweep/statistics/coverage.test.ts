@@ -42,7 +42,7 @@ const lognormal = (kind: IntervalKind, deviation: number): Case => ({
   draw: (rng) => Math.exp(deviation * normal(rng)),
 });
 
-/** The families of docs/simulating.md, each at the edges of its range. */
+/** The families of docs/sweeps.md, each at the edges of its range. */
 const cases: Case[] = [
   ...[0.005, 0.02, 0.1, 0.5, 0.9, 0.98].flatMap((mean) =>
     [1, 5, 20, 100].map((trials) =>
@@ -126,7 +126,7 @@ describe.each([5, 10, 30])('coverage: %i runs a cell', (runs) => {
   });
 });
 
-/** Heavier tails, with what docs/simulating.md says of each; 3.1 deviations below are left. */
+/** Heavier tails, with what docs/sweeps.md says of each; 3.1 deviations below are left. */
 const beyond: [Case, number][] = (['t_log', 't_skew'] as const).flatMap((kind) => [
   [{ kind, name: 'gamma of shape 0.5', mean: 0.5, draw: (rng) => normal(rng) ** 2 / 2 }, 0.91],
   [lognormal(kind, 0.8), 0.91],

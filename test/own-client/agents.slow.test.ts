@@ -1,4 +1,4 @@
-/** README, "Connect an agent": what it shows is run against a served network. */
+/** docs/agents.md: runs its commands and programs against a served network. */
 import { execFile, execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { main as cli, root } from '../support/paths.js';
-import { document, fenced, section } from './markdown.js';
+import { document, fenced } from './markdown.js';
 import { dependingFolder, ownClient, python } from './programs.js';
 import { served } from './start-server.js';
 
 const run = promisify(execFile);
-const part = section(document('README.md'), 'Connect an agent');
+const part = document('docs/agents.md');
 const here = 'http://127.0.0.1:8080';
 /** Far above what it takes. */
 const timeout = 60_000;
@@ -34,13 +34,13 @@ function has(program: string): boolean {
   }
 }
 
-test('README: serves as the tests here do', () => {
+test('agents.md: serves with the limits that these tests use', () => {
   expect(commands('npx folkmoot serve')).toEqual(['npx folkmoot serve --limits bench']);
 });
 
 const curl = has('curl');
 
-test.skipIf(!curl)(`README: the reads with curl${curl ? '' : ' (skipped: no curl)'}`, async () => {
+test.skipIf(!curl)(`agents.md: reads with curl${curl ? '' : ' (skipped: no curl)'}`, async () => {
   const { url } = await served();
   for (const line of commands('curl')) {
     const { stdout } = await run('curl', ['-sS', line.replace('curl ', '').replace(here, url)]);
@@ -48,8 +48,9 @@ test.skipIf(!curl)(`README: the reads with curl${curl ? '' : ' (skipped: no curl
   }
 });
 
-test('README: the client example finalizes a block in under 20 lines', async () => {
+test('agents.md: the client example of both documents finalizes a block in under 20 lines', async () => {
   const [example = ''] = fenced(part, 'js');
+  expect(fenced(document('README.md'), 'js')).toEqual([example]);
   expect(example.split('\n').length).toBeLessThan(20);
   const { url } = await served();
   const folder = dependingFolder();
@@ -60,7 +61,7 @@ test('README: the client example finalizes a block in under 20 lines', async () 
   }
 });
 
-test('README: git ignores what its commands make', () => {
+test('agents.md: git ignores the files that its commands write', () => {
   const made = ['runs/7/network/data.mdb', 'folkmoot-data/data.mdb', 'ada.key.json'];
   // Prints what is ignored, and fails when nothing is.
   const ignored = execFileSync('git', ['check-ignore', '--no-index', ...made], {
@@ -92,7 +93,7 @@ async function shellExample(url: string, cwd: string): Promise<{ blocks: object[
   return shown;
 }
 
-test('README: the commands of an agent finalize a block, also on the next day', async () => {
+test('agents.md: the shell commands finalize a block, also in a second run', async () => {
   const { url } = await served();
   const cwd = temporaryFolder();
   for (const height of [1, 2]) {
@@ -102,7 +103,7 @@ test('README: the commands of an agent finalize a block, also on the next day', 
 });
 
 test.skipIf(!python)(
-  'README, own-client.md: both agents finalize their blocks on one server, in any order',
+  'agents.md, own-client.md: both agents finalize their blocks on one server, in any order',
   async () => {
     const { url } = await served();
     const cwd = temporaryFolder();

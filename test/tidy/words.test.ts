@@ -1,0 +1,62 @@
+/** Texts name the actor and use standard terms: some words and openings are refused, with advice. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { root, sources } from './sources.js';
+
+const name = 'name the role: client, operator, agent, node, caller';
+
+/** Words that hide the actor or the thing, and what to write in their place. */
+const advice: Readonly<Record<string, string>> = {
+  whoever: name,
+  whosoever: name,
+  somebody: name,
+  nobody: `${name}; "no client", "no agent"`,
+  anybody: `${name}; "any client"`,
+  whatever: 'write "any X" or "independent of X"',
+  whichever: 'write "the first X that" or "either"',
+  'over there': 'name the place',
+  'of theirs': 'name the owner',
+};
+const words = new RegExp(`\\b(?:${Object.keys(advice).join('|')})\\b`, 'giu');
+
+/** A comment begins with a verb or a noun. */
+const opening = /^\s*(?:\/\*\*?|\/\/)\s*(?:What|Who|Whoever|Whose|Whether|How)\b/u;
+
+const self = 'test/tidy/words.test.ts';
+const code = sources.filter(({ path }) => path !== self);
+
+const documents = ['', 'docs', 'docs/decisions', 'examples', 'test'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(folder, file))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+);
+
+const linesWith = (
+  files: readonly { path: string; text: string }[],
+  find: (line: string, before: string) => string[],
+) =>
+  files.flatMap(({ path, text }) => {
+    const lines = text.split('\n');
+    return lines.flatMap((line, index) =>
+      find(line, lines[index - 1] ?? '').map((hint) => `${path}:${index + 1}: ${hint}`),
+    );
+  });
+
+test('words: sources and documents use none of the refused words', () => {
+  const found = linesWith([...code, ...documents], (line) =>
+    [...line.matchAll(words)].map(([word]) => `${word}: ${advice[word.toLowerCase()]}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('words: comments begin with a verb or a noun', () => {
+  const found = linesWith(code, (line, before) => {
+    // The first line of a comment; the text of a block comment may begin one line later.
+    const isFirst = opening.test(line) && !/^\s*\/\//.test(before);
+    const isSecond = /^\s*\/\*\*$/.test(before) && /^\s*\* (?:What|Who|Whether|How)\b/.test(line);
+    return isFirst || isSecond ? ['begin with a verb or a noun'] : [];
+  });
+  expect(found).toEqual([]);
+});
