@@ -14,7 +14,7 @@ const FLOOD = 1_000;
 describe.each(full ? ['uws', 'node'] : ['uws'])('subscribers: over %s', (transport) => {
   const { subscribers, voters } = counts;
 
-  test(`subscribers: ${subscribers} receive the close of a block with ${voters} voters`, async () => {
+  test(`subscribers: ${subscribers} see a block of ${voters} voters close`, async () => {
     const assembly = await Assembly.open(transport);
     const { event_seq: since } = await meta(assembly.caller);
     const transcript = new Transcript(everyTopic);
