@@ -269,11 +269,11 @@ test('view: reports damaged data of the folder', async () => {
   const unknown = Buffer.from('{"data":{},"seq":40,"type":"x"}');
   await refused('events', 40, unknown, 'ENTRY_INCONSISTENT');
   await refused('events', 40, Buffer.from('not json'), 'EVENT_DAMAGED');
-  const badEvent = `{"data":{"agent_id":"agent_x","new_score":1,"timestamp":"2026-01-01T00:00:00Z"},`;
+  const bad = `{"data":{"agent_id":"agent_x","new_score":1,"timestamp":"2026-01-01T00:00:00Z"},`;
   await refused(
     'events',
     40,
-    Buffer.from(`${badEvent}"seq":40,"type":"reputation_update"}`),
+    Buffer.from(`${bad}"seq":40,"type":"reputation_update"}`),
     'ENTRY_INCONSISTENT',
   );
   await refused('index', 20, Buffer.from([9, 9, 9]), 'INDEX_ROW_DAMAGED');
