@@ -169,7 +169,7 @@ function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): v
 type Answer = ExchangeResponse | Promise<ExchangeResponse>;
 
 /** Abort handler of a finished exchange. */
-const nobody = () => {};
+const ignoreAbort = () => {};
 
 class Exchange implements Expiring {
   readonly #inFlight: InFlight;
@@ -267,7 +267,7 @@ class Exchange implements Expiring {
     // The library does not count every synchronous response as an answer. An unanswered and
     // unwatched request ends the process, for example if a client pipelines requests and
     // disconnects.
-    if (!this.#watched) this.#res.onAborted(nobody);
+    if (!this.#watched) this.#res.onAborted(ignoreAbort);
     if (!(response instanceof Promise)) return this.#write(response, close);
     void response.then((answer) => this.#write(answer, close));
   }

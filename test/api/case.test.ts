@@ -135,7 +135,7 @@ test.each(
   );
 });
 
-test('case: treats an upper-case content_sha256 as the same meme with the same signature', async () => {
+test('case: an upper-case content_sha256 is the same meme', async () => {
   const by = signatoryOf(1);
   const [register] = lower;
   const posted = composeMeme(by, instant(0), { caption: 'c', tags: [], file: Buffer.from('gm') });

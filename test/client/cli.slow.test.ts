@@ -97,18 +97,18 @@ test('cli: handles alliances and status, and watches from the beginning', async 
 
 test('cli: skips a server that does not respond', async () => {
   const { url } = await live();
-  const nobody = `http://127.0.0.1:${await freePort()}`;
-  const ada = await someone(`${nobody},${url}`);
+  const closed = `http://127.0.0.1:${await freePort()}`;
+  const ada = await someone(`${closed},${url}`);
   await ada.run('agent', 'register', '--name', 'Ada');
   const watch = ['agent', 'watch', '--count', '1', '--since', '0'];
   const [first] = linesOf(await done(ada.env, ...watch));
   expect(JSON.parse(first!)).toMatchObject({ type: 'agent_status', data: { agent_id: ada.id } });
-  const both = `${nobody},http://127.0.0.1:${await freePort()}`;
+  const both = `${closed},http://127.0.0.1:${await freePort()}`;
   const ended = await folkmoot(['network', 'state', '--url', both]);
   expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining('unreachable')]);
 });
 
-test('cli: reports a refusal in one line with code, reason and message, and exit code 1', async () => {
+test('cli: reports a refusal in one line with code and reason, and exit code 1', async () => {
   const { url, stop } = await live();
   const ada = await someone(url);
   const refused = async (...args: string[]) => {

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { agentOf, clientOf, failureOf, live } from './helpers.js';
 
 const nowhere = '0'.repeat(64);
-const nobody = `agent_${'0'.repeat(32)}`;
+const unknownAgent = `agent_${'0'.repeat(32)}`;
 
 test('ApiError: has code, reason, status, details and the request id', async () => {
   const { url } = await live();
@@ -32,7 +32,7 @@ test('ApiError: has the documented code for each cause', async () => {
   const stranger = clientOf(url, 9);
   const refusals: [() => Promise<unknown>, string, string, number][] = [
     [() => stranger.setStatus('active'), 'INVALID_AGENT', 'UNKNOWN_KEY', 401],
-    [() => client.agent(nobody), 'INVALID_AGENT', 'UNKNOWN_AGENT', 404],
+    [() => client.agent(unknownAgent), 'INVALID_AGENT', 'UNKNOWN_AGENT', 404],
     [() => client.propose({ parent_hash: '1'.repeat(64) }), 'INVALID_REQUEST', 'STALE_PARENT', 409],
     [() => client.postMeme({ file: '<svg/>' }), 'INVALID_REQUEST', 'MEDIA_TYPE', 415],
     [
@@ -112,7 +112,7 @@ test('UnreachableError: is thrown without a listener, and after a timeout', asyn
 
 test.each([
   ['a page of a proxy', '<html>Bad gateway</html>', 502],
-  ['JSON of somebody else', '{"error":"no"}', 404],
+  ['JSON of another server', '{"error":"no"}', 404],
   ['a success without an envelope', '{"ok":true}', 200],
 ])('ApiError: %s is reported as NETWORK_ERROR', async (_, body, status) => {
   const client = clientOf('http://127.0.0.1:1', 1, {
@@ -155,7 +155,7 @@ test.each<[string, (headers: Headers) => void]>([
   expect(await failureOf(client.networkState())).toBeInstanceOf(ResponseSignatureError);
 });
 
-test('response signatures: with serverKey, a missing one or one of another key throws', async () => {
+test('response signatures: with serverKey, others throw', async () => {
   const serverKey = 'ab'.repeat(32);
   for (const more of [{}, { responseKeys: serverKeys }]) {
     const { url } = await live(more);

@@ -78,7 +78,7 @@ async function watched(pid: number, work: Promise<void>): Promise<number[]> {
 }
 
 describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transport) => {
-  test('fuzz: refused requests change nothing; other requests are answered as documented', async () => {
+  test('fuzz: refused requests change nothing; others are answered as documented', async () => {
     const data = temporaryFolder();
     const [server, fuzz] = await begin(transport, data);
     let ended = 'it goes on';

@@ -133,8 +133,8 @@ const onProcessorMs = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
 /**
- * The 99th percentile of a sequential request's wait for the event loop, in milliseconds of the main
- * thread's processor time, so that other processes do not count.
+ * The 99th percentile of a sequential request's wait for the event loop, in milliseconds of the
+ * main thread's processor time, so that other processes do not count.
  */
 async function health({ url, pid }: Host, seconds: number): Promise<number> {
   const line = await Line.open(url);

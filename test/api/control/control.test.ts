@@ -117,7 +117,7 @@ describe.each(oneTransport)('control over %s', (transport) => {
     expect(await clock()).toMatchObject({ paused: false });
   });
 
-  test('refuses a command from a foreign origin or under another host name, with a token', async () => {
+  test('refuses a foreign origin or host name despite a token', async () => {
     const { ask, clock, there, token } = await controlled();
     for (const Origin of ['https://evil.example', 'null', 'http://localhost:1']) {
       const answer = await ask({ do: 'pause' }, { Origin });

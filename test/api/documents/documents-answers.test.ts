@@ -161,7 +161,7 @@ test('responses: conform for every read, with and without data', async () => {
   ];
   for (const target of shown) expect([target, (await get(target)).status]).toEqual([target, 200]);
   const missing = {
-    '/api/v1/agents/nobody': '400 SCHEMA',
+    '/api/v1/agents/unknown': '400 SCHEMA',
     [`/api/v1/agents/agent_${'0'.repeat(32)}`]: '404 UNKNOWN_AGENT',
     '/api/v1/blocks?limit=0': '400 SCHEMA',
     '/api/v1/blocks/00': '400 SCHEMA',

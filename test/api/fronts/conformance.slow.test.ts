@@ -23,7 +23,7 @@ async function run(threads: number, ...paths: string[]): Promise<{ code: number;
   return { code, end: printed.slice(-6_000) };
 }
 
-test('fronts: pass the tests of requests, sockets, limits and transports with two processes', async () => {
+test('fronts: pass the tests of uws with two processes', async () => {
   const folders = ['http', 'socket', 'limits', 'transport'].map((name) => `test/api/${name}`);
   const { code, end } = await run(2, ...folders, 'test/adversary/differential');
   expect(code, end).toBe(0);

@@ -47,7 +47,7 @@ test('fronts: lose no acknowledged write and no event when killed repeatedly', a
   const queue = [...agents];
   const worker = async () => {
     for (let one = queue.shift(); one; one = queue.shift()) {
-      const answered = await insist(there.url, register(one, { name: 'somebody' }));
+      const answered = await insist(there.url, register(one, { name: 'someone' }));
       // 200 if the response of an earlier attempt was lost.
       expect([200, 201]).toContain(answered);
     }

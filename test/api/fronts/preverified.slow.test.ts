@@ -81,7 +81,7 @@ const cases: Record<string, Case> = {
   'the signature of another': (by, ms) => move({ ...agentOf('eve'), agentId: by.agentId }, ms),
   'the key of another': (by, ms) =>
     changed(move(agentOf('eve'), ms), { 'X-Agent-Public-Key': by.publicKey }),
-  'a key that nobody has': (_, ms) => move(agentOf('nobody'), ms),
+  'an unregistered key': (_, ms) => move(agentOf('stranger'), ms),
   'a key in capitals': (by, ms) =>
     changed(move(by, ms), { 'X-Agent-Public-Key': by.publicKey.toUpperCase() }),
   'half a key': (by, ms) => changed(move(by, ms), { 'X-Agent-Public-Key': by.publicKey.slice(32) }),
@@ -92,7 +92,7 @@ const cases: Record<string, Case> = {
   'no JSON by its type': (by, ms) => changed(move(by, ms), { 'Content-Type': 'text/plain' }),
   'the path of another': (by, ms) =>
     status(by, { status: 'active' }, agentOf('eve').agentId, at(ms)),
-  'members that nobody knows': (by, ms) => move(by, ms, { more: 'x'.repeat(6_000) }),
+  'unknown members': (by, ms) => move(by, ms, { more: 'x'.repeat(6_000) }),
   'many values': (by, ms) => move(by, ms, { more: Array(4_000).fill(0) }),
   'a large body': (by, ms) => move(by, ms, { reason: 'x'.repeat(20_000) }),
   'a vote on nothing': (by, ms) => vote(by, { block_hash: GENESIS_HASH }, at(ms)),
@@ -182,7 +182,7 @@ test('fronts: accept an agent that registered through another front a moment ago
   await there.close();
 });
 
-test('preverified: accepts only keys whose last request was accepted, while signatures are valid', () => {
+test('preverified: accepts only keys whose last request was accepted', () => {
   const ada = agentOf('ada');
   const ahead = new PreverifiedSignatures('testnet');
   const route = { name: 'status', command: 'status', method: 'PUT' } as never;

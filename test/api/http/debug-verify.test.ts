@@ -43,8 +43,8 @@ test('verify: explains why a request would be refused', async () => {
   expect(await ask(good)).toMatchObject({ valid: true, request_target: good.path });
   const unsigned = { ...good, headers: { ...good.headers, 'X-Agent-Signature': '' } };
   expect(await ask(unsigned)).toMatchObject({ valid: false, reason: 'MISSING' });
-  const nobody = status(agentOf('Nobody'), { status: 'active' });
-  expect(await ask(nobody)).toMatchObject({ valid: false, reason: 'UNKNOWN_KEY' });
+  const stranger = status(agentOf('Stranger'), { status: 'active' });
+  expect(await ask(stranger)).toMatchObject({ valid: false, reason: 'UNKNOWN_KEY' });
   const wrong = { ...good, body: '{"status":"active"}' };
   expect(await ask(wrong)).toMatchObject({ valid: false, reason: 'MISMATCH' });
   expect((await there.read(`/api/v1/agents/${ada.agentId}`)).status).toBe('active');

@@ -200,7 +200,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expect(answer.data).toEqual({ ...first.data, duplicate: true });
   });
 
-  test('debug/verify: shows the signing input of a valid request, and changes nothing', async () => {
+  test('debug/verify: shows the signing input, and changes nothing', async () => {
     const scene = await begin();
     const texts: string[] = [];
     const by = signerOf(name, scene);

@@ -58,11 +58,11 @@ test.each<[string, Fields | string, number, string]>([
 describe('order: key, then timestamp, then signature', () => {
   test('reports the unknown key of a request with an old timestamp', async () => {
     const there = await world();
-    const nobody = agentOf('Nobody');
+    const stranger = agentOf('Stranger');
     const requests = [
-      vote(nobody, { block_hash: GENESIS_HASH }, OLD),
-      status(nobody, { status: 'active' }, nobody.agentId, OLD),
-      vote(unsigned(nobody), { block_hash: GENESIS_HASH }),
+      vote(stranger, { block_hash: GENESIS_HASH }, OLD),
+      status(stranger, { status: 'active' }, stranger.agentId, OLD),
+      vote(unsigned(stranger), { block_hash: GENESIS_HASH }),
     ];
     for (const request of requests) {
       expectError(await there.send(request), 401, 'INVALID_AGENT', 'UNKNOWN_KEY');
@@ -118,7 +118,7 @@ describe('order: headers', () => {
 });
 
 describe('order: status', () => {
-  test('answers an older signed update after a newer one with 401 REPLAYED, explained', async () => {
+  test('answers an older update after a newer one with 401 REPLAYED', async () => {
     const there = await world();
     const ada = await there.join('Ada');
     const [earlier, later] = [stamp(), stamp()];

@@ -180,8 +180,8 @@ describe.each(oneTransport)('floods over %s', (transport) => {
       'POST /api/v1/blocks/propose HTTP/1.1\r\nHost: localhost\r\n' +
       'Content-Type: application/json\r\n';
     const length = 'Content-Length: 2000000\r\n';
-    const nobody = `X-Agent-Public-Key: ${agentOf('Nobody').publicKey}\r\n`;
-    const unknown = await raw(there.url, `${head}${length}${nobody}\r\n`);
+    const stranger = `X-Agent-Public-Key: ${agentOf('Stranger').publicKey}\r\n`;
+    const unknown = await raw(there.url, `${head}${length}${stranger}\r\n`);
     expect([statusOf(unknown), unknown.includes('UNKNOWN_KEY')]).toEqual([401, true]);
     const missing = await raw(there.url, `${head}${length}\r\n`);
     expect([statusOf(missing), missing.includes('"body_sha256":null')]).toEqual([401, true]);
@@ -200,7 +200,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await there.do(propose(ada!, { parent_hash: head_hash }, scene.at()));
   });
 
-  test('requests and connections of an address: are bounded, except for health checks', async () => {
+  test('requests and connections of an address: are bounded, health is not', async () => {
     const { there } = await begin(transport, {
       server: { figures: { requests: 20, connections: 40 } },
     });

@@ -55,9 +55,9 @@ test('board: repeats the same version after twenty seconds without an update', a
 
 test('board: waits for readers of the last version only for a bounded time', async () => {
   vi.useRealTimers();
-  const nobody = new Board(shown);
-  nobody.post(shown, true);
-  await nobody.seen();
+  const unread = new Board(shown);
+  unread.post(shown, true);
+  await unread.seen();
   const board = new Board(shown);
   expect(versionIn((await board.read(null, here)) as string)).toBe(1);
   board.post(shown, true);

@@ -38,7 +38,7 @@ class Held {
   }
 }
 
-test('watch: queues nothing for a watcher that never reads, reports the gap, and continues', async () => {
+test('watch: queues nothing for a slow watcher, reports the gap, and continues', async () => {
   const verifier = createVerifier('inline');
   const genesis = { network_id: 'slow' };
   const network = await Network.open({ memory: true, genesis, verifier });

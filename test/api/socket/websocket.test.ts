@@ -80,7 +80,7 @@ describe.each(transports)('websocket over %s', (transport) => {
   test('auth: an unregistered key closes with 4403', async () => {
     const there = await begin();
     const live = await connect(there.wsUrl);
-    live.send(auth(agentOf('Nobody')));
+    live.send(auth(agentOf('Stranger')));
     expect(await live.next()).toEqual(errorOf('INVALID_AGENT', 'UNKNOWN_KEY'));
     expect((await live.closed).code).toBe(4403);
   });
@@ -98,7 +98,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     const { there, ada, live } = await one();
     const bob = await there.join('Bob');
     await live.subscribe(['network']);
-    for (const by of [ada, bob, agentOf('Nobody')]) {
+    for (const by of [ada, bob, agentOf('Stranger')]) {
       live.send(auth(by));
       expect(await live.next()).toMatchObject({
         type: 'error',

@@ -36,7 +36,7 @@ export class Witness {
       else if (request.kind === 'propose') await expectBlock(caller, request, data);
       else if (request.kind === 'meme') await expectMeme(caller, request, data);
       else if (request.kind === 'vote') await expectVote(caller, request, data, votes);
-      else throw new Error(`nobody looks after ${request.kind}`);
+      else throw new Error(`no check of ${request.kind}`);
     }
   }
 }

@@ -35,7 +35,7 @@ function controlOf(server: Host) {
   return { world, ask, seq, clock, when };
 }
 
-test('--clock held: a network is paused, stepped, and stopped while paused; its log replays', async () => {
+test('--clock held: a network is paused, stepped and stopped; its log replays', async () => {
   const data = join(folder, 'held');
   const args = ['--scenario', town(), '--speed', '10', '--clock', 'held'];
   const server = await host({ data, args });

@@ -9,7 +9,7 @@ const draw = drawnFrom(seed);
 const transports = ['uws', 'node'];
 
 describe(`serve: killed under load, seed ${seed}`, () => {
-  test(`serve: loses nothing when killed ${counts.killsUnderLoad} times on one folder`, async () => {
+  test(`serve: loses nothing when killed ${counts.killsUnderLoad} times`, async () => {
     const assembly = new Endurance(temporaryFolder());
     await assembly.begin();
     for (let kill = 0; kill < counts.killsUnderLoad; kill += 1) {

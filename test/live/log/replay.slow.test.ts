@@ -24,7 +24,7 @@ const [ada, bob, eve] = agents as [(typeof agents)[0], (typeof agents)[0], (type
 
 /** Commands of all kinds, and a block without votes. */
 async function live(caller: Caller): Promise<void> {
-  for (const by of agents) await caller.do(registration(by, 'Somebody'));
+  for (const by of agents) await caller.do(registration(by, 'Someone'));
   const { meme_id } = await caller.do(meme(ada, 'an old joke'));
   const { alliance_id } = await caller.do(
     composeAlliancePropose(ada, stamp(), {
@@ -107,7 +107,7 @@ describe.each(transports)('live: over %s', (transport) => {
     // The server has read the bytes by the time it answers another connection.
     await caller.call('GET', '/healthz');
     const load = inParallel(naturals(1_000), 24, async (number) => {
-      const request = registration(signatoryOf(number), 'Somebody');
+      const request = registration(signatoryOf(number), 'Someone');
       const answer = await caller.send(request);
       if (!witness.note(request, answer)) expect(answer.status, answer.text).toBe(503);
       if (witness.total === 100) void server.kill('SIGTERM');

@@ -62,7 +62,7 @@ async function proposeUntilDecided(client: AgentClient, amount: number) {
   }
 }
 
-test('serve --scenario: agents decide, an external agent takes part, and a restart continues', async () => {
+test('serve --scenario: an external agent takes part, and a restart continues', async () => {
   const scenario = scenarioFile(folder, {
     // The agents judge only the content, so an external block must have been read.
     agents: [{ group: 'town', count: 40, producers: 3, strategy: { kind: 'honest' } }],

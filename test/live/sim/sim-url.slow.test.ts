@@ -150,8 +150,8 @@ test('sim --url: scenarios that cannot run on a server are refused at startup', 
   expect(refused.code).toBe(2);
   expectOneLine(refused, 1);
 
-  const nobody = `http://127.0.0.1:${await freePort()}`;
-  const alone = await folkmoot(['sim', scenarioFile(folder), '--url', nobody]);
+  const closed = `http://127.0.0.1:${await freePort()}`;
+  const alone = await folkmoot(['sim', scenarioFile(folder), '--url', closed]);
   expect([alone.code, alone.stdout]).toEqual([1, '']);
   expectOneLine(alone, 1);
 });

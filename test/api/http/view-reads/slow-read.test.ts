@@ -162,14 +162,14 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
 
   test('refuses invalid and unknown values', async () => {
     const { there } = await begin();
-    const nobody = `agent_${'0'.repeat(32)}`;
+    const stranger = `agent_${'0'.repeat(32)}`;
     const bad = [
       ...['at=', 'at=x', 'at=-1', 'at=1.5', 'at=1e3'].map((query) => `view?${query}`),
       ...['', 'from=x', 'from=5&to=4', 'from=1&to=x'].map((query) => `columns?${query}`),
       ...['buckets=0', 'buckets=2001', 'buckets=x'].map((query) => `overview?${query}`),
       ...['limit=0', 'limit=1001', 'from=-1'].map((query) => `log?${query}`),
       ...['agents?cursor=x', 'agents?limit=0', 'memes?cursor=x', 'entries/x', 'entries/-1'],
-      ...['agents/x/votes', 'agents/x/memes', `agents/${nobody}/votes?limit=0`],
+      ...['agents/x/votes', 'agents/x/memes', `agents/${stranger}/votes?limit=0`],
     ];
     for (const path of bad) {
       expectError(await there.get(`/api/v1/${path}`), 400, 'INVALID_REQUEST', 'SCHEMA');
@@ -178,7 +178,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
       expectError(await there.get(`/api/v1/${path}`), 404, 'INVALID_REQUEST', 'UNKNOWN_ENTRY');
     }
     for (const what of ['votes', 'memes']) {
-      const answer = await there.get(`/api/v1/agents/${nobody}/${what}`);
+      const answer = await there.get(`/api/v1/agents/${stranger}/${what}`);
       expectError(answer, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
     }
     const scenario = await there.get('/api/v1/scenario');

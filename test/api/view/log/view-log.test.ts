@@ -273,7 +273,7 @@ test('view: reports damaged data of the folder', async () => {
   await refused(
     'events',
     40,
-    Buffer.from(`${nobody}"seq":40,"type":"reputation_update"}`),
+    Buffer.from(`${bad}"seq":40,"type":"reputation_update"}`),
     'ENTRY_INCONSISTENT',
   );
   await refused('index', 20, Buffer.from([9, 9, 9]), 'INDEX_ROW_DAMAGED');
