@@ -1,7 +1,7 @@
 /**
- * The tiers: signed votes and proposals through ever more of the server, to show where the time
- * goes. In this process: applied, encoded and digested; with admission and verification by the
- * pool; on disk. Then a server of its own, over HTTP, and with subscribers beside.
+ * The tiers: signed votes and proposals through more and more of the server, to show the cost of
+ * each part. In this process: applied, encoded and digested; with admission and verification by the
+ * pool; on disk. Then a separate server, over HTTP, and with subscribers.
  */
 
 import type { Network } from '../../engine/node/network.js';
@@ -22,14 +22,14 @@ import { type LoadMeasurement, load } from '../servers/load.js';
 import { type FolkmootServer, withFolkmoot } from '../servers/processes.js';
 
 const VALIDATORS = 1_000;
-/** The pool's default. */
+/** Default of the pool. */
 const THREADS = 2;
 
 interface Configuration {
   blocks: number;
-  /** Of 10,000 validators. */
+  /** Blocks of 10,000 validators. */
   largeBlocks: number;
-  /** Of load, each. */
+  /** Duration of each load run. */
   seconds: number;
 }
 
@@ -80,7 +80,7 @@ function figures({ rate, cpu_us }: Rate, r: number, previous?: Rate) {
 
 export const tiersCase = defineCase<Configuration>({
   name: 'tiers',
-  about: 'the same signed votes through ever more of the server, beside libsodium alone',
+  about: 'the same signed votes through more and more of the server, relative to libsodium alone',
   everyRound: true,
   sizes: {
     small: { blocks: 12, largeBlocks: 1, seconds: 2.5 },
@@ -90,15 +90,15 @@ export const tiersCase = defineCase<Configuration>({
 });
 
 interface Measured {
-  /** Requests a second. */
+  /** Requests/s. */
   rate: number;
-  /** CPU time of a request, all threads. */
+  /** CPU time per request, all threads. */
   cpu_us: number;
-  /** How large the batches of the verifier and the commits were. */
+  /** Sizes of verification batches and commits. */
   batches: Row[];
 }
 
-/** Applied, encoded, digested, kept in memory: admitted and verified before the time runs. */
+/** Applied, encoded, digested and kept in memory; admitted and verified before the measurement. */
 function engineOnly(validators: number, blocks: number, seed: string): Promise<Measured> {
   const setting = { verifier: 'off', store: 'memory' } as const;
   return prepared(setting, signatories(seed, validators, false), blocks, async (network, all) => {
@@ -114,7 +114,7 @@ function engineOnly(validators: number, blocks: number, seed: string): Promise<M
   });
 }
 
-/** From bytes to durable: admitted, verified by the pool, applied, committed. */
+/** From bytes to disk: admitted, verified by the pool, applied, committed. */
 export function signed(
   store: Setting['store'],
   validators: number,
@@ -127,7 +127,7 @@ export function signed(
   });
 }
 
-/** Registers and signs ahead; only what `work` gives is measured. */
+/** Registers and signs ahead; measures `work` only. */
 function prepared(
   setting: Setting,
   by: readonly Signatory[],
@@ -156,16 +156,16 @@ function prepared(
   });
 }
 
-/** What was counted since. */
+/** Counts since `before`. */
 const since = (sizes: readonly number[], before: readonly number[]): number[] =>
   sizes.map((count, slot) => count - (before[slot] ?? 0));
 
 /*
- * The last tiers: signed votes over HTTP, then with subscribers beside. The load tester runs on the
- * same machine and takes its share of it.
+ * The last tiers: signed votes over HTTP, then with subscribers. The load tester runs on the same
+ * machine and takes its share.
  */
 
-/** Of every vote: each vote is published to all of them. */
+/** Each vote is published to all of them. */
 const SUBSCRIBERS = 10;
 /** With fewer, most of the time is spent waiting for the disk. */
 const CONCURRENCY = 512;
@@ -177,10 +177,7 @@ interface OverHttp {
   batches: Row[];
 }
 
-/**
- * A server that has just begun spends most of its time on compiling: both tiers are measured on one
- * that has worked for a while.
- */
+/** A new server spends most of its time compiling. Both tiers are measured on one warm server. */
 const WARM_UP_MS = { plain: 3_000, published: 500 };
 
 /** Without and with subscribers, on one server. */

@@ -85,7 +85,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     const dying = await start('n2', { args, env: { FOLKMOOT_CRASH_AT: point }, early: true });
     expect(await dying.ended()).toBe(null);
     const n2 = await start('n2', { args });
-    const isThere = /the snapshot of node n1 is in place/.test(n2.stderr());
+    const isThere = /snapshot of node n1 installed/.test(n2.stderr());
     expect(isThere).toBe(point === 'snapshot.checked');
     const told = [await insist([n2], update(ada), 0)];
     await expectTogether([n1, n2]);
