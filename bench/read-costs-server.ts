@@ -31,7 +31,7 @@ const now = () => formatInstant(Math.max(Date.now(), network.read.position.at));
 async function submit(request: SignedRequest) {
   const outcome = await network.submit(await network.verify(request));
   if (outcome.result === 'accepted' && 'data' in outcome) return outcome.data;
-  throw new Error(`${request.kind} was not accepted: ${JSON.stringify(outcome)}`);
+  throw new Error(`${request.kind} not accepted: ${JSON.stringify(outcome)}`);
 }
 
 /** Opens a block in voting; most of its electors have voted, 2 to 1. */

@@ -106,7 +106,7 @@ async function measureStages(
     [`commit, batches of ${BATCH}`, await commitUs(past)],
   ];
   const sum = stages.reduce((total, [, cpuUs]) => total + cpuUs, 0);
-  return [...stages, ['the sum of these', sum] as const].map(([name, cpu_us]) => ({
+  return [...stages, ['sum of the stages', sum] as const].map(([name, cpu_us]) => ({
     name,
     cpu_us,
   }));
@@ -211,7 +211,7 @@ async function verifyAll(
       const from = next;
       next += batch;
       const verdicts = await verifier.verify(jobs.slice(from, next));
-      if (verdicts.includes(false)) throw new Error(`${verifier.name} refuses a good signature`);
+      if (verdicts.includes(false)) throw new Error(`${verifier.name} rejects a valid signature`);
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));

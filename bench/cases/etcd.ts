@@ -35,7 +35,7 @@ interface ClusterConfiguration {
 const CONNECTIONS = 512;
 
 async function measureCluster(asked: ClusterConfiguration, { r, seed }: Round): Promise<Row[]> {
-  if (!hasEtcd) return [{ name: 'left out', note: 'no etcd is here: apt-get install etcd-server' }];
+  if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
   const { agents, warmUp, blocks, singly } = asked;
   const posted = postedBlocks(seed, agents, warmUp + blocks + 1);
   const many = posted.slice(0, -2);
@@ -141,8 +141,8 @@ interface SweepTaken {
 }
 
 async function measureQueue({ agents, blocks, runs, pairs }: QueueConfiguration): Promise<Row[]> {
-  if (!hasEtcd) return [{ name: 'left out', note: 'no etcd is here: apt-get install etcd-server' }];
-  if (endedSeconds() === null) return [{ name: 'left out', note: 'CPU time is known on Linux' }];
+  if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
+  if (endedSeconds() === null) return [{ name: 'skipped', note: 'needs CPU times of Linux' }];
   const taken = await withFolder(async (folder) => {
     const file = join(folder, 'runs.json');
     writeFileSync(file, JSON.stringify(scenario(agents, blocks, runs)));
@@ -311,7 +311,7 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Unit of CPU time in /proc on Linux, whatever the clock of the kernel. */
+/** Unit of CPU time in /proc on Linux, independent of the clock of the kernel. */
 const TICKS_PER_SECOND = 100;
 
 /** CPU time of all children that have ended, seconds; null if unsupported. */

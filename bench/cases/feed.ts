@@ -54,7 +54,7 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
   return [
     row(`${name}: deliveries`, folkmoot),
     row('the same, bare uWebSockets.js publish', bare),
-    { name: 'such an event, when nobody subscribes', cpu_us: folkmoot.eventUs },
+    { name: 'the same event without subscribers', cpu_us: folkmoot.eventUs },
     { name: 'the same, bare uWebSockets.js', cpu_us: bare.eventUs },
     {
       name: `${name}: deliveries/s of a bare publish`,
@@ -67,7 +67,7 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
       wanted: 0.7,
     },
     {
-      name: `${name}: the same without what causes it`,
+      name: `${name}: the same without its cause`,
       ratio: withoutEvent(bare, asked) / withoutEvent(folkmoot, asked),
     },
   ];
@@ -313,7 +313,11 @@ async function firstMade({ read }: KeptNetwork, view: ViewLog): Promise<Row[]> {
   const events = `of ${event_seq.toLocaleString('en-US')} events`;
   const { wall, cpu } = await measureTime(() => view.catchUp());
   return [
-    { name: `made first, ${events}`, per_s: event_seq / wall, cpu_us: (cpu * 1e6) / event_seq },
+    {
+      name: `built from the log, ${events}`,
+      per_s: event_seq / wall,
+      cpu_us: (cpu * 1e6) / event_seq,
+    },
   ];
 }
 
@@ -334,12 +338,12 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
   });
   const kept = sizeOf(join(folder, 'view'));
   return [
-    { name: 'opened again, with the last picture', value: opened.wall * 1_000, unit: 'ms' },
+    { name: 'reopened from the last snapshot', value: opened.wall * 1_000, unit: 'ms' },
     { name: 'a random entry, median', value: times[LOOKS / 2]!, unit: 'ms' },
     { name: 'a random entry, 95 of 100', value: times[94]!, unit: 'ms', allowed: 300 },
     { name: 'all rows folded', value: folded.wall * 1_000, unit: 'ms' },
     { name: 'columns', value: bytes / MIB, unit: 'MiB' },
-    { name: 'files, with their pictures', value: kept / MIB, unit: 'MiB' },
+    { name: 'files, with snapshots', value: kept / MIB, unit: 'MiB' },
   ];
 }
 

@@ -28,9 +28,9 @@ const BLOCKS = { concurrency: 4 };
 
 async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): Promise<Row[]> {
   const { votes, rows: alone } = await all(asked, seed, []);
-  const { votes: others, rows: beside } = await all(asked, seed, FRONTED);
-  const fronted = beside.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
-  const name = "the engine's thread for a vote over HTTP";
+  const { votes: others, rows: withFronts } = await all(asked, seed, FRONTED);
+  const fronted = withFronts.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
+  const name = 'engine thread for a vote over HTTP';
   const goals = [goal(name, r, votes), goal(`${FRONTED.join(' ')}: ${name}`, r, others)];
   return [...alone, ...fronted, ...goals.flat()];
 }
@@ -72,7 +72,7 @@ const transactionsOf = ({ entries, signatures }: LoadMeasurement['spent']) => si
 
 /** A row per kind of thread that worked; none if they cannot be distinguished. */
 function rows(name: string, count: number, threads: ByThread | null): Row[] {
-  if (threads === null) return [{ name, note: 'threads cannot be told apart here' }];
+  if (threads === null) return [{ name, note: 'thread times are not available here' }];
   const row = (thread: string, seconds: number): Row => ({
     name: `${name}: ${thread}`,
     cpu_us: (1e6 * seconds) / count,

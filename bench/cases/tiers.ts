@@ -61,7 +61,7 @@ async function run(asked: Configuration, round: Round): Promise<Row[]> {
     { name: 'engine, 1,000 validators: votes/s of R', ratio: engine.rate / r, wanted: 1.7 },
     { name: 'engine, 10,000 validators of 1,000', ratio: large.rate / engine.rate, wanted: 0.75 },
     { name: 'engine+verify+store: votes/s of R', ratio: storing.rate / r, wanted: 0.8 },
-    { name: 'http, generator beside: votes/s of R', ratio: http.rate / r, wanted: 0.5 },
+    { name: 'http, with the generator: votes/s of R', ratio: http.rate / r, wanted: 0.5 },
   ];
 }
 

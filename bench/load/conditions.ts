@@ -59,7 +59,7 @@ export class UnmeasuredError<
 
 /**
  * Parses the values of `--fail-on`, each a comma-separated list.
- * @param relative true if there is another result to compare with, as in `p99>+10%`.
+ * @param relative true if there is a second result to compare with, as in `p99>+10%`.
  * @throws {ConditionError}
  */
 export function parseConditions(

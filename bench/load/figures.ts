@@ -7,7 +7,7 @@ export interface Figure {
   name: string;
   /** Milliseconds, a share of one, or a rate per second. */
   unit: 'ms' | 'share' | 'per_s';
-  /** What a run must have to measure the figure. */
+  /** Condition for a run to measure the figure. */
   source: Source;
   /** Samples that the figure needs. */
   samples: number;

@@ -79,7 +79,7 @@ export class Measurement {
     return {
       options: this.#options,
       now,
-      send: (call) => this.#sender.sendBeside(call),
+      send: (call) => this.#sender.sendUnscheduled(call),
       wake: () => this.#schedule?.pump(),
       proposed: (count, intendedMs) => this.#recorder.proposed(count, intendedMs),
       transactionsAccepted: (count, intendedMs) =>

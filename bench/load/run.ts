@@ -1,6 +1,6 @@
 /**
- * One load run, from the check of the server and its limits to the result. The run ends whatever
- * the server does: each wait has a deadline, and events that were not seen are not counted.
+ * One load run, from the check of the server and its limits to the result. Each wait has a
+ * deadline, and events that were not seen are not counted.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';

@@ -31,9 +31,9 @@ type Ending =
   | { status: number; body: Buffer }
   /** Connection lost, or not established: no server. */
   | 'broken'
-  | 'nobody';
+  | 'unreachable';
 
-const nobody = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
+const unreachableCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
 
 /**
  * Uses the older handler interface of undici: the newer one parses all headers of each response,
@@ -101,7 +101,7 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error & { code?: string }): void {
-    this.#end(nobody.has(error.code ?? '') ? 'nobody' : 'broken');
+    this.#end(unreachableCodes.has(error.code ?? '') ? 'unreachable' : 'broken');
   }
 
   #end(ending: Ending): void {
@@ -171,7 +171,7 @@ export class Sender {
   readonly #busy = new Set<Connection>();
   /** End times of the pauses of connections. */
   #resting: number[] = [];
-  readonly #beside = new Fifo<{ call: Call; intendedMs: number }>();
+  readonly #unscheduled = new Fifo<{ call: Call; intendedMs: number }>();
   readonly #sweep: NodeJS.Timeout;
   #brokenInRow = 0;
   #awaySinceMs: number | null = null;
@@ -195,14 +195,14 @@ export class Sender {
   }
 
   /** Sends at once, or as soon as a connection is free. */
-  sendBeside(call: Call): void {
-    this.#beside.push({ call, intendedMs: this.#options.now() });
+  sendUnscheduled(call: Call): void {
+    this.#unscheduled.push({ call, intendedMs: this.#options.now() });
     this.#sendWaiting();
   }
 
   /** Marks all pending calls as unfinished. More can be sent afterwards. */
   abandon(): void {
-    const waiting = this.#beside.drain();
+    const waiting = this.#unscheduled.drain();
     for (const connection of [...this.#busy]) this.#giveUp(connection, { kind: 'unfinished' });
     for (const { call } of waiting) call.completed({ kind: 'unfinished' });
   }
@@ -226,7 +226,7 @@ export class Sender {
     this.#busy.delete(connection);
     if (typeof ending === 'string') {
       connection.giveUp();
-      this.#broke(ending === 'nobody');
+      this.#broke(ending === 'unreachable');
       this.#complete(exchange, { kind: 'broken' });
     } else {
       this.#brokenInRow = 0;
@@ -281,8 +281,8 @@ export class Sender {
   }
 
   #sendWaiting(): void {
-    while (this.#beside.size > 0 && this.hasRoom) {
-      const { call, intendedMs } = this.#beside.shift()!;
+    while (this.#unscheduled.size > 0 && this.hasRoom) {
+      const { call, intendedMs } = this.#unscheduled.shift()!;
       this.#send({ call, intendedMs, sentMs: this.#options.now(), scheduled: false });
     }
   }

@@ -20,9 +20,9 @@ export const rawSpeed = (): number | null => (verifyWithLibsodium ? rawVerificat
 /** Throws for an invalid signature, because a loop over refusals would measure something else. */
 export function verifyOrThrow(): (job: VerifyJob) => void {
   const verify = verifyWithLibsodium;
-  if (!verify) throw new Error('sodium-native does not load here: there is no R');
+  if (!verify) throw new Error('sodium-native does not load, so R cannot be measured');
   return (job) => {
-    if (!verify(job)) throw new Error('libsodium refuses a signature of the benchmark');
+    if (!verify(job)) throw new Error('libsodium rejects a signature of the benchmark');
   };
 }
 

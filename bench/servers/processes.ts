@@ -116,7 +116,7 @@ export function withPlain<T>(
   return withFolder((path) => withChildServer('plain-server', [path, networkId], work));
 }
 
-/** Unit of CPU time in /proc on Linux, whatever the clock of the kernel. */
+/** Unit of CPU time in /proc on Linux, independent of the clock of the kernel. */
 const TICKS_PER_SECOND = 100;
 
 /** Seconds by thread id; the processes that it started are summed under `fronts`. */

@@ -117,7 +117,7 @@ export class EtcdClient {
 
   /** Grants a lease. etcd may choose a longer duration. */
   async grantLease(seconds: number): Promise<{ id: string; seconds: number }> {
-    // Repeatable: a lease that nobody uses expires.
+    // Repeatable: an unused lease expires.
     const { ID, TTL } = await this.#ask('Lease/LeaseGrant', { TTL: seconds }, true);
     return { id: ID, seconds: Number(TTL) };
   }
