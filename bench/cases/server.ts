@@ -30,7 +30,7 @@ async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): 
   const { votes, rows: alone } = await all(asked, seed, []);
   const { votes: others, rows: withFronts } = await all(asked, seed, FRONTED);
   const fronted = withFronts.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
-  const name = 'engine thread for a vote over HTTP';
+  const name = "the engine's thread for a vote over HTTP";
   const goals = [goal(name, r, votes), goal(`${FRONTED.join(' ')}: ${name}`, r, others)];
   return [...alone, ...fronted, ...goals.flat()];
 }

@@ -70,7 +70,7 @@ test.concurrent('chain: every transaction is late on a server that never finaliz
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
-test.concurrent('chain: finality reported only in responses, not in events, does not count', async () => {
+test.concurrent('chain: finality reported in responses only does not count', async () => {
   const types = ['block_status', 'network_metrics'];
   const { result, final } = await longEnough(
     async (durationMs) => {
