@@ -6,6 +6,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { sha256Hex } from '../../engine/protocol/signing.js';
+import { note } from './messages.js';
 import {
   type Answer,
   forEachLimited,
@@ -25,7 +26,6 @@ import {
   signRequests,
   type UnsignedCall,
 } from './signers.js';
-import { note } from './verdict.js';
 import type { Call, CallOutcome, RunContext } from './workload.js';
 
 export interface Agent {

@@ -7,10 +7,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
+import { note } from './messages.js';
 import { newHistogram, percentile, record as sample } from './recorder.js';
 import { readHead, type ServerClient, validatorKeys } from './server.js';
 import type { SignedRecord } from './signers.js';
-import { note } from './verdict.js';
 import {
   type ChainEvent,
   countNeeded,

@@ -1,4 +1,9 @@
-import type { MessageTable } from '../../engine/protocol/messages.js';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageTable,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 
 /** Texts of `LoadError`. */
 export const loadMessages = {
@@ -95,7 +100,7 @@ export const unmeasuredMessages = {
 } as const satisfies MessageTable;
 
 /** Reasons and notes of a verdict, as result.json has them. */
-export const verdictMessages = {
+const verdictMessages = {
   GENERATOR_LATE: { text: 'load generator too slow: lag {lag} ms at p99' },
   GENERATOR_BUSY: { text: 'load generator too slow: event loop busy {percent} % of the time' },
   GENERATOR_UNSIGNED: {
@@ -149,3 +154,16 @@ export const verdictMessages = {
     text: 'other validators joined: a block needs {needed} approvals, this run has {agents} agents',
   },
 } as const satisfies MessageTable;
+
+type VerdictKey = keyof typeof verdictMessages;
+
+/** A reason or note of a verdict, with its row of the message table. */
+export interface Note {
+  key: VerdictKey;
+  text: string;
+}
+
+export const note = <Key extends VerdictKey>(
+  key: Key,
+  values: MessageValues<(typeof verdictMessages)[Key]>,
+): Note => ({ key, text: formatMessage<MessageRow>(verdictMessages[key], values) });

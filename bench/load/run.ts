@@ -4,10 +4,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';
+import { note } from './messages.js';
 import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
 import type { LoadResult, Second } from './result.js';
 import { LoadError, readTarget, type Target } from './server.js';
-import { note } from './verdict.js';
 import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {

@@ -7,11 +7,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { rawSpeed } from '../raw/raw.js';
 import { findFigure } from './figures.js';
+import { note } from './messages.js';
 import type { LoadOptions } from './options.js';
 import type { Bracket, LoadResult, Probe } from './result.js';
 import { type LoadHooks, runLoad } from './run.js';
 import { LoadError } from './server.js';
-import { note, worsening } from './verdict.js';
+import { worsening } from './verdict.js';
 
 interface SaturateOptions {
   /** Open loop; the search starts at its rate. */

@@ -23,12 +23,7 @@
  * In an open loop, a note reports lag above a tenth of the response time at the same percentile. A
  * change of the server by a tenth is then smaller than the error of the generator.
  */
-import {
-  formatMessage,
-  type MessageRow,
-  type MessageValues,
-} from '../../engine/protocol/messages.js';
-import { verdictMessages } from './messages.js';
+import { type Note, note } from './messages.js';
 import type { Half } from './recorder.js';
 import type { LoadResult, Operation, Percentiles } from './result.js';
 import type { Limit } from './workload.js';
@@ -66,19 +61,6 @@ interface LagPart {
   lagMs: number;
   responseMs: number;
 }
-
-type VerdictKey = keyof typeof verdictMessages;
-
-/** A reason or note of a verdict, with its row of the message table. */
-export interface Note {
-  key: VerdictKey;
-  text: string;
-}
-
-export const note = <Key extends VerdictKey>(
-  key: Key,
-  values: MessageValues<(typeof verdictMessages)[Key]>,
-): Note => ({ key, text: formatMessage<MessageRow>(verdictMessages[key], values) });
 
 interface Verdict {
   verdict: LoadResult['verdict'];

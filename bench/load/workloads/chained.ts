@@ -9,10 +9,10 @@ import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
 import { Chain } from '../chain.js';
 import { EventStream } from '../event-stream.js';
+import { note } from '../messages.js';
 import { arrivalsPerS, type LoadOptions } from '../options.js';
 import { LoadError, readHead, validatorKeys } from '../server.js';
 import { signEach } from '../signers.js';
-import { note } from '../verdict.js';
 import { countNeeded, readChainEvent } from '../voting.js';
 import type { Workload } from '../workload.js';
 
