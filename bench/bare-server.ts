@@ -7,7 +7,6 @@ import { answerParent } from './servers/child-server.js';
 
 const uws = await import('uWebSockets.js');
 
-/** Body of the GET response. */
 let body = '';
 const topic = 'events';
 

@@ -11,7 +11,6 @@ export type Size = (typeof sizes)[number];
 export interface Round {
   /** Raw verifications per second of one core, measured just before. */
   r: number;
-  /** Source of the keys. */
   seed: string;
 }
 
@@ -27,7 +26,6 @@ interface CaseOf<C> {
   run(configuration: C, round: Round): Promise<Row[]>;
 }
 
-/** A case with its configuration bound. */
 export interface Case {
   name: string;
   about: string;

@@ -217,7 +217,6 @@ export class ClusterNetwork implements ServedNetwork {
     return null;
   };
 
-  /** Status of all nodes, as seen by this one. */
   status = (): Promise<ClusterStatus> => this.#outlook.read();
 
   /** Sets the URL for clients in the card of this node. */

@@ -244,7 +244,6 @@ interface EtcdServer {
   url: string;
   /** CPU time of all members so far. */
   cpuSeconds(): Promise<number>;
-  /** Kills the leader. */
   killLeader(): Promise<void>;
 }
 

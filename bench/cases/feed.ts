@@ -80,7 +80,6 @@ const withoutEvent = (
 ): number => cpuUs - eventUs / subscribers;
 
 interface FannedOut {
-  /** Deliveries/s. */
   perSecond: number;
   /** CPU time of the server per delivery, microseconds. */
   cpuUs: number;

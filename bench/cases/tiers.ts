@@ -22,7 +22,6 @@ import { type LoadMeasurement, load } from '../servers/load.js';
 import { type FolkmootServer, withFolkmoot } from '../servers/processes.js';
 
 const VALIDATORS = 1_000;
-/** Default of the pool. */
 const THREADS = 2;
 
 interface Configuration {
@@ -90,7 +89,6 @@ export const tiersCase = defineCase<Configuration>({
 });
 
 interface Measured {
-  /** Requests/s. */
   rate: number;
   /** CPU time per request, all threads. */
   cpu_us: number;
@@ -156,7 +154,6 @@ function prepared(
   });
 }
 
-/** Counts since `before`. */
 const since = (sizes: readonly number[], before: readonly number[]): number[] =>
   sizes.map((count, slot) => count - (before[slot] ?? 0));
 
@@ -180,7 +177,6 @@ interface OverHttp {
 /** A new server spends most of its time compiling. Both tiers are measured on one warm server. */
 const WARM_UP_MS = { plain: 3_000, published: 500 };
 
-/** Without and with subscribers, on one server. */
 function overHttp(
   seconds: number,
   { seed }: Round,

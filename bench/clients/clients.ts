@@ -114,7 +114,6 @@ export interface Subscribers {
   close(): Promise<void>;
 }
 
-/** Connection limit per agent. */
 export const CONNECTIONS_PER_AGENT = 4;
 
 /** First messages of a subscriber to a folkmoot server. */

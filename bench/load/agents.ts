@@ -42,7 +42,6 @@ type Capability = 'validator' | 'producer';
 interface Means {
   asker: ServerClient;
   signers: Signers;
-  /** Server time. */
   now(): number;
   /** A timestamp later than any that this agent has signed. */
   stamp(agent: number, wantedMs: number): string;
@@ -53,7 +52,6 @@ interface Enlisting extends Means {
   capabilitiesOf(ordinal: number): Capability[];
 }
 
-/** Concurrent requests. */
 const AT_A_TIME = 64;
 const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
 /** Time limit, so that an unresponsive server does not delay the end of a run. */
@@ -185,7 +183,6 @@ export class AgentPool {
     return this.#found!.signers;
   }
 
-  /** Server time. */
   readonly now = (): number => Date.now() + this.surroundings.offsetMs;
 
   /** A timestamp later than any that this agent has signed. */
@@ -226,7 +223,6 @@ export class AgentPool {
     return supply;
   }
 
-  /** Ends the run. */
   readonly signingFailed = ({ message }: Error): void =>
     this.context.fail(note('SIGNING_FAILED', { reason: message }).text);
 

@@ -8,7 +8,6 @@ import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-te
 import { type Signers, signatureBytes, signShare } from './signers.js';
 
 export interface Block {
-  /** Ordinal of the proposing agent. */
   producer: number;
   parent: string;
   /** Computed ahead. */
@@ -27,16 +26,13 @@ interface BlocksPlan {
   voters: number;
   /** The first agents are the producers. */
   producers: number;
-  /** Transactions per block. */
   batch: number;
   senders: { first: number; count: number };
   /** Approvals that decide a block, by the known electorate. */
   needed: number;
   /** Blocks that the run is expected to need. */
   expected: number;
-  /** Expected time per block. */
   blockMs: number;
-  /** Server time. */
   now(): number;
   /** A block or more votes became available. */
   onReady(): void;
@@ -47,12 +43,9 @@ interface BlocksPlan {
 /** Timestamps may be 300 s off. The rest is a margin for a server slower than expected. */
 const AHEAD_MS = 200_000;
 const STALE_MS = 250_000;
-/** Limit on signatures and bodies that wait. */
 const AHEAD_BYTES = 192 * 1024 * 1024;
 const TRANSACTION_BYTES = 400;
-/** Minimum number of waiting blocks during a run. */
 const LEAST_AHEAD = 3;
-/** Blocks per task. */
 const BLOCKS_OF_TASK = 32;
 
 /** Spare votes of other validators replace lost ones. */
@@ -137,7 +130,6 @@ export class BlocksAhead {
     return false;
   }
 
-  /** Takes the block that `has` has found. */
   take(): Block {
     const block = this.#queue.shift()!;
     if (this.#foretells) void this.#fill();
@@ -151,7 +143,6 @@ export class BlocksAhead {
     return new Ballots({ hash, timestamp: block.timestamp, first, voters });
   }
 
-  /** Signs more votes. */
   async signVotes(ballots: Ballots, count: number): Promise<void> {
     try {
       await ballots.sign(this.#plan.signers, count, () => this.#plan.onReady());
@@ -284,7 +275,6 @@ export class Ballots {
   readonly #blockHash: string;
   readonly #timestamp: string;
   readonly #begin: string;
-  /** First voter; the others follow in turn. */
   readonly #first: number;
   readonly #voters: number;
   #signatures: Buffer = Buffer.alloc(0);
@@ -330,12 +320,10 @@ export class Ballots {
     }
   }
 
-  /** Votes that can be sent. */
   get signed(): number {
     return this.#signed;
   }
 
-  /** Returns the voter of the vote with this index. */
   voterAt(index: number): number {
     return (this.#first + index) % this.#voters;
   }

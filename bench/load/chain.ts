@@ -57,7 +57,6 @@ export class Chain {
   /** The block proposed on top of the open one. */
   #ahead: Voting | null = null;
   #validators: number;
-  /** Blocks of other agents, by height. */
   readonly #others = new Map<number, string>();
   /** True if the stream reports hashes of final blocks, not only the height. */
   #hashesTold = false;
@@ -133,7 +132,6 @@ export class Chain {
     if (proposal) context.send(proposal);
   }
 
-  /** Handles an event of the stream. */
   receive(text: Buffer): void {
     const event = readChainEvent(text);
     if (event) this.#received(event, this.#plan.context.now());
@@ -340,7 +338,6 @@ export class Chain {
   }
 }
 
-/** Rounds up to two digits. */
 function roundedUp(value: number): number {
   const step = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return step * Math.ceil(value / step);

@@ -364,7 +364,6 @@ const keyOf = ({ name, color, dash = '' }: SecondsCurve) => ({ color, dash, text
 interface SecondsCurve {
   name: string;
   color: string;
-  /** Empty or absent for a solid line. */
   dash?: string;
   of(step: Step): number | null;
 }
@@ -380,7 +379,6 @@ function stepsOf(seconds: readonly Second[]): Step[] {
 const grouped = (steps: readonly Step[], what = 'the mean'): string =>
   steps[0]!.length > 1 ? ` Each point is ${what} of ${steps[0]!.length} seconds.` : '';
 
-/** Middle of the step on the time axis. */
 const middle = (step: Step): number => step[0]!.second + step.length / 2;
 
 function top(steps: readonly Step[], curves: readonly SecondsCurve[]): number {

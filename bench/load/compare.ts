@@ -76,7 +76,6 @@ const machineMoved = ({ r: a }: LoadResult, { r: b }: LoadResult): boolean =>
 
 const isScaled = (a: LoadResult, b: LoadResult): boolean => machineMoved(a, b) && bothLimited(a, b);
 
-/** Compares a figure, also relative to R if needed. */
 export function compareFigure(figure: Figure, a: LoadResult, b: LoadResult): ComparedFigure {
   const [before, after] = [figure.of(a), figure.of(b)];
   const of = (one: number | null, other: number | null, unit: Unit): Change => ({
@@ -189,7 +188,6 @@ function machines(a: LoadResult, b: LoadResult, moved: boolean): string[] {
   return [`machine speed changed by more than 10 % (${r}); ${how}`];
 }
 
-/** Differences in options, server settings and machine. */
 function differences(a: LoadResult, b: LoadResult): string[] {
   const facts = (result: LoadResult): Record<string, unknown> => ({
     ...result.asked,

@@ -19,13 +19,11 @@ import type { LoadResult } from './result.js';
 import type { OperationName } from './workload.js';
 
 export interface Condition {
-  /** Source text. */
   text: string;
   figure: Figure;
   operator: '>' | '>=' | '<' | '<=';
   /** In the unit of the figure; for a relative condition the change, 0.1 for ten percent more. */
   bound: number;
-  /** True for a change against another result. */
   relative: boolean;
 }
 
@@ -111,7 +109,6 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
-/** Scheduled requests of each workload. */
 const sent: Record<WorkloadName, readonly OperationName[]> = {
   votes: ['vote'],
   transactions: ['propose'],

@@ -8,7 +8,6 @@ import { LoadError, parseObject } from './server.js';
 interface StreamOptions {
   /** Of the server, http or https. */
   url: string;
-  /** Signed `auth` message. */
   auth: string;
   /** Called once per event, with its raw text. */
   receive(text: Buffer): void;

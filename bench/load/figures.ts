@@ -9,10 +9,8 @@ export interface Figure {
   unit: 'ms' | 'share' | 'per_s';
   /** Condition for a run to measure the figure. */
   source: Source;
-  /** Samples that the figure needs. */
   samples: number;
   good: 'more' | 'less';
-  /** Returns null if nothing was measured. */
   of(result: LoadResult): number | null;
 }
 
@@ -138,7 +136,6 @@ export const scheduledOperations = ({ operations: all }: LoadResult): Operation[
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);
 
-/** Share of the requests sent that were not accepted. */
 function errorShare(of: readonly Operation[]): number | null {
   const sent = of.reduce((sum, one) => sum + one.sent, 0);
   const accepted = of.reduce((sum, one) => sum + one.accepted, 0);

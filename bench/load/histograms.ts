@@ -31,7 +31,6 @@ interface Rung {
   ms: number;
 }
 
-/** Percentiles of the tables. */
 const tableLadder = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99, 99.999,
   100,
@@ -104,7 +103,6 @@ const latencyRows = (result: LoadResult): RowOf<'latencies.csv'>[] =>
     })),
   );
 
-/** Requests that were not accepted. */
 const errorRows = ({ operations }: LoadResult): RowOf<'errors.csv'>[] =>
   operations.flatMap((operation) =>
     failures(operation).map((failure) => ({

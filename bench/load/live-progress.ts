@@ -90,7 +90,6 @@ export class LiveProgress {
     this.#is('preparing', what);
   }
 
-  /** Sets R. */
   measured(r: number | null): void {
     this.#r = r;
   }
@@ -151,7 +150,6 @@ export class LiveProgress {
   }
 }
 
-/** Range of each bracket so far. */
 function rangesOf(all: readonly BracketSearch[]): { holds: number; fails: number | null }[] {
   const last = all.at(-1)?.bracket ?? 0;
   return Array.from({ length: last }, (_, index) => {

@@ -57,7 +57,6 @@ export class Measurement {
     return this.#startedAt;
   }
 
-  /** Event loop utilization in the measured time so far. */
   get utilization(): number {
     if (this.#utilization !== null) return this.#utilization;
     const start = this.#loopAtStart;

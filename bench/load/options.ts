@@ -16,11 +16,9 @@ export interface LoadOptions {
   concurrency: number | null;
   /** Agents, each with its own key. */
   agents: number;
-  /** Transactions per block. */
   batch: number;
   durationMs: number;
   warmupMs: number;
-  /** Request timeout, from sending. */
   timeoutMs: number;
   /** Finality timeout of a transaction, from its scheduled time. */
   finalityTimeoutMs: number;

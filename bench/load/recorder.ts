@@ -121,7 +121,6 @@ export class Recorder {
     this.#delivery.disconnects += disconnects;
   }
 
-  /** Last complete second. */
   get last(): Second | null {
     return this.#seconds.last;
   }
@@ -136,7 +135,6 @@ export class Recorder {
     return this.#recorded(measuredS, nowMs, glance, this.#seconds.over);
   }
 
-  /** Arrivals with unknown outcome. */
   get open(): { underWay: number; inLine: number } {
     return { underWay: this.#sent - this.#ended, inLine: this.#intended - this.#sent };
   }
@@ -174,7 +172,6 @@ export class Recorder {
     return [half(first), half(second)];
   }
 
-  /** Percentile over accepted arrivals. */
   responseAt(percent: number): number | null {
     const all = newHistogram();
     for (const half of this.#halves) all.add(half);
@@ -251,7 +248,6 @@ type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transact
 class Seconds {
   readonly #startMs: number;
   readonly #rows: Second[] = [];
-  /** Response times of the last row. */
   readonly #response = newHistogram();
 
   constructor(startMs: number) {
@@ -272,12 +268,10 @@ class Seconds {
     if (lagMs > (row.lag_max ?? -1)) row.lag_max = rounded(lagMs);
   }
 
-  /** Last complete row, or null. */
   get last(): Second | null {
     return this.#rows.at(-2) ?? null;
   }
 
-  /** Complete rows. */
   get over(): Second[] {
     return this.#rows.slice(0, -1);
   }

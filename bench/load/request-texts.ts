@@ -88,7 +88,6 @@ export function transactionText(one: {
 }
 
 export interface WorkerSetting {
-  /** Source of the keys. */
   seed: string;
   /** Part of the data of each transaction. */
   run: string;
@@ -106,7 +105,6 @@ export interface TransactionTask {
   /** Number of the first transaction; numbers are unique in a run. */
   first: number;
   count: number;
-  /** Keys that sign in turn. */
   senders: { first: number; count: number };
 }
 

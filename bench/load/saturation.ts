@@ -18,7 +18,6 @@ interface SaturateOptions {
   /** Open loop; the search starts at its rate. */
   load: LoadOptions & { rate: number };
   objectives: readonly Objective[];
-  /** Number of brackets to find. */
   repeat: number;
 }
 
@@ -96,7 +95,6 @@ function verdictOf(
 }
 
 export interface SaturateHooks extends LoadHooks {
-  /** Called before a probe. */
   onProbing?(rate: number, bracket: number): void;
   onProbe?(probe: Probe, bracket: number): void;
 }
@@ -114,7 +112,6 @@ class Search {
   readonly #objectives: readonly Objective[];
   readonly #hooks: SaturateHooks;
   #probes: Probe[] = [];
-  /** Latest R. */
   #r: number | null = null;
   #fastest = 0;
   #held: LoadResult | null = null;

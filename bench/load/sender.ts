@@ -63,7 +63,6 @@ class Connection implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** The request in flight. */
   get exchange(): Exchange | null {
     return this.#exchange;
   }

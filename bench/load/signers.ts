@@ -144,9 +144,7 @@ export interface SupplyPlan<T> {
   stampOf(item: T): number;
   /** Items that the run is expected to need. */
   expected: number;
-  /** Requests/s. */
   perS: number;
-  /** Server time. */
   now(): number;
   /** Items are available again. */
   onReady(): void;

@@ -14,7 +14,6 @@ interface VotingPlan {
   intendedMs: number;
   agents: readonly Agent[];
   record: SignedRecord;
-  /** Signs more votes. */
   sign(ballots: Ballots, count: number): void;
   /** A vote was answered: another one may be sent, or the block is decided or lost. */
   changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
@@ -100,7 +99,6 @@ export const toUndecided = ({ hash, height, plan }: Voting): Undecided => {
   return { hash: hash!, height, transactions, intendedMs, approved: false };
 };
 
-/** Builds the proposal. */
 export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome) => void): Call {
   const { agents, block } = plan;
   return {
@@ -189,7 +187,6 @@ interface Undecided {
 export class Finality {
   readonly #waiting = new Map<string, Undecided>();
   readonly #finalized: (block: Undecided, atMs: number) => void;
-  /** Highest height in the stream, with its time. */
   #reached = { height: 0, atMs: 0 };
 
   constructor(finalized: (block: Undecided, atMs: number) => void) {

@@ -94,6 +94,5 @@ export interface Workload {
 }
 
 export interface PreparedRun {
-  /** Connected subscribers. */
   subscribers: number;
 }

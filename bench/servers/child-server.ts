@@ -72,9 +72,7 @@ export function answerParent(port: number, told: (question: { body: string }) =>
 export interface MeasuredServer {
   url: string;
   pid: number;
-  /** CPU time of all threads so far. */
   cpuSeconds(): Promise<number>;
-  /** Resident memory. */
   residentBytes(): Promise<number>;
   stop(): Promise<void>;
 }

@@ -81,7 +81,6 @@ export async function registerAt(server: FolkmootServer, by: readonly Signatory[
   }
 }
 
-/** Parses the numbers of the Prometheus text format. */
 function parseMetrics(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(

@@ -159,7 +159,6 @@ export class EtcdClient {
     await this.#ask('Maintenance/Alarm', { action: 'DEACTIVATE', memberID: memberId, alarm }, true);
   }
 
-  /** Cancels pending calls. */
   close(): void {
     for (const member of this.#members) member.close();
   }

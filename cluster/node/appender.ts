@@ -51,15 +51,11 @@ interface AppenderOptions {
   order: Pick<Order, 'append'>;
   node: string;
   incarnation: string;
-  /** Time and witness for a new batch. */
   now(): Pick<Batch, 'stamp' | 'witness'>;
   /** Milliseconds without contact to the order; 0 in normal operation. */
   cutOffMs(): number;
-  /** The order has responded. */
   heard(): void;
-  /** The order ran out of space. */
   full(): void;
-  /** Appending has failed for good. */
   failed(error: Error): void;
 }
 
@@ -76,7 +72,6 @@ export class Appender {
   #k = 0;
   #running = false;
   #closed = false;
-  /** True while the order is out of space. */
   #full = false;
   readonly #sweeping: NodeJS.Timeout;
 
@@ -170,7 +165,6 @@ export class Appender {
     this.#emptyTimer = setTimeout(() => void this.#run(), Math.ceil(this.#due()));
   }
 
-  /** Milliseconds until the next batch is due. */
   #due(): number {
     if (this.#waiting.length > 0) return 0;
     if (!this.#barrier) return Number.POSITIVE_INFINITY;
@@ -235,7 +229,6 @@ export class Appender {
     this.#giveUp(given, cutOffMs > 0 ? noQuorum(cutOffMs) : late);
   }
 
-  /** Removes requests from the queue. */
   #taken(which: (asked: Asked) => boolean): Asked[] {
     const taken = this.#waiting.filter(which);
     this.#waiting = this.#waiting.filter((one) => !which(one));

@@ -17,7 +17,6 @@ import { bounds } from './bounds.js';
 
 interface FollowerOptions {
   order: Pick<Order, 'follow' | 'head'>;
-  /** Position of the last applied batch. */
   position(): Position;
   /**
    * Prepares the next batch. The returned function applies it in one event-loop turn; it is called
@@ -26,7 +25,6 @@ interface FollowerOptions {
   prepare(batch: OrderedBatch): Promise<() => void>;
   /** The order is unreachable; the follower retries. */
   warn(message: string): void;
-  /** The follower has stopped. */
   failed(error: Error): void;
 }
 
@@ -87,7 +85,6 @@ export class Follower {
   }
 }
 
-/** Adds the advice for a node that was away for too long. */
 function withAdvice(error: Error): Error {
   if (!(error instanceof OrderError) || error.code !== 'TRIMMED') return error;
   return new OrderError('TOO_FAR_BEHIND', { message: error.message }, { cause: error });
@@ -115,7 +112,6 @@ export interface ClusterStatus {
   node: string;
   /** Milliseconds without contact to the order; 0 in normal operation. */
   cut_off_ms: number;
-  /** Last batch of the order known to this node. */
   batches: number;
   nodes: NodeShown[];
   /** Null if etcd did not answer in time. */
@@ -124,7 +120,6 @@ export interface ClusterStatus {
 
 interface StatusReaderOptions {
   order: Pick<Order, 'head' | 'cards' | 'health'>;
-  /** Current card of this node. */
   card(): Card;
   /** Other nodes that were heard of recently. */
   alive(): readonly string[];

@@ -10,9 +10,7 @@ interface MembersOptions {
   order: Pick<Order, 'announce' | 'cards' | 'watchCards'>;
   node: string;
   offsets: ClockOffsets;
-  /** Current card of this node. */
   card(): Card;
-  /** The last batch applied by this node. */
   applied(): number;
   /** The order ended at `head`, read from a quorum after this node had applied `applied`. */
   ends(head: Position, applied: number): void;
@@ -24,7 +22,6 @@ interface MembersOptions {
 
 export class Members {
   readonly #options: MembersOptions;
-  /** Time of the last card of each other node. */
   readonly #heardAt = new Map<string, number>();
   readonly #closing = new AbortController();
   #greeted: () => void = () => {};

@@ -37,7 +37,6 @@ export interface NodeOptions {
   version?: string;
   /** Wall clock, milliseconds since 1970; default: the system clock. */
   wall?: () => number;
-  /** Reports a warning to the operator. */
   warn?: (message: string) => void;
   /** Called once when the node has failed. */
   onFatal: (error: Error) => void;
@@ -70,7 +69,6 @@ export class ClusterNode {
   readonly #ticker: Ticker;
   readonly #trimmer: Trimmer;
   #follower: Follower | null = null;
-  /** Position of the last applied batch. */
   #mark: OrderMark;
   /** End of the order when this node started. Witnesses of later batches are checked. */
   #begin = 0;
@@ -150,7 +148,6 @@ export class ClusterNode {
     this.#ticker.set();
   }
 
-  /** Requests that wait for the order. */
   get pending(): number {
     return this.#appender.pending;
   }

@@ -15,7 +15,6 @@ interface TickerOptions {
   alive(): readonly string[];
   /** Network time at this node. */
   now(): number;
-  /** The next deadline, or null. */
   deadline(): number | null;
   /** Appends an empty batch. Resolves once it is applied, or its outcome is unknown. */
   tick(): Promise<unknown>;
@@ -88,14 +87,12 @@ const clamped = (ms: number) => Math.min(LONGEST_TIMEOUT_MS, Math.max(bounds.ran
 
 interface TrimmerOptions {
   order: Pick<Order, 'cards' | 'trim'>;
-  /** Name of this node. */
   node: string;
   /** Other nodes that were heard of recently. */
   alive(): readonly string[];
   warn(message: string): void;
 }
 
-/** Distance between two marks. */
 const MARK_BYTES = bounds.trimBytes / 16;
 
 export class Trimmer {
@@ -103,7 +100,6 @@ export class Trimmer {
   /** Positions in the order, ascending, with the bytes up to there. */
   readonly #marks: { position: Position; until: number }[] = [];
   #bytes = 0;
-  /** Version and bytes at the last trim. */
   #last = { version: 0, bytes: 0 };
   #trimming = false;
 
@@ -128,7 +124,6 @@ export class Trimmer {
     this.trim();
   }
 
-  /** Trims now, unless a trim is in progress. */
   trim(): void {
     if (!this.#trimming) void this.#trim();
   }

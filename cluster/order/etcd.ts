@@ -71,7 +71,6 @@ export class EtcdOrder implements Order {
     this.#parts = new Parts(this.client, this.#prefix);
   }
 
-  /** Cancels pending calls. */
   close(): void {
     this.client.close();
   }
@@ -241,7 +240,6 @@ export class EtcdOrder implements Order {
     return this.#prefix + name;
   }
 
-  /** Reports a bad card once. */
   #cardIn(stored: KeyValue): Card | BadCard {
     const node = stored.key.slice(this.#key('card/').length);
     const read = readAs<Card>(cardProblem, stored.value.toString());
@@ -318,7 +316,6 @@ const NOTHING: Omit<OrderedBatch, 'position'> = {
   inputs: [],
 };
 
-/** Parses a value by its schema. */
 function readAs<T>(check: ReturnType<typeof validator>, text: string): Read<T> {
   const value = parseJsonOrUndefined(text);
   if (value === undefined) return { problem: 'not JSON' };

@@ -26,9 +26,7 @@ const Address = Type.String({ maxLength: 2_048 });
 
 /** Founding record: written once, and shared by all nodes of the network. */
 export const Founding = Type.Object({
-  /** Random id of this order. */
   log: Drawn,
-  /** Random epoch of event numbers. */
   epoch: Drawn,
   /** Time of entry 0. */
   at: Instant,
@@ -97,7 +95,6 @@ export const Card = Type.Object({
   url: Address,
   /** URL for peers; empty if the node does not serve snapshots. */
   peer: Address,
-  /** Version of Folkmoot. */
   version: Type.String({ maxLength: 64 }),
 });
 export type Card = Static<typeof Card>;
@@ -110,7 +107,6 @@ export interface BadCard {
 
 export interface OrderHealth {
   members: number;
-  /** Members that answer. */
   answering: number;
   /** True if a member is the leader. Without one, nothing can be ordered. */
   leader: boolean;
@@ -225,7 +221,6 @@ export interface Order {
    * the order, read from a quorum.
    */
   announce(card: Card): Promise<Position>;
-  /** Queries all members. */
   health(): Promise<OrderHealth>;
   /** The last card of each node that was not forgotten. */
   cards(): Promise<Card[]>;

@@ -31,12 +31,10 @@ import { runInSubprocess } from './subprocess.js';
 interface FetchOptions {
   /** Address of the peer, from its card. */
   from: string;
-  /** File to create. */
   file: string;
   secret: string;
   tls?: EtcdTls | undefined;
   network: string;
-  /** Name of this node. */
   node: string;
   signal: AbortSignal;
   /** Called before the body is read; throws to reject the snapshot. */
@@ -171,7 +169,6 @@ async function written(
 
 interface CatchUpOptions {
   order: Order;
-  /** Name of this node. */
   node: string;
   /** From `checkedSecret`. */
   secret: string;
@@ -180,9 +177,7 @@ interface CatchUpOptions {
   verifyAll: boolean;
   /** Version of Folkmoot, for the card. */
   version: string;
-  /** Aborts the catch-up. */
   signal: AbortSignal;
-  /** Prints a line for the operator. */
   tell(line: string): void;
   /** Called with the reason each time that all peers have failed. */
   waiting(why: string): void;

@@ -12,7 +12,6 @@ import {
 } from '../../engine/protocol/messages.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 
-/** Request for a snapshot. */
 export interface PeerRequest {
   network: string;
   /** Address of the peer, from its card. */
@@ -51,7 +50,6 @@ function mac(secret: string, parts: readonly string[]): string {
   return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('hex');
 }
 
-/** Accepts each proof once. */
 export class Proofs {
   readonly #used = new Map<string, number>();
 
@@ -83,7 +81,6 @@ const Description = Type.Object(
   {
     protocol: Type.Literal(PROTOCOL),
     network: Type.String({ maxLength: 64 }),
-    /** Id of the order. */
     log: Type.String({ maxLength: 64 }),
     /** Number of its last batch of the order. */
     version: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
@@ -243,7 +240,6 @@ export const bounds = {
   requestMs: 10_000,
   /** Interval at which the HTTP server enforces these timeouts; the default of Node.js is 30 s. */
   checkMs: 1_000,
-  /** Snapshots in progress. */
   givenAtOnce: 1,
   /** Interval of the interim responses that keep a connection open while a snapshot is copied. */
   wakeMs: 5_000,
@@ -252,9 +248,7 @@ export const bounds = {
   /** Time limit of a transfer: `wholeMs`, plus 1 s for each `leastBytesPerS` bytes. */
   wholeMs: 60_000,
   leastBytesPerS: 256 * 1024,
-  /** Pause before all peers are tried again. */
   retryMs: 2_000,
-  /** Interval of progress lines. */
   progressMs: 10_000,
   /** Bytes read of an error response. */
   refusalBytes: 4_096,

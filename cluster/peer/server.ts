@@ -35,7 +35,6 @@ interface PeerServerOptions {
   /** With `cert` and `key` the port uses TLS; with `ca`, peers need a client certificate. */
   tls?: EtcdTls | undefined;
   network: string;
-  /** Prints a line for the operator. */
   tell(line: string): void;
 }
 
@@ -97,7 +96,6 @@ export class PeerServer {
     this.#server.setTimeout(bounds.silenceMs);
   }
 
-  /** URL for peers. */
   get url(): string {
     const { host, tls } = this.#options;
     const { port } = this.#server.address() as AddressInfo;
@@ -110,7 +108,6 @@ export class PeerServer {
     this.#folder = folder;
   }
 
-  /** Cancels transfers and closes the port. */
   async close(): Promise<void> {
     this.#closing.abort();
     const closed = new Promise((resolve) => this.#server.close(resolve));

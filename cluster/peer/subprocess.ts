@@ -49,7 +49,6 @@ export interface CopyTask {
   to: string;
 }
 
-/** Description of the copied file. */
 export interface CopiedFiles {
   network: string;
   log: string;
@@ -73,7 +72,6 @@ export interface CheckTask {
   network: string;
   log: string;
   epoch: string;
-  /** Expected last batch. */
   version: number;
   /** End of the own log, which the snapshot must contain. */
   own: PeerDigest;
@@ -91,7 +89,6 @@ export interface PeerFailure {
   values: Readonly<Record<string, string | number>>;
 }
 
-/** Progress or the result of a task. */
 export type SubprocessMessage =
   | { entries: number; of: number }
   | { done: CopiedFiles | null }

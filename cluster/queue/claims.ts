@@ -31,7 +31,6 @@ export class QueueClaims {
   readonly #worker: string;
   readonly #signal: AbortSignal;
   readonly #head: { revision: number; lease: string };
-  /** Free tasks of the last listing. */
   #free: string[] = [];
   /** Time of the listing; -Infinity once tasks were claimed from it. */
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -226,7 +225,6 @@ export class QueueClaims {
     return { put: this.#keys.results + task, value: text, lease: this.#head.lease };
   }
 
-  /** Condition: the queue still exists. */
   #isHere(): Condition {
     return { key: this.#keys.head, is: '=', createRevision: this.#head.revision };
   }
@@ -247,7 +245,6 @@ const ROOT = 'folkmoot/queue/';
 export const LARGEST_BYTES = 1_048_576;
 
 export const HEADS = `${ROOT}head/`;
-/** Prefix of all queues. */
 export const ALL = ROOT;
 
 export interface QueueKeys {

@@ -16,9 +16,7 @@ const LEASE_S = 30;
 const OPERATIONS_AT_ONCE = 120;
 /** Results per read. At their maximum size they stay below the response limit of the client. */
 const RESULTS_AT_ONCE = 48;
-/** Worker records are short. */
 const MOST_WORKERS = 10_000;
-/** Revisions between two compactions. */
 const COMPACT_EVERY = 20_000;
 
 export interface HostUpdate {
@@ -95,7 +93,6 @@ export class QueueHost {
     return named((found.at(-1) as Range).values, results);
   }
 
-  /** Stores a file for the tasks. */
   async carry(sha256: string, bytes: Buffer): Promise<void> {
     for (let at = 0; at === 0 || at * LARGEST_BYTES < bytes.length; at += 1) {
       const piece = bytes.subarray(at * LARGEST_BYTES, (at + 1) * LARGEST_BYTES);
@@ -108,7 +105,6 @@ export class QueueHost {
     return this.#named(this.#keys.again);
   }
 
-  /** Lists the workers with their records. */
   workers(): Promise<NamedValue[]> {
     return this.#named(this.#keys.workers, MOST_WORKERS);
   }

@@ -67,7 +67,6 @@ function chained(plan: AssemblyPlan): Workload {
 interface AssemblyPlan {
   /** Requests that are the arrivals of the schedule. */
   arrivals: 'votes' | 'proposals';
-  /** Transactions per block. */
   batch: number;
   /** Expected blocks per second at a rate of votes. */
   blocksPerS(votes: number): number;

@@ -159,7 +159,6 @@ interface Subscriber {
   connected: boolean;
   /** Number of the last event; 0 before the first. */
   seq: number;
-  /** Missing numbers. */
   left: number;
 }
 
@@ -169,7 +168,6 @@ class Deliveries {
   readonly #record: DeliveryRecord;
   readonly #subscribers: Subscriber[];
   readonly #updates = new Map<number, Update>();
-  /** Updates sent so far. */
   #sent = 0;
   /** Scheduled time of the last update. Later problems count at this time. */
   #intendedMs: number;
