@@ -1,13 +1,12 @@
 /**
- * uWebSockets.js with nothing on it, in a process of its own: the same bytes from a bare handler
- * and a bare `publish`, which is the most that a server on this library can reach.
+ * A uWebSockets.js server without anything else, in its own process: the same bytes from a bare
+ * handler and a bare `publish`. This is the upper bound for a server on this library.
  */
 import type { us_listen_socket, us_socket } from 'uWebSockets.js';
 import { answerParent } from './servers/child-server.js';
 
 const uws = await import('uWebSockets.js');
 
-/** What GET answers. */
 let body = '';
 const topic = 'events';
 

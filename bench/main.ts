@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures each part on this machine beside R, which is libsodium alone, and
- * prints a table for each case, then the goals.
+ * `npm run bench`: measures each part on this machine relative to R (libsodium alone), and prints a
+ * table per case, then the goals.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -31,12 +31,12 @@ function head(result: BenchResult): string[] {
   const moved = r_rounds.map(number).join(', ');
   return [
     `${machine}, node ${node}, commit ${commit}, seed ${seed}, size ${size}, ` +
-      `${Math.round(seconds)} s, medians over ${rounds} rounds where there are several\n` +
+      `${Math.round(seconds)} s, medians over ${rounds} rounds\n` +
       `R, one core's libsodium verifications/s: ${number(r)} (by round: ${moved})`,
   ];
 }
 
-/** Columns in their order; one that no row fills is left out. */
+/** Columns in order; a column without values is left out. */
 const columns: { title: string; text(row: Row): string | undefined }[] = [
   { title: 'per s', text: ({ per_s }) => (per_s === undefined ? per_s : number(per_s)) },
   { title: 'of R', text: ({ of_r }) => of_r?.toFixed(2) },
@@ -90,7 +90,7 @@ function histogram({ name, batch_sizes: sizes = [] }: Row): string[] {
   return ['', ...aligned([[name, 'count', ''.padEnd(40)], ...rows])].map((line) => line.trimEnd());
 }
 
-/** The first column begins together, the others end together. */
+/** Left-aligns the first column and right-aligns the others. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),
@@ -120,12 +120,12 @@ const width = Math.max(...names.map((name) => name.length));
 
 const program = new Command('bench')
   .usage('[options]')
-  .description('measures every part of folkmoot beside R, the raw verifications of one core')
-  .option('--case <name>', 'one case alone; give it again for more', oneOf, [])
-  .addOption(new Option('--size <size>', 'how much is measured').choices(sizes).default('small'))
-  .option('--seed <text>', 'keys follow from it', 'bench')
-  .option('--json <file>', 'write the result there as well')
-  .showHelpAfterError('(--help shows the options)')
+  .description('measure the parts of folkmoot relative to R, the raw verifications of one core')
+  .option('--case <name>', 'run this case only; may be repeated', oneOf, [])
+  .addOption(new Option('--size <size>', 'size of the measurement').choices(sizes).default('small'))
+  .option('--seed <text>', 'source of the keys', 'bench')
+  .option('--json <file>', 'file to write the result to')
+  .showHelpAfterError('(see --help)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .addHelpText(
     'after',
@@ -147,7 +147,7 @@ Examples:
 
 function oneOf(name: string, before: string[]): string[] {
   if (names.includes(name)) return [...before, name];
-  throw new InvalidArgumentError(`the cases are ${names.join(', ')}`);
+  throw new InvalidArgumentError(`expected one of: ${names.join(', ')}`);
 }
 
 program.parse();

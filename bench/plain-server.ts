@@ -1,8 +1,8 @@
 /**
- * What one would write with care and without folkmoot, in a process of its own: fastify with
- * schemas, node:crypto with its keys at hand, and LMDB, which makes votes durable before they are
- * answered, many in one commit. It takes the same signed votes, and keeps none of what folkmoot
- * promises besides: no log that replays, no digests, events, reputations, limits or reads.
+ * A careful server without folkmoot, in its own process: fastify with schemas, node:crypto with
+ * cached keys, and LMDB, which makes votes durable before the response, many in one commit. The
+ * server accepts the same signed votes, without the guarantees of folkmoot: no replayable log,
+ * digests, events, reputations, limits or reads.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ interface Agent {
 
 interface Vote {
   signature: string;
-  /** When it is durable. */
+  /** Resolves once the request is durable. */
   answer: Promise<object>;
 }
 
@@ -48,13 +48,13 @@ const store = open<string, number>({
   encoding: 'string',
   pageSize: 8192,
 });
-/** Resolves when the transaction that it went into is on disk. */
+/** Resolves once the transaction of the row is on disk. */
 function keep(row: object): Promise<boolean> {
   stored += 1;
   return store.put(stored, JSON.stringify(row));
 }
 
-/** In libuv's threads: the event loop goes on meanwhile. */
+/** Runs in the threads of libuv, without blocking the event loop. */
 const holds = promisify(verify);
 const SKEW_MS = 300_000;
 const isFresh = (timestamp: string) => Math.abs(Date.now() - Date.parse(timestamp)) < SKEW_MS;
@@ -68,7 +68,7 @@ function refuse(reply: FastifyReply, status: number, reason: string): object {
   return { success: false, error: { code: status, message: reason, details: { reason } } };
 }
 
-/** Who signed it, where that is so. */
+/** Returns the signer if the signature is valid. */
 async function signerOf(
   { 'x-agent-public-key': publicKey }: Caller,
   { timestamp, signature }: { timestamp: string; signature: string },
@@ -83,7 +83,7 @@ async function signerOf(
 
 type Registering = { Body: Static<typeof requestSchemas.register> };
 const register = { schema: { body: requestSchemas.register } };
-/** Before anything is measured: its signature is not looked at. */
+/** Used before the measurement; the signature is not checked. */
 app.post<Registering>('/api/v1/agents/register', register, async ({ body }) => {
   const { public_key } = body;
   const x = Buffer.from(public_key, 'hex').toString('base64url');

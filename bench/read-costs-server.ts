@@ -1,6 +1,6 @@
 /**
- * A server over the folder of a run, in a process of its own, that measures each turn of its event
- * loop by CPU time: other programs on the machine do not count. No other thread works meanwhile.
+ * A server over the folder of a run, in its own process. It measures each event-loop turn by CPU
+ * time, so that other programs do not count. No other thread works meanwhile.
  */
 import { startServer } from '../api/index.js';
 import { createVerifier } from '../engine/crypto/create-verifier.js';
@@ -11,9 +11,9 @@ import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import { agentId } from '../engine/protocol/signing.js';
 import { deriveSignatory } from '../sim/agents/port.js';
 
-/** What its parent asks: an entry that is committed, or what was measured since the last time. */
+/** Questions of the parent: commit an entry, or report the turns since the last report. */
 export type Question = 'commit' | 'measured';
-/** The longest turn and all turns since then. */
+/** Longest turn, and all turns, since the last report. */
 export interface TurnTimes {
   longestMs: number;
   totalMs: number;
@@ -25,16 +25,16 @@ const verifier = createVerifier('inline');
 const network = await Network.open({ path, genesis: { network_id: 'folkmoot-sim' }, verifier });
 const by = Array.from({ length: Number(agents) }, (_, ordinal) => deriveSignatory(seed, ordinal));
 
-/** Engine time goes on from the end of the log. */
+/** Engine time continues from the end of the log. */
 const now = () => formatInstant(Math.max(Date.now(), network.read.position.at));
 
 async function submit(request: SignedRequest) {
   const outcome = await network.submit(await network.verify(request));
   if (outcome.result === 'accepted' && 'data' in outcome) return outcome.data;
-  throw new Error(`${request.kind} was not accepted: ${JSON.stringify(outcome)}`);
+  throw new Error(`${request.kind} not accepted: ${JSON.stringify(outcome)}`);
 }
 
-/** Opens a block and leaves it in voting: most of its electors have voted, in proportion 2 to 1. */
+/** Opens a block in voting; most of its electors have voted, 2 to 1. */
 async function openBlock(): Promise<void> {
   const { producers } = network.read.activeAgents();
   const producer = by.find(({ publicKey }) => producers[0]!.public_key === publicKey)!;

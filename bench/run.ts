@@ -1,6 +1,6 @@
 /**
- * Measures cases round by round. Figures that several rounds measured come out as medians, and the
- * machine is named beside them: without it they cannot be compared.
+ * Runs cases round by round. Figures of several rounds are reduced to medians. The result names the
+ * machine, without which figures cannot be compared.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ interface BenchOptions {
   cases: readonly Case[];
   size: Size;
   seed: string;
-  /** Told what is measured next. */
+  /** Reports the next measurement. */
   progress(line: string): void;
 }
 
@@ -52,7 +52,7 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
   };
 }
 
-/** A case that cannot be measured here says why, and the others go on. */
+/** A case that fails here yields a row with the reason, and the others continue. */
 async function rowsOf(
   one: Case,
   size: Size,
@@ -68,10 +68,10 @@ async function rowsOf(
   }
 }
 
-/** The name of a row that stands for a case that failed. */
+/** Name of the row of a failed case. */
 export const NOT_MEASURED = 'not measured';
 
-/** Rows of one name become one, with the median of each figure; batches are added up. */
+/** Merges rows of one name: medians of figures, sums of batch sizes. */
 function medians(rows: readonly Measured[]): Measured[] {
   const groups = new Map<string, Measured[]>();
   for (const row of rows) {
@@ -102,7 +102,7 @@ function added(one: number[], other: number[]): number[] {
   return long.map((count, slot) => count + (short[slot] ?? 0));
 }
 
-/** The rows that have a tier before them, and R itself. */
+/** Rows relative to a previous tier, and R itself. */
 function tierOf({ case: of, name, per_s, of_r }: Measured): BenchResult['tiers'] {
   if (of !== 'tiers' || per_s === undefined || of_r === undefined) return [];
   return [{ name, per_s, of_r }];

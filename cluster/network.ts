@@ -1,7 +1,7 @@
 /**
- * A network that several nodes keep, as a server sees it, and its founding. The order of requests
- * comes from outside; each node applies all of it, so all nodes hold the same state. When a node
- * dies, no acknowledged entry is lost: the order has it, and so do the other nodes.
+ * A network with several nodes, as a server sees it, and its founding. The order of requests comes
+ * from outside, and each node applies all of it, so all nodes hold the same state. When a node
+ * dies, no acknowledged entry is lost: the order and the other nodes have it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -23,27 +23,26 @@ import { type ClusterStatus, StatusReader } from './node/follower.js';
 import { ClusterNode, type NodeOptions } from './node/node.js';
 import { type Founding, type Order, OrderError } from './order/order.js';
 
-/** What a node of a network is opened with. */
 export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
   Omit<NodeOptions, 'onFatal'> & {
     onFatal?: (error: Error) => void;
     /**
-     * Resolves when the folder has what the order does not keep any more, which nobody has open
-     * meanwhile. Without it, or in memory, a node that needs that ends.
+     * Replaces the data of a closed folder with data that reaches the retained part of the order.
+     * Without it, or in memory, a node that lags that far stops.
      */
     catchUp?: (behind: LaggingNode) => Promise<void>;
   };
 
-/** A node that needs what the order does not keep any more. */
+/** A node that needs batches that the order has deleted. */
 export interface LaggingNode {
   folder: string;
-  /** Where its own log ends. */
+  /** End of its log. */
   position: StoreMeta & { order: OrderMark };
   founding: Founding;
 }
 
 export class ClusterNetwork implements ServedNetwork {
-  /** The network as it is here, for reading: whatever changes it must come by the order. */
+  /** State of the network at this node, for reading. Changes must go through the order. */
   readonly inner: Network;
   readonly #node: ClusterNode;
   readonly #outlook: StatusReader;
@@ -60,12 +59,13 @@ export class ClusterNetwork implements ServedNetwork {
   }
 
   /**
-   * Opens this node's part of a network, which begins one where nobody has; resolves when all is
-   * applied that stood in the order by then. The order and the verifier stay the caller's.
+   * Opens this node, and founds the network if there is none. Resolves once the batches that the
+   * order had at the start are applied. The caller owns the order and the verifier.
    *
-   * @throws {OrderError} when the order is not to be had.
-   * @throws {StoreError} when the folder is of another order, ahead of it, or cannot be opened.
-   * @throws {TypeError} when a parameter is out of bounds.
+   * @throws {OrderError} if the order is unavailable.
+   * @throws {StoreError} if the folder belongs to another order, is ahead of it, or cannot be
+   *   opened.
+   * @throws {TypeError} if a parameter is out of bounds.
    */
   static async open(options: ClusterOptions): Promise<ClusterNetwork> {
     const { order, wall = Date.now } = options;
@@ -163,19 +163,19 @@ export class ClusterNetwork implements ServedNetwork {
     return this.inner.votesUntilClose;
   }
 
-  /** What waits for the order, or for the disk. */
+  /** Requests that wait for the order or for the disk. */
   get backlog(): number {
     return this.inner.backlog + this.#node.pending;
   }
 
-  /** Deadlines fire as the order says. */
+  /** Does nothing: batches of the order fire the deadlines. */
   fireDeadlines(): readonly [] {
     return [];
   }
 
   cutOffMs = (): number => this.#node.cutOffMs();
 
-  /** What says no may rest on what is not applied here yet, and so comes behind a barrier. */
+  /** A refusal may be due to lag. It is checked again behind a barrier. */
   precheck(admitted: Admitted): Outcome | null | Promise<Outcome | null> {
     const outcome = this.inner.precheck(admitted);
     return outcome?.result === 'refused' ? this.#precheckBehind(admitted) : outcome;
@@ -186,7 +186,7 @@ export class ClusterNetwork implements ServedNetwork {
     return refusal ? { result: 'refused', refusal } : this.inner.precheck(admitted);
   }
 
-  /** Asks for a place in the order; resolves when it was applied here. */
+  /** Appends the request to the order. Resolves once the request is applied here. */
   async apply(verified: Verified, spender = ''): Promise<Applied> {
     const settled = await this.#node.ask({ verified, spender });
     if ('applied' in settled) return settled.applied!;
@@ -207,8 +207,8 @@ export class ClusterNetwork implements ServedNetwork {
   }
 
   /**
-   * Resolves once all is durable here that any node has told anybody so far; or with why that is
-   * not known.
+   * Resolves once everything that any node has acknowledged so far is durable here, or with the
+   * reason why this node cannot know.
    */
   barrier = async (): Promise<Refusal | null> => {
     const settled = await this.#node.ask(null);
@@ -217,20 +217,19 @@ export class ClusterNetwork implements ServedNetwork {
     return null;
   };
 
-  /** All nodes of the network, as this one sees them. */
   status = (): Promise<ClusterStatus> => this.#outlook.read();
 
-  /** Where clients find this node: its card tells. */
+  /** Sets the URL for clients in the card of this node. */
   listensAt(url: string): void {
     this.#node.url = url;
   }
 
-  /** Where other nodes get a snapshot of this one: its card tells. */
+  /** Sets the URL for peers in the card of this node. */
   peersAt(url: string): void {
     this.#node.peer = url;
   }
 
-  /** Whoever waits is told; what was applied is committed, and the store closed. */
+  /** Refuses the waiting requests, commits what was applied, and closes the store. */
   close(): Promise<void> {
     this.#node.close();
     return this.inner.close();
@@ -238,10 +237,10 @@ export class ClusterNetwork implements ServedNetwork {
 }
 
 /**
- * What the network was begun with, which is what is asked for where nobody has begun it.
+ * Returns the founding record; writes one with the given parameters if there is none.
  *
- * @throws {StoreError} `OTHER_NETWORK` when it was begun with another parameter than is asked for.
- * @throws {TypeError} when one is out of bounds.
+ * @throws {StoreError} `OTHER_NETWORK` if the network was founded with another parameter.
+ * @throws {TypeError} if a parameter is out of bounds.
  */
 async function foundedWith(
   order: Pick<Order, 'found'>,

@@ -1,8 +1,8 @@
 /**
- * Cases of the engine in this process: each command by itself, the stages of one vote, and
- * verification. Commands are applied with 100, 1,000 and 10,000 validators: their cost must
- * stay flat. A command can be applied only once, and others come before it, so the CPU time of its
- * own kind's calls is taken, rather than by benchmark.js.
+ * Engine cases in this process: each command alone, the stages of one vote, and verification.
+ * Commands are applied with 100, 1,000 and 10,000 validators, and their cost must stay flat. A
+ * command can be applied only once and has prerequisites, so its CPU time is measured directly
+ * instead of with benchmark.js.
  */
 
 import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
@@ -34,7 +34,7 @@ import {
 
 interface EngineConfiguration {
   populations: number[];
-  /** Commands of a kind; of votes whole blocks, until there are as many. */
+  /** Commands per kind; for votes, rounded up to whole blocks. */
   commands: number;
 }
 
@@ -46,7 +46,7 @@ async function measureEngine(
   for (const kind of kinds()) {
     const cost = async (validators: number, count = commands) =>
       measureCpuUs(kind, await Population.of(validators, seed), count);
-    // Compiled by then: the first population would pay for the others.
+    // Warms up: the first population would pay for compilation.
     await cost(populations[0]!, 4 * commands);
     let first: number | null = null;
     for (const validators of populations) {
@@ -61,7 +61,7 @@ async function measureEngine(
 
 export const engineCase = defineCase<EngineConfiguration>({
   name: 'engine',
-  about: 'engine.apply of each command; ratio: its rate of that with the fewest validators',
+  about: 'engine.apply of each command; ratio: its rate relative to the fewest validators',
   sizes: {
     small: { populations: [100, 1_000, 10_000], commands: 500 },
     large: { populations: [100, 1_000, 10_000], commands: 10_000 },
@@ -70,9 +70,9 @@ export const engineCase = defineCase<EngineConfiguration>({
 });
 
 /*
- * Where the time of one vote goes: each stage by itself on the same real signed votes, with CPU
- * time of all threads. Their sum is what a vote must cost; the tier engine+verify+store, beside it
- * in `tiers`, is what it does cost. Answering and publishing are differences between tiers.
+ * Stages of one vote: each stage alone on the same signed votes, with CPU time of all threads.
+ * Their sum is the expected cost of a vote; the tier engine+verify+store in `tiers` is the actual
+ * cost. Responses and publishing are differences between tiers.
  */
 
 interface StagesConfiguration {
@@ -81,7 +81,7 @@ interface StagesConfiguration {
 }
 
 const VALIDATORS = 1_000;
-/** About what a busy server commits at a time. */
+/** Typical commit size of a busy server. */
 const BATCH = 128;
 
 type Body = Record<string, unknown>;
@@ -106,13 +106,13 @@ async function measureStages(
     [`commit, batches of ${BATCH}`, await commitUs(past)],
   ];
   const sum = stages.reduce((total, [, cpuUs]) => total + cpuUs, 0);
-  return [...stages, ['the sum of these', sum] as const].map(([name, cpu_us]) => ({
+  return [...stages, ['sum of the stages', sum] as const].map(([name, cpu_us]) => ({
     name,
     cpu_us,
   }));
 }
 
-/** In a population of its own, where nothing keeps what was done; once before, to be compiled. */
+/** In a separate population that keeps no results; once before, for compilation. */
 async function applyUs(count: number, seed: string): Promise<number> {
   await measureCpuUs('vote', await Population.of(VALIDATORS, seed), count);
   return measureCpuUs('vote', await Population.of(VALIDATORS, seed), count);
@@ -123,7 +123,7 @@ function encodingRate(votes: readonly PastStep[], seconds: number): Rate {
   return rateOver(votes, (one) => encodePast(one, digests), seconds);
 }
 
-/** CPU time of an entry, those of LMDB's own threads included. */
+/** CPU time per entry, including the threads of LMDB. */
 function commitUs(past: readonly PastStep[]): Promise<number> {
   const digests = new Digests();
   const batches = [
@@ -144,18 +144,21 @@ function commitUs(past: readonly PastStep[]): Promise<number> {
 
 export const stagesCase = defineCase<StagesConfiguration>({
   name: 'stages',
-  about: 'the CPU time of one vote, stage by stage: parse to commit',
+  about: 'CPU time of one vote by stage, from parse to commit',
   sizes: { small: { blocks: 6, seconds: 0.2 }, large: { blocks: 30, seconds: 2 } },
   run: measureStages,
 });
 
 interface VerifyConfiguration {
-  /** Signatures a figure: of libsodium, and of the reference, which is some twenty times slower. */
+  /**
+   * Signatures per figure: for libsodium, and for the reference, which is about twenty times
+   * slower.
+   */
   signatures: number;
   referenceSignatures: number;
 }
 
-/** Calls under way at a time, where there are several: as many as clients of a busy server. */
+/** Concurrent calls, as from the clients of a busy server. */
 const CALLERS = 64;
 const BATCHES = [16, 256];
 
@@ -173,10 +176,10 @@ async function measureVerification(asked: VerifyConfiguration, { r, seed }: Roun
   return rows;
 }
 
-/** Further signatures for each way of asking. */
+/** @param further returns new signatures for each measurement. */
 async function ratesOf(kind: VerifierKind, further: () => VerifyJob[]): Promise<Row[]> {
   const verifier = createVerifier(kind);
-  // The threads start with the first batch: that is no verification.
+  // Starting the threads is not measured.
   await verifier.verify(further().slice(0, CALLERS));
   const rate = async (name: string, callers: number, batch: number): Promise<Row> => {
     const jobs = further();
@@ -208,7 +211,7 @@ async function verifyAll(
       const from = next;
       next += batch;
       const verdicts = await verifier.verify(jobs.slice(from, next));
-      if (verdicts.includes(false)) throw new Error(`${verifier.name} refuses a good signature`);
+      if (verdicts.includes(false)) throw new Error(`${verifier.name} rejects a valid signature`);
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));
@@ -216,7 +219,7 @@ async function verifyAll(
 
 export const verifyCase = defineCase<VerifyConfiguration>({
   name: 'verify',
-  about: 'the verifiers pool, inline and reference, one at a time and in batches',
+  about: 'the verifiers pool, inline and reference, single and in batches',
   sizes: {
     small: { signatures: 2_048, referenceSignatures: 128 },
     large: { signatures: 65_536, referenceSignatures: 2_048 },

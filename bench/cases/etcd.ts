@@ -1,8 +1,8 @@
 /**
- * Cases with an etcd on this machine, and the etcd itself. `cluster`: three nodes and three members
- * of etcd beside one server without a cluster and the engine in this process, with the same signed
- * votes; then etcd's leader is killed. `queue`: a sweep whose runs two workers take out of a queue,
- * beside the same sweep with two jobs.
+ * Cases with an etcd on this machine, and the etcd itself. `cluster`: three nodes and three etcd
+ * members next to one server without a cluster and the engine in this process, with the same signed
+ * votes; then the leader of etcd is killed. `queue`: a sweep whose runs two workers take from a
+ * queue, next to the same sweep with two jobs.
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -25,17 +25,17 @@ import { signed } from './tiers.js';
 
 interface ClusterConfiguration {
   agents: number;
-  /** So many blocks before anything is measured: servers that have just begun still compile. */
+  /** Blocks before the measurement, because new servers still compile. */
   warmUp: number;
   blocks: number;
-  /** Votes that are posted one after the other. */
+  /** Votes posted one after the other. */
   singly: number;
 }
 
 const CONNECTIONS = 512;
 
 async function measureCluster(asked: ClusterConfiguration, { r, seed }: Round): Promise<Row[]> {
-  if (!hasEtcd) return [{ name: 'left out', note: 'no etcd is here: apt-get install etcd-server' }];
+  if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
   const { agents, warmUp, blocks, singly } = asked;
   const posted = postedBlocks(seed, agents, warmUp + blocks + 1);
   const many = posted.slice(0, -2);
@@ -82,7 +82,7 @@ async function measureCluster(asked: ClusterConfiguration, { r, seed }: Round): 
   ];
 }
 
-/** Nodes of these names, one after the other. */
+/** Starts nodes with these names, one after the other. */
 function withNodes<T>(
   cluster: string,
   [name, ...names]: readonly string[],
@@ -94,7 +94,7 @@ function withNodes<T>(
   return withFolkmoot((node) => withNodes(cluster, names, [...nodes, node], work), more);
 }
 
-/** For how long nobody's writes are done when something happens; all nodes are asked. */
+/** Time without a successful write after an event; all nodes are tried. */
 async function failOver(
   nodes: readonly FolkmootServer[],
   by: Signatory,
@@ -113,7 +113,7 @@ async function failOver(
 
 export const clusterCase = defineCase<ClusterConfiguration>({
   name: 'cluster',
-  about: 'three nodes and three members of etcd on this machine, beside one server; needs etcd',
+  about: 'three nodes and three etcd members on this machine, relative to one server; needs etcd',
   byName: true,
   sizes: {
     small: { agents: 1_000, warmUp: 4, blocks: 8, singly: 300 },
@@ -128,11 +128,11 @@ interface QueueConfiguration {
   agents: number;
   blocks: number;
   runs: number;
-  /** Both sweeps, one right after the other, so many times. */
+  /** Number of pairs of sweeps, one right after the other. */
   pairs: number;
 }
 
-/** Workers wait for sweeps: their start is not measured, that of the processes of runs is. */
+/** Workers wait for sweeps, so their start is not measured; the start of the run processes is. */
 const STARTED_MS = 3_000;
 
 interface SweepTaken {
@@ -141,8 +141,8 @@ interface SweepTaken {
 }
 
 async function measureQueue({ agents, blocks, runs, pairs }: QueueConfiguration): Promise<Row[]> {
-  if (!hasEtcd) return [{ name: 'left out', note: 'no etcd is here: apt-get install etcd-server' }];
-  if (endedSeconds() === null) return [{ name: 'left out', note: 'CPU time is known on Linux' }];
+  if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
+  if (endedSeconds() === null) return [{ name: 'skipped', note: 'needs CPU times of Linux' }];
   const taken = await withFolder(async (folder) => {
     const file = join(folder, 'runs.json');
     writeFileSync(file, JSON.stringify(scenario(agents, blocks, runs)));
@@ -188,7 +188,7 @@ const scenario = (agents: number, blocks: number, runs: number) => ({
 const runSweep = (file: string, args: readonly string[]) =>
   execute(process.execPath, [...folkmootArguments, 'sweep', file, ...args]);
 
-/** What some work takes by the clock, and of processes that end meanwhile. */
+/** Wall time of work, and CPU time of the processes that ended meanwhile. */
 async function spent(work: () => Promise<unknown>): Promise<SweepTaken> {
   const [since, before] = [performance.now(), endedSeconds()!];
   await work();
@@ -196,7 +196,7 @@ async function spent(work: () => Promise<unknown>): Promise<SweepTaken> {
   return { seconds, cpuSeconds: endedSeconds()! - before };
 }
 
-/** By two workers that have been waiting, and an etcd of one member: all that they work. */
+/** Total work of two idle workers and an etcd of one member. */
 async function queued(file: string, args: readonly string[]): Promise<SweepTaken> {
   const before = endedSeconds()!;
   const { seconds, started } = await withEtcd(async ({ url, cpuSeconds }) => {
@@ -227,7 +227,7 @@ async function endWorker(child: ChildProcess): Promise<void> {
 
 export const queueCase = defineCase<QueueConfiguration>({
   name: 'queue',
-  about: 'a sweep by two workers of a queue beside one with two jobs; needs etcd',
+  about: 'a sweep by two queue workers, relative to one with two jobs; needs etcd',
   byName: true,
   sizes: {
     small: { agents: 300, blocks: 10, runs: 120, pairs: 3 },
@@ -244,11 +244,10 @@ interface EtcdServer {
   url: string;
   /** CPU time of all members so far. */
   cpuSeconds(): Promise<number>;
-  /** Ends the member that leads, at once. */
   killLeader(): Promise<void>;
 }
 
-/** For the work of a case, gone afterwards. */
+/** Runs an etcd for the duration of `work`. */
 function withEtcd<T>(work: (etcd: EtcdServer) => Promise<T>, count: 1 | 3 = 3): Promise<T> {
   return withFolder(async (folder) => {
     const ports = await freePorts(2 * count);
@@ -277,7 +276,7 @@ function withEtcd<T>(work: (etcd: EtcdServer) => Promise<T>, count: 1 | 3 = 3): 
     const endpoints = planned.map(({ endpoint }) => endpoint);
     const client = new EtcdClient({ endpoints });
     try {
-      // It answers when it has a leader.
+      // It answers once it has a leader.
       while (!(await client.range('begun').catch(() => null))) await sleep(100);
       return await work({
         url: `etcd://${endpoints.join(',')}`,
@@ -311,16 +310,16 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Linux counts in hundredths of a second for every program, whatever its own clock is. */
+/** Unit of CPU time in /proc on Linux, independent of the clock of the kernel. */
 const TICKS_PER_SECOND = 100;
 
-/** Of all that have ended so far, in seconds; null where there is no such thing. */
+/** CPU time of all children that have ended, seconds; null if unsupported. */
 const endedSeconds = (): number | null => fieldsOf('self', [13, 14]);
 
-/** Of one that is running, with those that it started and that have ended. */
+/** CPU time of a running process and its ended children. */
 const soFarSeconds = (pid: number): number | null => fieldsOf(pid, [11, 12, 13, 14]);
 
-/** proc(5): counted behind the second, in brackets, which may hold spaces. */
+/** proc(5): fields after the second one, which is in parentheses and may contain spaces. */
 function fieldsOf(pid: number | 'self', which: readonly number[]): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,8 +1,8 @@
 /**
  * Cases of events on their way to subscribers and watchers. `fan-out`: one event at a time to 1,000
- * subscribers over real sockets, from the request that causes it to the last delivery, beside a
- * bare uWebSockets.js `publish` of the same bytes. Here each event is a signed request, verified
- * and durable before it is published; there it is an unsigned one.
+ * subscribers over real sockets, from the request that causes it to the last delivery, relative to
+ * a bare uWebSockets.js `publish` of the same bytes. In folkmoot each event is a signed request,
+ * verified and durable before it is published; in the bare server it is unsigned.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -54,7 +54,7 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
   return [
     row(`${name}: deliveries`, folkmoot),
     row('the same, bare uWebSockets.js publish', bare),
-    { name: 'such an event, when nobody subscribes', cpu_us: folkmoot.eventUs },
+    { name: 'the same event without subscribers', cpu_us: folkmoot.eventUs },
     { name: 'the same, bare uWebSockets.js', cpu_us: bare.eventUs },
     {
       name: `${name}: deliveries/s of a bare publish`,
@@ -67,29 +67,28 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
       wanted: 0.7,
     },
     {
-      name: `${name}: the same without what causes it`,
+      name: `${name}: the same without its cause`,
       ratio: withoutEvent(bare, asked) / withoutEvent(folkmoot, asked),
     },
   ];
 }
 
-/** CPU time of a delivery alone: a request that is signed, verified and durable is not cheap. */
+/** CPU time of a delivery alone, without the signed, verified and durable request. */
 const withoutEvent = (
   { cpuUs, eventUs }: FannedOut,
   { subscribers }: FanOutConfiguration,
 ): number => cpuUs - eventUs / subscribers;
 
 interface FannedOut {
-  /** Deliveries. */
   perSecond: number;
-  /** Of the server, for each delivery, microseconds. */
+  /** CPU time of the server per delivery, microseconds. */
   cpuUs: number;
-  /** Of the server, for what causes an event, without a subscriber; microseconds. */
+  /** CPU time of the server per event without a subscriber, microseconds. */
   eventUs: number;
   spent: { deliveries: number; threads: ByThread | null };
 }
 
-/** Of a server of folkmoot, with the last event that was delivered. */
+/** Measures a folkmoot server; also returns the last delivered event. */
 export function fannedOutBy(
   asked: FanOutConfiguration,
   seed: string,
@@ -109,7 +108,7 @@ export function fannedOutBy(
   }, more);
 }
 
-/** Each an `agent_status` event; their timestamps ascend. */
+/** Each causes an `agent_status` event; timestamps ascend. */
 function statusUpdates(server: FolkmootServer, by: Signatory): () => Promise<unknown> {
   let at = Date.now();
   return () => {
@@ -141,7 +140,7 @@ function ofBare(asked: FanOutConfiguration, event: string): Promise<FannedOut> {
 
 const WARM_UP_EVENTS = 10;
 
-/** CPU time of the server for each event that nobody hears, microseconds. */
+/** CPU time of the server per event without subscribers, microseconds. */
 async function costOf(
   server: MeasuredServer,
   events: number,
@@ -178,7 +177,7 @@ async function fanOut(
 
 export const fanOutCase = defineCase<FanOutConfiguration>({
   name: 'fan-out',
-  about: 'one event to 1,000 subscribers over sockets, beside a bare uWebSockets.js publish',
+  about: 'one event to 1,000 subscribers over sockets, relative to a bare uWebSockets.js publish',
   everyRound: true,
   sizes: {
     small: { subscribers: 1_000, events: 60 },
@@ -188,8 +187,8 @@ export const fanOutCase = defineCase<FanOutConfiguration>({
 });
 
 /*
- * Watchers without a key: signed votes over HTTP on one server with 0, 1 and 30 of them, in turns,
- * so that a machine that slows down slows all of them.
+ * Anonymous watchers: signed votes over HTTP on one server with 0, 1 and 30 watchers, alternating,
+ * so that a change of machine speed affects all alike.
  */
 
 interface WatchConfiguration {
@@ -199,7 +198,7 @@ interface WatchConfiguration {
 
 const CONCURRENCY = 512;
 const AGENTS = 4_000;
-/** How much of the votes without watchers is to be left, by how many watch. */
+/** Required share of the votes without watchers, by number of watchers. */
 const wanted = new Map([
   [0, null],
   [1, 0.98],
@@ -212,7 +211,7 @@ async function measureWatch(
 ): Promise<Row[]> {
   const all = new Map([...wanted.keys()].map((count): [number, LoadMeasurement[]] => [count, []]));
   await withFolkmoot(async (server) => {
-    // The same agents each time: an electorate that grows would slow the later turns.
+    // The same agents each time: a growing electorate would slow later turns.
     await votes(server, 0, { seconds, seed });
     for (let turn = 0; turn < turns; turn += 1) {
       for (const [count, loaded] of all) {
@@ -269,14 +268,14 @@ async function votes(
 
 export const watchCase = defineCase<WatchConfiguration>({
   name: 'watch',
-  about: 'signed votes over HTTP with 0, 1 and 30 that look on, in turns on one server',
+  about: 'signed votes over HTTP with 0, 1 and 30 watchers, alternating on one server',
   sizes: { small: { seconds: 2, turns: 2 }, large: { seconds: 10, turns: 7 } },
   run: measureWatch,
 });
 
 interface ViewConfiguration {
   agents: number;
-  /** A block of 1,000 agents is some 1,400 events. */
+  /** A block of 1,000 agents has about 1,400 events. */
   blocks: number;
 }
 
@@ -313,7 +312,11 @@ async function firstMade({ read }: KeptNetwork, view: ViewLog): Promise<Row[]> {
   const events = `of ${event_seq.toLocaleString('en-US')} events`;
   const { wall, cpu } = await measureTime(() => view.catchUp());
   return [
-    { name: `made first, ${events}`, per_s: event_seq / wall, cpu_us: (cpu * 1e6) / event_seq },
+    {
+      name: `built from the log, ${events}`,
+      per_s: event_seq / wall,
+      cpu_us: (cpu * 1e6) / event_seq,
+    },
   ];
 }
 
@@ -321,7 +324,7 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
   const opened = await measureTime(async () => void (await view.readSnapshot()));
   const times: number[] = [];
   for (let look = 0; look < LOOKS; look += 1) {
-    // Spread over the log without a pattern: 0.618... is the golden ratio.
+    // Evenly spread over the log without a pattern: 0.618... is the golden ratio.
     const at = Math.trunc(((look * 0.6180339887) % 1) * read.position.seq);
     times.push((await measureTime(async () => void (await view.readSnapshot(at)))).wall * 1_000);
   }
@@ -334,16 +337,16 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
   });
   const kept = sizeOf(join(folder, 'view'));
   return [
-    { name: 'opened again, with the last picture', value: opened.wall * 1_000, unit: 'ms' },
+    { name: 'reopened from the last snapshot', value: opened.wall * 1_000, unit: 'ms' },
     { name: 'a random entry, median', value: times[LOOKS / 2]!, unit: 'ms' },
     { name: 'a random entry, 95 of 100', value: times[94]!, unit: 'ms', allowed: 300 },
     { name: 'all rows folded', value: folded.wall * 1_000, unit: 'ms' },
     { name: 'columns', value: bytes / MIB, unit: 'MiB' },
-    { name: 'files, with their pictures', value: kept / MIB, unit: 'MiB' },
+    { name: 'files, with snapshots', value: kept / MIB, unit: 'MiB' },
   ];
 }
 
-/** Of all files in a folder; 0 where a run was too short to fill a chunk, and left none. */
+/** Total size of the files in a folder; 0 if a run was too short to fill a chunk. */
 function sizeOf(folder: string): number {
   if (!existsSync(folder)) return 0;
   return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
@@ -352,7 +355,7 @@ function sizeOf(folder: string): number {
 async function spansOf(view: ViewLog): Promise<RowBatch[]> {
   const spans: RowBatch[] = [];
   for (let from = 0; from <= view.end; from = spans.at(-1)!.to + 1) {
-    // As a server gives them: serverBounds.view.
+    // Batch size of a server: serverBounds.view.
     spans.push(await view.readRowBatch(from, undefined, { rows: 16_384, said: 500 }));
   }
   return spans;
@@ -360,7 +363,7 @@ async function spansOf(view: ViewLog): Promise<RowBatch[]> {
 
 export const viewCase = defineCase<ViewConfiguration>({
   name: 'view',
-  about: 'what a page is shown: made of a log, opened again, at a random entry',
+  about: 'view of the page: built from a log, reopened, at a random entry',
   sizes: { small: { agents: 200, blocks: 40 }, large: { agents: 1_000, blocks: 100 } },
   run: measureView,
 });

@@ -1,4 +1,4 @@
-/** Cases of memory and disk: for each agent, each vote, and each subscriber that hears nothing. */
+/** Cases of memory and disk, per agent, vote and idle subscriber. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,10 +30,10 @@ async function measureFootprint(
   ];
 }
 
-/** Of an idle agent in a network that is kept on disk. */
+/** Memory of an idle agent in a network on disk. */
 function agentBytes(agents: number, seed: string): Promise<number> {
   const { gc } = globalThis;
-  if (!gc) throw new Error('the case footprint needs node --expose-gc, as npm run bench has it');
+  if (!gc) throw new Error('case footprint needs node --expose-gc; use npm run bench');
   const used = () => {
     gc();
     const { heapUsed, external } = process.memoryUsage();
@@ -46,7 +46,7 @@ function agentBytes(agents: number, seed: string): Promise<number> {
   });
 }
 
-/** Growth of the data file, committed in batches as under load. */
+/** Growth of the data file, with commits in batches as under load. */
 function voteBytes(blocks: number, seed: string): Promise<number> {
   return withNetwork({ verifier: 'inline', store: 'lmdb' }, async (network, path) => {
     const by = signatories(seed, VALIDATORS, true);
@@ -61,7 +61,7 @@ function voteBytes(blocks: number, seed: string): Promise<number> {
 
 export const footprintCase = defineCase<FootprintConfiguration>({
   name: 'footprint',
-  about: 'memory of an agent, disk of a vote',
+  about: 'memory per agent, disk space per vote',
   sizes: { small: { agents: 10_000, blocks: 5 }, large: { agents: 100_000, blocks: 60 } },
   run: measureFootprint,
 });
@@ -74,7 +74,7 @@ async function measureIdle({ subscribers }: IdleConfiguration, { seed }: Round):
   const bytes = await withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
-    // A first hundred, so that what is made once is made.
+    // Connects a hundred first, so that one-time allocations are done.
     await (await subscribe(server, createGreetings(by, 100, 'outcomes'))).close();
     return grown(server, subscribers, createGreetings(by, subscribers, 'outcomes'));
   });
@@ -84,7 +84,7 @@ async function measureIdle({ subscribers }: IdleConfiguration, { seed }: Round):
   return [{ name, value: kilobytes, unit: 'KiB', allowed: 20 }];
 }
 
-/** Long enough for a server to have answered and collected. */
+/** Long enough for a server to respond and collect garbage. */
 const SETTLED_MS = 1_500;
 
 async function grown(
@@ -103,7 +103,7 @@ async function grown(
 
 export const idleCase = defineCase<IdleConfiguration>({
   name: 'idle',
-  about: 'resident memory of each of 1,000 subscribers that only listen',
+  about: 'resident memory per subscriber, with 1,000 idle subscribers',
   sizes: { small: { subscribers: 1_000 }, large: { subscribers: 10_000 } },
   run: measureIdle,
 });

@@ -1,4 +1,4 @@
-/** The table of contents: every case, in the order in which they are measured and printed. */
+/** All cases, in the order in which they run and are printed. */
 import type { Case } from '../case.js';
 import { engineCase, stagesCase, verifyCase } from './engine.js';
 import { clusterCase, queueCase } from './etcd.js';

@@ -1,5 +1,5 @@
 /**
- * Cases of the log: committing it to a store, replaying it, and looking into the past of a kept
+ * Cases of the log: committing it to a store, replaying it, and reading past states of a stored
  * run.
  */
 
@@ -29,7 +29,7 @@ const VALIDATORS = 1_000;
 
 interface StoreConfiguration {
   blocks: number;
-  /** Commits of a size, at most. */
+  /** Maximum commits per batch size. */
   commits: number;
 }
 const SIZES = [1, 16, 64, 256, 1_024];
@@ -80,7 +80,7 @@ export const storeCase = defineCase<StoreConfiguration>({
 
 interface ReplayConfiguration {
   agents: number;
-  /** A block of 1,000 agents is some 750 entries. */
+  /** A block of 1,000 agents has about 750 entries. */
   blocks: number;
 }
 
@@ -91,7 +91,7 @@ async function measureReplay(
   const scenario = defaultScenario(agents, { length: { blocks } });
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
-    // They sign; nobody checks it while the run is made.
+    // Signed, but not verified while the run is made.
     await simulate(scenario, { out, seed, verifier: 'off', audit: false });
     const path = join(out, 'network');
     const plain = await replayed(path, r);
@@ -118,7 +118,7 @@ async function replayed(path: string, r: number, verifier?: Verifier): Promise<O
     let entries = 0;
     const { wall, cpu } = await measureTime(async () => {
       const { match, entries: found } = await replay(options);
-      if (!match) throw new Error('a run that was just kept does not replay');
+      if (!match) throw new Error('the stored run does not replay');
       entries = found;
     });
     const per_s = entries / wall;
@@ -130,14 +130,14 @@ async function replayed(path: string, r: number, verifier?: Verifier): Promise<O
 
 export const replayCase = defineCase<ReplayConfiguration>({
   name: 'replay',
-  about: 'a kept run recomputed and compared, with and without its signatures, beside R',
+  about: 'replay of a stored run, with and without signatures, relative to R',
   sizes: { small: { agents: 300, blocks: 60 }, large: { agents: 1_000, blocks: 1_350 } },
   run: measureReplay,
 });
 
 interface HistoryConfiguration {
   agents: number;
-  /** A block of 1,000 agents is some 750 entries. */
+  /** A block of 1,000 agents has about 750 entries. */
   blocks: number;
 }
 
@@ -166,7 +166,7 @@ async function looked(history: History): Promise<Row[]> {
   const times: number[] = [];
   let cpu = 0;
   for (let look = 0; look < LOOKS; look += 1) {
-    // Spread over the log without a pattern: 0.618... is the golden ratio.
+    // Evenly spread over the log without a pattern: 0.618... is the golden ratio.
     const at = Math.trunc(((look * 0.6180339887) % 1) * seq);
     const { wall, cpu: used } = await measureTime(async () => void (await history.at(at)));
     times.push(wall * 1_000);
@@ -175,7 +175,7 @@ async function looked(history: History): Promise<Row[]> {
   times.sort((a, b) => a - b);
   const entries = `of ${seq.toLocaleString('en-US')} entries`;
   return [
-    { name: `first look, ${entries}`, per_s: seq / first.wall, cpu_us: (first.cpu * 1e6) / seq },
+    { name: `first read, ${entries}`, per_s: seq / first.wall, cpu_us: (first.cpu * 1e6) / seq },
     { name: 'a random entry, median', value: times[LOOKS / 2]!, unit: 'ms' },
     { name: 'a random entry, 95 of 100', value: times[94]!, unit: 'ms', allowed: 100 },
     { name: 'a random entry, CPU time', value: (cpu * 1_000) / LOOKS, unit: 'ms' },
@@ -185,7 +185,7 @@ async function looked(history: History): Promise<Row[]> {
 
 export const historyCase = defineCase<HistoryConfiguration>({
   name: 'history',
-  about: 'the state at a random entry of a log: the first look, and those after it',
+  about: 'state at a random entry of a log: first read, and later ones',
   sizes: { small: { agents: 200, blocks: 40 }, large: { agents: 1_000, blocks: 1_350 } },
   run: measureHistory,
 });

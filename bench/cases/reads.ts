@@ -1,6 +1,6 @@
 /**
- * Cases of reads: `GET /api/v1/network/state` beside a bare uWebSockets.js handler that answers the
- * same bytes, and for how long each read holds up the event loop.
+ * Cases of reads: `GET /api/v1/network/state` relative to a bare uWebSockets.js handler with the
+ * same bytes, and the time for which each read blocks the event loop.
  */
 
 import { fork } from 'node:child_process';
@@ -44,7 +44,7 @@ async function measureReads({ seconds }: ReadsConfiguration, { r }: Round): Prom
 
 export const readsCase = defineCase<ReadsConfiguration>({
   name: 'reads',
-  about: 'GET network/state of a server, beside a bare uWebSockets.js handler',
+  about: 'GET network/state of a server, relative to a bare uWebSockets.js handler',
   everyRound: true,
   sizes: { small: { seconds: 1 }, large: { seconds: 10 } },
   run: measureReads,
@@ -53,11 +53,11 @@ export const readsCase = defineCase<ReadsConfiguration>({
 interface ReadCostsConfiguration {
   agents: number;
   blocks: number;
-  /** Requests of each read; each comes after a commit, so that nothing is known of it. */
+  /** Requests per read. Each follows a commit, so that nothing is cached. */
   requests: number;
 }
 
-/** The bound of a turn that a request without a key may take, in milliseconds. */
+/** Limit of an event-loop turn for an unauthenticated request, milliseconds. */
 const ALLOWED_MS = 5;
 const WARM_UP = 2;
 
@@ -90,7 +90,7 @@ async function withServer<T>(args: string[], work: (server: Asked) => Promise<T>
   const child = fork(program, args, { serialization: 'json' });
   const ended = once(child, 'exit');
   const told = async () => {
-    const over = ended.then(([code]) => Promise.reject(new Error(`the server ended by ${code}`)));
+    const over = ended.then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)));
     return (await Promise.race([once(child, 'message'), over]))[0];
   };
   const { url } = (await told()) as { url: string };
@@ -108,17 +108,17 @@ async function withServer<T>(args: string[], work: (server: Asked) => Promise<T>
 
 interface Read {
   path: string;
-  /** Without ids. */
+  /** Path without ids. */
   name: string;
   body?: string;
 }
 
-/** Every read that needs no key, with parameters that make it as large as it may be. */
+/** All reads without a key, with parameters that make each as large as possible. */
 async function readsAt(url: string): Promise<Read[]> {
   // biome-ignore lint/suspicious/noExplicitAny: members are taken as the interface has them
   const dataOf = async (path: string): Promise<any> =>
     ((await (await fetch(url + path)).json()) as { data: unknown }).data;
-  // Until the rows of the whole log are made, reads of them are refused.
+  // Reads of rows are refused until the rows of the whole log are built.
   while (!(await dataOf('/api/v1/view/progress')).made);
   const { validators } = await dataOf('/api/v1/network/agents');
   const id = validators.at(-1).id as string;
@@ -193,7 +193,7 @@ async function costOf({ url, ask }: Asked, read: Read, requests: number): Promis
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(url + read.path, { ...init, headers });
     await answer.arrayBuffer();
-    if (answer.status >= 500) throw new Error(`${read.path} is answered ${answer.status}`);
+    if (answer.status >= 500) throw new Error(`${read.path} failed with ${answer.status}`);
     if (request >= WARM_UP) measured.push(await ask('measured'));
   }
   return {
@@ -207,7 +207,7 @@ async function costOf({ url, ask }: Asked, read: Read, requests: number): Promis
 
 export const readCostsCase = defineCase<ReadCostsConfiguration>({
   name: 'read-costs',
-  about: 'the longest turn of the engine thread for each read, at its largest parameters',
+  about: 'longest turn of the engine thread for each read, at its largest parameters',
   byName: true,
   sizes: {
     small: { agents: 1_000, blocks: 10, requests: 5 },

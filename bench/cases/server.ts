@@ -1,7 +1,8 @@
 /**
- * Cases of a whole server under load: by thread, with transactions, and beside a plain server.
- * `threads` says what each thread works for a vote, a transaction, a read and a delivery. The
- * engine's thread limits how far a machine with more cores gets: only one thread orders.
+ * Cases of a whole server under load: by thread, with transactions, and next to a plain server.
+ * `threads` reports the CPU time of each thread for a vote, a transaction, a read and a delivery.
+ * The engine thread is the limit on machines with more cores, because only one thread orders
+ * requests.
  */
 import { defineCase, type Round, type Row } from '../case.js';
 import { getRate, postRate } from '../clients/clients.js';
@@ -18,24 +19,24 @@ interface ThreadsConfiguration {
 
 const PATH = '/api/v1/network/state';
 const BATCH = 1_000;
-/** As the tiers have it: with fewer agents, blocks end too often. */
+/** As in the tiers; with fewer agents, blocks end too often. */
 const VOTES = { agents: 4_000, concurrency: 512, connections: 512, warmupMs: 3_000 };
-/** The same with the connections in a process of their own. */
+/** The same with connections in a separate process. */
 const FRONTED = ['--threads', '1'];
-/** Proposals under way: the next one is there when a block is decided. */
+/** Concurrent proposals: the next one is ready when a block is decided. */
 const BLOCKS = { concurrency: 4 };
 
 async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): Promise<Row[]> {
   const { votes, rows: alone } = await all(asked, seed, []);
-  const { votes: others, rows: beside } = await all(asked, seed, FRONTED);
-  const fronted = beside.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
+  const { votes: others, rows: withFronts } = await all(asked, seed, FRONTED);
+  const fronted = withFronts.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
   const name = "the engine's thread for a vote over HTTP";
   const goals = [goal(name, r, votes), goal(`${FRONTED.join(' ')}: ${name}`, r, others)];
   return [...alone, ...fronted, ...goals.flat()];
 }
 
 async function all(asked: ThreadsConfiguration, seed: string, more: readonly string[]) {
-  // Fronts verify votes themselves; what is in a block is left to the pool.
+  // Front processes verify votes; transactions are verified by the pool.
   const pool = more.length > 0 ? 0 : POOL_THREADS;
   const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES }, more, pool);
   const filled = await loaded(
@@ -66,12 +67,12 @@ async function loaded(
   return (await withFolkmoot((server) => load(server, wanted, poolThreads), more)).spent;
 }
 
-/** Each entry has a signature of its own, and each transaction in it another. */
+/** Each entry has one signature, and each transaction in it another. */
 const transactionsOf = ({ entries, signatures }: LoadMeasurement['spent']) => signatures - entries;
 
-/** One for each kind of thread that worked; none where they cannot be told apart. */
+/** A row per kind of thread that worked; none if they cannot be distinguished. */
 function rows(name: string, count: number, threads: ByThread | null): Row[] {
-  if (threads === null) return [{ name, note: 'threads cannot be told apart here' }];
+  if (threads === null) return [{ name, note: 'thread times are not available here' }];
   const row = (thread: string, seconds: number): Row => ({
     name: `${name}: ${thread}`,
     cpu_us: (1e6 * seconds) / count,
@@ -84,7 +85,7 @@ function rows(name: string, count: number, threads: ByThread | null): Row[] {
   ];
 }
 
-/** Beside what libsodium takes for one signature: absolute times depend on the machine. */
+/** Relative to one libsodium verification, since absolute times depend on the machine. */
 function goal(name: string, r: number, { entries, threads }: LoadMeasurement['spent']): Row[] {
   if (threads === null) return [];
   return [{ name, value: (r * threads.engine) / entries, unit: '/ R', allowed: 1.2 }];
@@ -92,7 +93,7 @@ function goal(name: string, r: number, { entries, threads }: LoadMeasurement['sp
 
 export const threadsCase = defineCase<ThreadsConfiguration>({
   name: 'threads',
-  about: 'the CPU time of each thread of a server for a vote, a transaction, a read, a delivery',
+  about: 'CPU time of each server thread for a vote, a transaction, a read and a delivery',
   sizes: {
     small: { seconds: 2.5, subscribers: 1_000, events: 60 },
     large: { seconds: 15, subscribers: 1_000, events: 1_000 },
@@ -101,15 +102,15 @@ export const threadsCase = defineCase<ThreadsConfiguration>({
 });
 
 /*
- * Transactions in blocks of 1,000 over HTTP, finalized: each is a signature to verify, and a block
- * is decided by four validators. The generator shares the machine.
+ * Finalized transactions in blocks of 1,000 over HTTP. Each has a signature to verify, and four
+ * validators decide a block. The load generator shares the machine.
  */
 
 interface TransactionsConfiguration {
   seconds: number;
 }
 
-/** Proposals under way: the next one is there when a block is decided. */
+/** Concurrent proposals: the next one is ready when a block is decided. */
 const CONCURRENCY = 4;
 
 async function measureTransactions(
@@ -145,25 +146,25 @@ async function measureTransactions(
 
 export const transactionsCase = defineCase<TransactionsConfiguration>({
   name: 'transactions',
-  about: 'transactions in blocks of 1,000 over HTTP, finalized, beside R',
+  about: 'finalized transactions in blocks of 1,000 over HTTP, relative to R',
   everyRound: true,
   sizes: { small: { seconds: 2 }, large: { seconds: 15 } },
   run: measureTransactions,
 });
 
 /*
- * Signed votes over HTTP: `folkmoot serve` beside the plain server that one would write without it
- * (`bench/plain-server.ts`), the same bytes from the same client, one server after the other.
+ * Signed votes over HTTP: `folkmoot serve` next to a plain server (`bench/plain-server.ts`), with
+ * the same bytes from the same client, one server after the other.
  */
 
 interface PlainConfiguration {
   agents: number;
-  /** So many blocks before anything is measured: servers that have just begun still compile. */
+  /** Blocks before the measurement, because new servers still compile. */
   warmUp: number;
   blocks: number;
 }
 
-/** With fewer under way, most of the time is spent waiting for the disk. */
+/** With fewer requests in flight, most of the time is spent waiting for the disk. */
 const CONNECTIONS = 512;
 async function measurePlain(
   { agents, warmUp, blocks }: PlainConfiguration,
@@ -196,7 +197,7 @@ async function measurePlain(
 
 export const plainCase = defineCase<PlainConfiguration>({
   name: 'plain',
-  about: 'signed votes over HTTP, beside a plain server of fastify, node:crypto and LMDB',
+  about: 'signed votes over HTTP, relative to a plain server (fastify, node:crypto, LMDB)',
   everyRound: true,
   sizes: {
     small: { agents: 2_000, warmUp: 6, blocks: 12 },

@@ -1,6 +1,6 @@
 /**
- * Cases of the simulator: scripted agents in virtual time, starting up, and where the time of a
- * simulated vote goes.
+ * Simulator cases: scripted agents in virtual time, start-up, and the CPU profile of a simulated
+ * vote.
  */
 import { execFile } from 'node:child_process';
 import type { Profiler } from 'node:inspector';
@@ -14,10 +14,10 @@ import { folkmootArguments } from '../servers/processes.js';
 const execute = promisify(execFile);
 
 interface SimulatorConfiguration {
-  /** Of 100 agents, and of 10,000. */
+  /** For 100 agents and for 10,000. */
   blocks: number;
   largeBlocks: number;
-  /** Whose peak memory is measured. */
+  /** Agents of the peak memory measurement. */
   agents: number;
 }
 
@@ -51,8 +51,8 @@ function population(agents: number, blocks: number) {
 }
 
 /**
- * Votes a second of a whole run: agents, engine, digests, measures, auditor; state in memory. And
- * of what comes after its first block: before that all register, each of them an entry as well.
+ * Votes/s of a whole run (agents, engine, digests, measures, auditor; state in memory), and after
+ * its first block, before which all agents register, one entry each.
  */
 async function simulatedRates(agents: number, blocks: number) {
   const started = performance.now();
@@ -79,8 +79,8 @@ const timedRun = async (args: readonly string[]): Promise<number> => {
 const PAIRS = 7;
 
 /**
- * How many times as long as an empty process a process takes that runs 100 agents for a block: the
- * median of pairs, one right after the other, for a machine is not as fast all the time.
+ * Start-up of a process that runs 100 agents for a block, relative to an empty process: median of
+ * pairs, one right after the other, because the machine speed varies.
  */
 async function startUp(): Promise<number> {
   const sim = ['sim', '--agents', '100', '--blocks', '1', '--json'];
@@ -92,7 +92,7 @@ async function startUp(): Promise<number> {
   return ratios.sort((a, b) => a - b)[(PAIRS - 1) / 2]!;
 }
 
-/** Of a process that runs so many agents for a block. */
+/** Peak memory of a process that runs `agents` agents for a block. */
 async function peakBytes(agents: number): Promise<number> {
   const flags = ['--agents', String(agents), '--blocks', '1', '--unsigned', '--store', 'memory'];
   const { stdout } = await execute(process.execPath, [
@@ -106,7 +106,7 @@ async function peakBytes(agents: number): Promise<number> {
 
 export const simulatorCase = defineCase<SimulatorConfiguration>({
   name: 'simulator',
-  about: 'simulated votes, the time to start, and peak memory',
+  about: 'simulated votes, start-up time and peak memory',
   sizes: {
     small: { blocks: 100, largeBlocks: 3, agents: 10_000 },
     large: { blocks: 1_200, largeBlocks: 11, agents: 100_000 },
@@ -115,8 +115,8 @@ export const simulatorCase = defineCase<SimulatorConfiguration>({
 });
 
 /*
- * Where the time of a simulated vote goes, by a CPU profile of one whole run; beside it a loop of
- * votes, gossip and thresholds, which is what a model costs without log, digests and checks.
+ * CPU profile of a simulated vote over a whole run, next to a loop of votes, gossip and thresholds:
+ * the cost of a model without log, digests and checks.
  */
 
 interface SimulatedVoteConfiguration {
@@ -126,7 +126,7 @@ interface SimulatedVoteConfiguration {
 
 const DEGREE = 8;
 
-/** The first that fits. What the log needs comes last: it is there whoever votes. */
+/** The first match counts. The parts of the log come last, since other parts call them. */
 const parts: readonly Part[] = [
   ['agents: judge, draw', /sim\/(agents|scenario|rng|numbers)/],
   ['gossip and links', /sim\/world\/(links|faults|graph|latency|messages|gossip|knowledge)/],
@@ -146,7 +146,7 @@ async function measureSimulatedVote({
 }: SimulatedVoteConfiguration): Promise<Row[]> {
   const scenario = (length: number) =>
     defaultScenario(agents, { signatures: 'none', length: { blocks: length } });
-  // Once before, to be compiled.
+  // Once before, for compilation.
   await simulate(scenario(Math.ceil(blocks / 4)), { store: 'memory' });
   let votes = 0;
   let sums = new Map<string, number>();
@@ -156,7 +156,7 @@ async function measureSimulatedVote({
     }, parts);
   });
   const all = [...sums.values()].reduce((sum, us) => sum + us, 0);
-  // Samples tell shares: on a busy machine their times hold what others took.
+  // Samples measure shares; on a busy machine their times include other programs.
   const row = (name: string, us: number) => {
     const ratio = us / all;
     return { name, cpu_us: (ratio * cpu * 1e6) / votes, ratio };
@@ -169,7 +169,7 @@ async function measureSimulatedVote({
   ];
 }
 
-/** Each agent looks at its neighbours' votes and decides; a block ends at two thirds. */
+/** Each agent reads the votes of its neighbours and decides; a block ends at two thirds. */
 async function plainLoop(agents: number, votes: number): Promise<Row> {
   const decisions = new Uint8Array(agents);
   let draw = 1;
@@ -191,13 +191,13 @@ async function plainLoop(agents: number, votes: number): Promise<Row> {
       if (3 * approving > 2 * agents) finalized += 1;
     }
   });
-  if (finalized === 0) throw new Error('a plain loop that finalizes nothing is none');
+  if (finalized === 0) throw new Error('the plain loop finalized nothing');
   return { name: 'a vote in a plain loop', cpu_us: (cpu * 1e6) / cast };
 }
 
 export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
   name: 'simulated-vote',
-  about: 'where the time of a simulated vote goes, by a profile; ratio is the share of it',
+  about: 'CPU profile of a simulated vote; ratio is the share of a part',
   sizes: { small: { agents: 300, blocks: 60 }, large: { agents: 300, blocks: 250 } },
   run: measureSimulatedVote,
 });
@@ -206,7 +206,7 @@ export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
 type Part = readonly [name: string, path: RegExp];
 
 const INTERVAL_US = 200;
-/** What V8 does beside running functions; waiting is nobody's. */
+/** Work of V8 besides functions; idle time belongs to no part. */
 const ownWork = new Map([
   ['(garbage collector)', 'garbage collection'],
   ['(program)', 'native code'],
@@ -214,8 +214,8 @@ const ownWork = new Map([
 ]);
 
 /**
- * Microseconds by part: a sample belongs to the innermost function whose file is of a part, so what
- * libraries and Node do is theirs who asked for it.
+ * Microseconds by part. A sample belongs to the innermost function with a file in a part, so the
+ * work of libraries and Node.js counts for their caller.
  */
 async function profiled(
   task: () => Promise<unknown>,
@@ -238,7 +238,7 @@ async function profiled(
 function attributed(profile: Profiler.Profile, parts: readonly Part[]): Map<string, number> {
   const { nodes, samples = [], timeDeltas = [] } = profile;
   const partOf = new Map<number, string>();
-  // Nodes come before their children.
+  // Nodes precede their children.
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((to) => [to, id])));
   for (const { id, callFrame } of nodes) {
     const { functionName, url } = callFrame;

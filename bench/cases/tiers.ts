@@ -1,7 +1,7 @@
 /**
- * The tiers: signed votes and proposals through ever more of the server, to show where the time
- * goes. In this process: applied, encoded and digested; with admission and verification by the
- * pool; on disk. Then a server of its own, over HTTP, and with subscribers beside.
+ * The tiers: signed votes and proposals through more and more of the server, to show the cost of
+ * each part. In this process: applied, encoded and digested; with admission and verification by the
+ * pool; on disk. Then a separate server, over HTTP, and with subscribers.
  */
 
 import type { Network } from '../../engine/node/network.js';
@@ -22,14 +22,13 @@ import { type LoadMeasurement, load } from '../servers/load.js';
 import { type FolkmootServer, withFolkmoot } from '../servers/processes.js';
 
 const VALIDATORS = 1_000;
-/** The pool's default. */
 const THREADS = 2;
 
 interface Configuration {
   blocks: number;
-  /** Of 10,000 validators. */
+  /** Blocks of 10,000 validators. */
   largeBlocks: number;
-  /** Of load, each. */
+  /** Duration of each load run. */
   seconds: number;
 }
 
@@ -61,7 +60,7 @@ async function run(asked: Configuration, round: Round): Promise<Row[]> {
     { name: 'engine, 1,000 validators: votes/s of R', ratio: engine.rate / r, wanted: 1.7 },
     { name: 'engine, 10,000 validators of 1,000', ratio: large.rate / engine.rate, wanted: 0.75 },
     { name: 'engine+verify+store: votes/s of R', ratio: storing.rate / r, wanted: 0.8 },
-    { name: 'http, generator beside: votes/s of R', ratio: http.rate / r, wanted: 0.5 },
+    { name: 'http, with the generator: votes/s of R', ratio: http.rate / r, wanted: 0.5 },
   ];
 }
 
@@ -80,7 +79,7 @@ function figures({ rate, cpu_us }: Rate, r: number, previous?: Rate) {
 
 export const tiersCase = defineCase<Configuration>({
   name: 'tiers',
-  about: 'the same signed votes through ever more of the server, beside libsodium alone',
+  about: 'the same signed votes through more and more of the server, relative to libsodium alone',
   everyRound: true,
   sizes: {
     small: { blocks: 12, largeBlocks: 1, seconds: 2.5 },
@@ -90,15 +89,14 @@ export const tiersCase = defineCase<Configuration>({
 });
 
 interface Measured {
-  /** Requests a second. */
   rate: number;
-  /** CPU time of a request, all threads. */
+  /** CPU time per request, all threads. */
   cpu_us: number;
-  /** How large the batches of the verifier and the commits were. */
+  /** Sizes of verification batches and commits. */
   batches: Row[];
 }
 
-/** Applied, encoded, digested, kept in memory: admitted and verified before the time runs. */
+/** Applied, encoded, digested and kept in memory; admitted and verified before the measurement. */
 function engineOnly(validators: number, blocks: number, seed: string): Promise<Measured> {
   const setting = { verifier: 'off', store: 'memory' } as const;
   return prepared(setting, signatories(seed, validators, false), blocks, async (network, all) => {
@@ -114,7 +112,7 @@ function engineOnly(validators: number, blocks: number, seed: string): Promise<M
   });
 }
 
-/** From bytes to durable: admitted, verified by the pool, applied, committed. */
+/** From bytes to disk: admitted, verified by the pool, applied, committed. */
 export function signed(
   store: Setting['store'],
   validators: number,
@@ -127,7 +125,7 @@ export function signed(
   });
 }
 
-/** Registers and signs ahead; only what `work` gives is measured. */
+/** Registers and signs ahead; measures `work` only. */
 function prepared(
   setting: Setting,
   by: readonly Signatory[],
@@ -156,16 +154,15 @@ function prepared(
   });
 }
 
-/** What was counted since. */
 const since = (sizes: readonly number[], before: readonly number[]): number[] =>
   sizes.map((count, slot) => count - (before[slot] ?? 0));
 
 /*
- * The last tiers: signed votes over HTTP, then with subscribers beside. The load tester runs on the
- * same machine and takes its share of it.
+ * The last tiers: signed votes over HTTP, then with subscribers. The load tester runs on the same
+ * machine and takes its share.
  */
 
-/** Of every vote: each vote is published to all of them. */
+/** Each vote is published to all of them. */
 const SUBSCRIBERS = 10;
 /** With fewer, most of the time is spent waiting for the disk. */
 const CONCURRENCY = 512;
@@ -177,13 +174,9 @@ interface OverHttp {
   batches: Row[];
 }
 
-/**
- * A server that has just begun spends most of its time on compiling: both tiers are measured on one
- * that has worked for a while.
- */
+/** A new server spends most of its time compiling. Both tiers are measured on one warm server. */
 const WARM_UP_MS = { plain: 3_000, published: 500 };
 
-/** Without and with subscribers, on one server. */
 function overHttp(
   seconds: number,
   { seed }: Round,

@@ -1,6 +1,6 @@
 /**
- * Clients that measure a server, each in a thread of its own: GET requests, signed requests, and
- * subscribers. The first two also give what the server's process pays for each request.
+ * Clients that measure a server, each in its own thread: GET requests, signed requests, and
+ * subscribers. The first two also report the CPU time of the server per request.
  */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,9 +16,9 @@ import type { Expecting, SubscribersOrder } from './subscribers-thread.js';
 
 interface Answering {
   perSecond: number;
-  /** CPU time of the server for each answer, microseconds: no client can distort it. */
+  /** CPU time of the server per response, microseconds; independent of the client. */
   cpuUs: number;
-  /** How many were answered while it was measured, and what the threads worked meanwhile. */
+  /** Responses during the measurement, and the CPU time of the threads meanwhile. */
   spent: { answers: number; threads: ByThread | null };
 }
 
@@ -49,7 +49,7 @@ export async function getRate(
     const after = await count();
     const answered = after.answered - before.answered;
     const spent = { answers: answered, threads: threads() };
-    if (answered === 0) throw new Error(`${server.url}${path} was not answered`);
+    if (answered === 0) throw new Error(`no response from ${server.url}${path}`);
     return {
       perSecond: (1000 * answered) / (after.atMs - before.atMs),
       cpuUs: (1e6 * (after.cpu - before.cpu)) / answered,
@@ -62,18 +62,18 @@ export async function getRate(
 
 export interface MeasuredRate {
   perSecond: number;
-  /** CPU time of all servers for each request, microseconds. */
+  /** CPU time of all servers per request, microseconds. */
   cpuUs: number;
-  /** The median of what each request took, milliseconds. */
+  /** Median duration of a request, milliseconds. */
   medianMs: number;
 }
 
-/** What pays for the requests; those that have a URL are asked, in turn. */
+/** Processes whose CPU time counts. Those with a URL receive the requests in turn. */
 type Paying = Pick<MeasuredServer, 'cpuSeconds'> & { url?: string };
 
 /**
- * Posts rounds of requests, each round when the one before it is answered, over so many
- * connections; the first `warmUp` rounds are not measured.
+ * Posts rounds of requests over several connections. A round starts once the previous one is
+ * answered; the first `warmUp` rounds are not measured.
  */
 export async function postRate(
   servers: readonly Paying[],
@@ -109,15 +109,14 @@ export async function postRate(
 }
 
 export interface Subscribers {
-  /** Resolves when so many further events were delivered: ask before they are caused. */
+  /** Resolves after `deliveries` more events. Call it before the events are caused. */
   delivered(deliveries: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An agent has four connections at most. */
 export const CONNECTIONS_PER_AGENT = 4;
 
-/** What a subscriber says first to a server of folkmoot. */
+/** First messages of a subscriber to a folkmoot server. */
 export function createGreetings(
   by: readonly Signatory[],
   count: number,
@@ -125,7 +124,7 @@ export function createGreetings(
 ): string[][] {
   const now = Date.now();
   return Array.from({ length: count }, (_, ordinal) => {
-    // A server takes each signed text once.
+    // Unique timestamps, since a server accepts each signed text once.
     const timestamp = new Date(now - (ordinal % CONNECTIONS_PER_AGENT)).toISOString();
     const one = by[Math.floor(ordinal / CONNECTIONS_PER_AGENT)]!;
     const public_key = one.publicKey;
@@ -137,7 +136,7 @@ export function createGreetings(
   });
 }
 
-/** Opens one connection for each greeting; resolves when all are subscribed. */
+/** Opens one connection per greeting. Resolves once all are subscribed. */
 export async function subscribe(
   server: MeasuredServer,
   greetings: string[][],

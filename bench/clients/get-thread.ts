@@ -1,6 +1,6 @@
 /**
- * A thread that asks one path over raw sockets, one request at a time on each, and counts answers.
- * It reads no more than it must: a client that parses would be slower than what it measures.
+ * A thread that requests one path over raw sockets, one request at a time per socket, and counts
+ * responses. It does not parse them: a parsing client would be slower than the server.
  */
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -11,7 +11,7 @@ export interface GetOrder {
   connections: number;
 }
 
-/** Answers so far, on each message from the parent. */
+/** Responses so far, sent on each message from the parent. */
 export type GetCount = { answered: number; atMs: number };
 
 const { port, path, connections } = workerData as GetOrder;
@@ -27,7 +27,7 @@ parentPort?.on('message', () => {
 
 function open(): void {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  /** Bytes of an answer, head included: the same for all on a network where nothing happens. */
+  /** Size of a response with head, equal for all on an idle network. */
   let size = 0;
   let received = 0;
   socket.on('connect', () => socket.write(request));
@@ -50,6 +50,6 @@ function open(): void {
 function sizeOf(chunk: Buffer): number {
   const head = chunk.indexOf('\r\n\r\n');
   const length = /content-length: *(\d+)/i.exec(chunk.subarray(0, head).toString());
-  if (head < 0 || !length) throw new Error('the first answer has no head with a Content-Length');
+  if (head < 0 || !length) throw new Error('no Content-Length in the first response');
   return head + 4 + Number(length[1]);
 }

@@ -1,20 +1,23 @@
 /**
- * A thread that posts over raw sockets, one request at a time on each: rounds of requests, each
- * round when all of the one before it are answered. Every answer must be a success; it reads no
- * more of them, for a client that parses would be slower than what it measures.
+ * A thread that posts over raw sockets, one request at a time per socket, in rounds: a round starts
+ * once the previous one is answered. Each response must be a success and is not parsed further: a
+ * parsing client would be slower than the server.
  */
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface PostsOrder {
-  /** In turn. */
+  /** Used in turn. */
   ports: readonly number[];
   connections: number;
-  /** Whole requests, head and body. */
+  /** Complete requests, head and body. */
   rounds: Uint8Array[][];
 }
 
-/** From the parent: post these rounds, `to` left out. The answer: how long all took, and each. */
+/**
+ * From the parent: post the rounds from `from` to before `to`. The answer has the duration of all,
+ * and of each request.
+ */
 export type Posting = { from: number; to: number };
 export type PostTimes = { milliseconds: number; each: number[] };
 

@@ -1,6 +1,6 @@
 /**
- * A thread of WebSocket subscribers over raw sockets, which counts events and looks into none: a
- * client that parses would be slower than what it measures.
+ * A thread of WebSocket subscribers over raw sockets. It counts events without parsing them: a
+ * parsing client would be slower than the server.
  */
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -8,11 +8,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 export interface SubscribersOrder {
   port: number;
   path: string;
-  /** For each connection what it says first; a server answers each of these with one message. */
+  /** First messages of each connection; the server answers each with one message. */
   greetings: string[][];
 }
 
-/** From the parent: tell when so many further events have been delivered, in all. */
+/** From the parent: reply after this many more deliveries, over all connections. */
 export interface Expecting {
   deliveries: number;
 }
@@ -35,7 +35,7 @@ for (const greeting of greetings) open(greeting);
 
 parentPort?.on('message', ({ deliveries }: Expecting) => {
   missing += deliveries;
-  // They may be faster than the word of them.
+  // The deliveries may arrive before this message.
   if (missing === 0) parentPort?.postMessage('delivered');
 });
 
@@ -78,11 +78,11 @@ function open(greeting: readonly string[]): void {
 
 const TEXT = 0x81;
 const MASKED = 0x80;
-/** Lengths up to 125 stand in the second byte; 126 and 127 say that two or eight bytes follow. */
+/** Lengths up to 125 are in the second byte; 126 and 127 mean that two or eight bytes follow. */
 const IN_TWO_BYTES = 126;
 const IN_EIGHT_BYTES = 127;
 
-/** A short text as one masked frame; a mask of zeros changes nothing. */
+/** Sends a short text as one masked frame; a zero mask leaves the text unchanged. */
 function say(socket: Socket, text: string): void {
   const payload = Buffer.from(text);
   const head = Buffer.alloc(8);
@@ -92,7 +92,7 @@ function say(socket: Socket, text: string): void {
   socket.write(Buffer.concat([head, payload]));
 }
 
-/** Calls back for each text frame that has arrived whole, and drops it. */
+/** Calls back for each complete text frame, and drops it. */
 export function frames(onText: () => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {
@@ -108,7 +108,7 @@ export function frames(onText: () => void): (chunk: Buffer) => void {
   };
 }
 
-/** Head and payload; null while the head is not there. */
+/** Size of head and payload; null if the head is incomplete. */
 function frameSize(data: Buffer, at: number): number | null {
   if (data.length < at + 2) return null;
   const short = data[at + 1]!;

@@ -1,11 +1,12 @@
 /**
- * The agents of a run and the pool in which workloads find them, with the threads that sign and the
- * server's clock. Keys follow from the run's seed; agents are registered before the run and set
- * inactive after it, so that no server is left with validators that never vote.
+ * The agents of a run, and the pool in which workloads find them, with the signing threads and the
+ * clock of the server. Keys are derived from the seed of the run. Agents are registered before the
+ * run and set inactive after it, so that the server keeps no validators that never vote.
  */
 
 import { setMaxListeners } from 'node:events';
 import { sha256Hex } from '../../engine/protocol/signing.js';
+import { note } from './messages.js';
 import {
   type Answer,
   forEachLimited,
@@ -30,9 +31,9 @@ import type { Call, CallOutcome, RunContext } from './workload.js';
 export interface Agent {
   ordinal: number;
   publicKey: string;
-  /** As the server calls it. */
+  /** Agent id assigned by the server. */
   id: string;
-  /** Of a request whose signature is in its body. */
+  /** Headers of requests whose signature is in the body. */
   headers: Record<string, string>;
 }
 
@@ -41,9 +42,8 @@ type Capability = 'validator' | 'producer';
 interface Means {
   asker: ServerClient;
   signers: Signers;
-  /** The server's time. */
   now(): number;
-  /** A timestamp later than any that this agent signed before. */
+  /** A timestamp later than any that this agent has signed. */
   stamp(agent: number, wantedMs: number): string;
   progress(line: string): void;
 }
@@ -52,13 +52,12 @@ interface Enlisting extends Means {
   capabilitiesOf(ordinal: number): Capability[];
 }
 
-/** Requests under way at a time. */
 const AT_A_TIME = 64;
 const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
-/** A server that hangs does not keep a run from ending. */
+/** Time limit, so that an unresponsive server does not delay the end of a run. */
 const DISMISSAL_MS = 4_000;
 
-/** Those that are registered are in `agents`. @throws {LoadError} when one is refused. */
+/** Appends the registered agents to `agents`. @throws {LoadError} if one is refused. */
 async function register(
   keys: readonly string[],
   agents: Agent[],
@@ -74,20 +73,20 @@ async function register(
   await forEachLimited(signed, AT_A_TIME, async (request) => {
     const answer = await asker.ask(request);
     const { agent: ordinal, publicKey } = request;
-    const id = idOf(`agent ${ordinal + 1} of ${keys.length}`, answer);
+    const id = idOf({ number: ordinal + 1, count: keys.length }, answer);
     const json = { 'content-type': 'application/json', 'x-agent-public-key': publicKey };
     const agent = { ordinal, publicKey, id, headers: json };
     agents.push(agent);
     if ((answer.data as { status?: unknown }).status === 'inactive') asleep.push(agent);
   });
   agents.sort((a, b) => a.ordinal - b.ordinal);
-  // Of an earlier run with the same seed.
+  // Registered by an earlier run with the same seed.
   await changeAll(asleep, { status: 'active', reason: 'a load run begins' }, enlisting);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  progress(`${keys.length} agents are registered, in ${seconds} s`);
+  progress(`${keys.length} agents registered in ${seconds} s`);
 }
 
-/** Sets them inactive: as many as get through in a few seconds. */
+/** Sets agents inactive, as many as possible within a few seconds. */
 async function deregister(agents: readonly Agent[], means: Means): Promise<void> {
   const signal = AbortSignal.timeout(DISMISSAL_MS);
   setMaxListeners(0, signal);
@@ -95,7 +94,7 @@ async function deregister(agents: readonly Agent[], means: Means): Promise<void>
     const change = { status: 'inactive', reason: 'the load run is over' } as const;
     await changeAll(agents, change, means, signal);
   } catch {
-    // The server is gone, or slow: there is nobody to leave in good order.
+    // The server is gone or slow, so the agents stay active.
   }
 }
 
@@ -136,17 +135,13 @@ function registration(
   return { ...by, method: 'POST', target: '/api/v1/agents/register', body };
 }
 
-function idOf(who: string, { status, data, text }: Answer): string {
+function idOf(agent: { number: number; count: number }, { status, data, text }: Answer): string {
   if (isRecord(data) && typeof data.agent_id === 'string') return data.agent_id;
-  const what = `${who} was not registered: the server answered ${text}`;
-  const hint =
-    status === 429
-      ? 'a load run needs a server without rate limits, such as folkmoot serve --limits off'
-      : 'expected 201 and an agent_id';
-  throw new LoadError(`${what}; ${hint}`);
+  const problem = status === 429 ? 'REGISTRATION_LIMITED' : 'NOT_REGISTERED';
+  throw new LoadError(problem, { ...agent, response: text });
 }
 
-/** Beside those of the run. */
+/** In addition to the connections of the run. */
 const CONNECTIONS = 64;
 
 export class AgentPool {
@@ -154,7 +149,7 @@ export class AgentPool {
   readonly progress: (line: string) => void;
   readonly asker: ServerClient;
   readonly record = new SignedRecord();
-  /** Names this run in what it writes. */
+  /** Id of this run, part of everything it writes. */
   readonly run: string;
   readonly agents: Agent[] = [];
   #found: { surroundings: Surroundings; signers: Signers } | null = null;
@@ -167,14 +162,14 @@ export class AgentPool {
     this.context = context;
     this.progress = progress;
     this.asker = new ServerClient(url, CONNECTIONS);
-    // By the time as well: a seed that is given again must not make the same transactions again.
+    // Includes the time, so that a repeated seed does not repeat transactions.
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}`).slice(0, 16);
   }
 
-  /** Looks at the server first of all. @throws {LoadError} when it is not as it should be. */
+  /** Checks the server first. @throws {LoadError} */
   async gather(): Promise<void> {
     const surroundings = await readSurroundings(this.asker);
-    if (this.#closed) throw new LoadError('the run is over');
+    if (this.#closed) throw new LoadError('RUN_OVER', {});
     const { seed } = this.context.options;
     const networkId = surroundings.networkId ?? '';
     this.#found = { surroundings, signers: new Signers({ seed, run: this.run, networkId }) };
@@ -188,10 +183,9 @@ export class AgentPool {
     return this.#found!.signers;
   }
 
-  /** The server's time. */
   readonly now = (): number => Date.now() + this.surroundings.offsetMs;
 
-  /** A timestamp, later than any this agent signed before. */
+  /** A timestamp later than any that this agent has signed. */
   readonly stamp = (agent: number, wantedMs: number): string => {
     const atMs = Math.max(Math.round(wantedMs), (this.#stamps.get(agent) ?? 0) + 1);
     this.#stamps.set(agent, atMs);
@@ -202,7 +196,7 @@ export class AgentPool {
     return this.signers.publicKeys(Array.from({ length: count }, (_, ordinal) => ordinal));
   }
 
-  /** @throws {LoadError} when one is refused. */
+  /** @throws {LoadError} if an agent is refused. */
   async register(
     keys: readonly string[],
     capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
@@ -210,7 +204,7 @@ export class AgentPool {
     await register(keys, this.agents, { ...this.#means, capabilitiesOf });
   }
 
-  /** Requests signed ahead, from now until the run is over. */
+  /** Signs requests ahead until the run is over. */
   supply<T extends { timestamp: string }>({
     make,
     perS,
@@ -229,23 +223,21 @@ export class AgentPool {
     return supply;
   }
 
-  /** The run cannot go on. */
   readonly signingFailed = ({ message }: Error): void =>
-    this.context.fail(`signing failed: ${message}`);
+    this.context.fail(note('SIGNING_FAILED', { reason: message }).text);
 
-  /** All is signed that is signed ahead: the warm-up begins. */
+  /** Everything is signed ahead, and the warm-up starts. */
   ready(): void {
     const { context, record } = this;
     record.measuredFromMs = context.now() + context.options.warmupMs;
   }
 
-  /** To be done when the run is over; at once, when it is over already. */
+  /** Registers a cleanup for the end of the run; runs it at once if the run is over. */
   atEnd(end: () => void): void {
     if (this.#closed) end();
     else this.#ends.push(end);
   }
 
-  /** Whatever it was doing, it does no more. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#ends) end();
@@ -259,20 +251,20 @@ export class AgentPool {
   }
 }
 
-/** How long a run lasts, as far as what is signed ahead goes: a second more. */
+/** Seconds for which requests are signed ahead: the run plus one second. */
 export const computeSupplySeconds = ({ options }: RunContext): number =>
   (options.warmupMs + options.durationMs) / 1_000 + 1;
 
 /*
- * Status updates that change nothing but their reason, signed ahead. A server takes an agent's
- * updates in the order of their timestamps only, so each agent has one under way at a time.
+ * Status updates that change only their reason, signed ahead. A server accepts updates of an agent
+ * only with ascending timestamps, so each agent has one update in flight.
  */
 
 interface StatusPlan {
   agents: readonly Agent[];
   perS: number;
   onReady(): void;
-  /** Of the update with this number, from 0. */
+  /** Called with the number of the update, from 0. */
   onCompleted(number: number, outcome: CallOutcome): void;
 }
 
@@ -292,7 +284,7 @@ export class Statuses {
     this.#supply = pool.supply({ make, perS: plan.perS, onReady: plan.onReady });
   }
 
-  /** What the reason of each update begins with; its number follows. */
+  /** Prefix of the reason of each update; its number follows. */
   get mark(): string {
     return `load ${this.#pool.run} `;
   }
@@ -301,13 +293,12 @@ export class Statuses {
     return this.#supply.prepare();
   }
 
-  /** Whether there is one to send. */
   get ready(): boolean {
     const front = this.#supply.peek();
     return front !== null && !this.#busy.has(front.agent);
   }
 
-  /** The next, and its number; or null until `onReady`. */
+  /** Returns the next update and its number; null until `onReady`. */
   next(): { call: Call; number: number } | null {
     if (!this.ready) return null;
     const update = this.#supply.take();
@@ -348,7 +339,7 @@ export class Statuses {
   }
 }
 
-/** The interface does not show this answer; what a server says must fit the update. */
+/** The protocol leaves this response open; it must match the update. */
 function statusHolds(data: unknown): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   return data.status === undefined || data.status === 'active';

@@ -1,22 +1,21 @@
 /**
- * Blocks made ahead, with their approvals: each block's hash is foretold from its content, so the
- * next can be proposed on it and the votes for it be signed before it exists. When the server's
- * chain goes another way, it begins anew from there.
+ * Blocks signed ahead, with their approvals. The hash of a block is computed from its content, so
+ * the next block can build on it and its votes can be signed before the server has seen it. When
+ * the chain of the server takes another branch, signing restarts from its head.
  */
 
 import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-texts.js';
 import { type Signers, signatureBytes, signShare } from './signers.js';
 
 export interface Block {
-  /** Ordinal of the agent that proposes it. */
   producer: number;
   parent: string;
-  /** Foretold. */
+  /** Computed ahead. */
   hash: string;
   timestamp: string;
   body: Uint8Array;
   transactions: number;
-  /** Number of its first transaction: their senders follow from it. */
+  /** Number of its first transaction, which determines the senders. */
   firstTransaction: number;
   signedAtMs: number;
   ballots: Ballots;
@@ -25,37 +24,31 @@ export interface Block {
 interface BlocksPlan {
   signers: Signers;
   voters: number;
-  /** Of the agents, the first so many. */
+  /** The first agents are the producers. */
   producers: number;
-  /** Transactions a block. */
   batch: number;
   senders: { first: number; count: number };
-  /** Approvals that decide a block, as far as is known. */
+  /** Approvals that decide a block, by the known electorate. */
   needed: number;
   /** Blocks that the run is expected to need. */
   expected: number;
-  /** How long a block is expected to take. */
   blockMs: number;
-  /** The server's time. */
   now(): number;
-  /** There is a block to propose, or there are more votes. */
+  /** A block or more votes became available. */
   onReady(): void;
-  /** Signing failed: the run cannot go on. */
+  /** Signing failed, which ends the run. */
   onFailed(error: Error): void;
 }
 
-/** A timestamp may be 300 s off; this leaves room for a server that is slower than expected. */
+/** Timestamps may be 300 s off. The rest is a margin for a server slower than expected. */
 const AHEAD_MS = 200_000;
 const STALE_MS = 250_000;
-/** Of signatures and bodies that wait. */
 const AHEAD_BYTES = 192 * 1024 * 1024;
 const TRANSACTION_BYTES = 400;
-/** At least so many wait, as long as the run goes on. */
 const LEAST_AHEAD = 3;
-/** Blocks of one task. */
 const BLOCKS_OF_TASK = 32;
 
-/** Votes of other validators take the places of those that get lost. */
+/** Spare votes of other validators replace lost ones. */
 export const withSpares = (needed: number) => needed + 2 + Math.ceil(needed / 50);
 
 interface TransactionText {
@@ -80,7 +73,7 @@ export class BlocksAhead {
   #queue: Block[] = [];
   #loads: TransactionText[] = [];
   #tip = '';
-  /** Counts beginnings: what was asked for before the last one is not wanted any more. */
+  /** Incremented at each restart; results of an earlier generation are dropped. */
   #generation = 0;
   #filling = false;
   #closed = false;
@@ -100,36 +93,36 @@ export class BlocksAhead {
     );
   }
 
-  /** Makes what the run is expected to need, or as much of it as may wait. */
+  /** Signs what the run is expected to need, up to the limits. */
   async prepare(head: string): Promise<void> {
     this.begin(head);
     await this.#idle();
   }
 
-  /** What is signed and was not taken. */
+  /** Signed and not yet taken. */
   get waiting(): { blocks: number; votes: number; transactions: number } {
     const blocks = this.#queue.length;
     const votes = this.#queue.reduce((sum, { ballots }) => sum + ballots.signed, 0);
     return { blocks, votes, transactions: blocks * this.#plan.batch };
   }
 
-  /** The chain goes on from this head. */
+  /** Restarts from a new head of the chain. */
   begin(head: string): void {
     this.#generation += 1;
     this.#made -= this.#queue.length;
-    // Nobody has seen their transactions: other blocks take them.
+    // The transactions were never sent, so other blocks can use them.
     for (const block of this.#queue) this.#loads.push(transactionTextOf(block));
     this.#queue = [];
     this.#tip = head;
     void this.#fill();
   }
 
-  /** The server makes hashes in a way of its own: votes are signed when a hash is known. */
+  /** The server computes hashes in another way, so votes are signed once a hash is known. */
   foretellsNothing(): void {
     this.#foretells = false;
   }
 
-  /** Whether there is a block on this head; if not, one is made, and `onReady` called. */
+  /** Returns true if a block on this head is ready. If not, one is signed, and `onReady` called. */
   has(head: string): boolean {
     const front = this.#queue[0];
     if (front?.parent === head && !this.#isStale(front)) return true;
@@ -137,21 +130,19 @@ export class BlocksAhead {
     return false;
   }
 
-  /** The block on this head, which `has` has said is there. */
   take(): Block {
     const block = this.#queue.shift()!;
     if (this.#foretells) void this.#fill();
     return block;
   }
 
-  /** Votes for a block whose hash is not the foretold one. */
+  /** Votes for a block whose hash differs from the computed one. */
   ballotsFor(block: Block, hash: string): Ballots {
     const { voters } = this.#plan;
     const first = block.ballots.voterAt(0);
     return new Ballots({ hash, timestamp: block.timestamp, first, voters });
   }
 
-  /** More votes are needed than are signed. */
   async signVotes(ballots: Ballots, count: number): Promise<void> {
     try {
       await ballots.sign(this.#plan.signers, count, () => this.#plan.onReady());
@@ -181,7 +172,7 @@ export class BlocksAhead {
     while (this.#filling) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  /** One at a time; begins anew by itself when the chain does. */
+  /** Runs once at a time; restarts itself when the chain does. */
   async #fill(): Promise<void> {
     if (this.#filling) return;
     this.#filling = true;
@@ -189,7 +180,7 @@ export class BlocksAhead {
       let generation = -1;
       let group = 1;
       while (!this.#closed && this.#missing > 0) {
-        // The first block after a beginning is waited for; later ones are made many at a time.
+        // The first block after a restart is urgent; later ones are signed in groups.
         group = generation === this.#generation ? Math.min(BLOCKS_OF_TASK, 2 * group) : 1;
         generation = this.#generation;
         await this.#make(Math.min(group, this.#missing));
@@ -223,7 +214,7 @@ export class BlocksAhead {
     if (this.#foretells) await this.#signAll(blocks, generation);
   }
 
-  /** A few blocks at a time, so that a new beginning need not wait for all of them. */
+  /** Signs a few blocks at a time, so that a restart does not wait for all. */
   async #signAll(blocks: readonly Block[], generation: number): Promise<void> {
     const count = withSpares(this.#plan.needed);
     const waiting = blocks.values();
@@ -239,7 +230,7 @@ export class BlocksAhead {
 
   #outline({ first, text }: TransactionText, index: number) {
     const { producers, blockMs, now } = this.#plan;
-    // When it is expected to be sent: the further ahead, the later.
+    // Timestamp of the expected sending time.
     const position = this.#queue.length + index;
     const timestamp = new Date(now() + Math.min(AHEAD_MS, position * blockMs)).toISOString();
     const producer = this.#turn % producers;
@@ -247,7 +238,7 @@ export class BlocksAhead {
     return { producer, timestamp, transactions: text, firstTransaction: first };
   }
 
-  /** Voters take turns, so that all keys sign. */
+  /** Voters rotate, so that all keys sign. */
   #ballots(hash: string, timestamp: string): Ballots {
     const { voters, needed } = this.#plan;
     const first = this.#voterTurn;
@@ -255,7 +246,7 @@ export class BlocksAhead {
     return new Ballots({ hash, timestamp, first, voters });
   }
 
-  /** Transactions that no block took yet come first: they were signed for nothing otherwise. */
+  /** Reuses the transactions of dropped blocks first. */
   async #take(count: number): Promise<TransactionText[]> {
     const { batch, senders, signers } = this.#plan;
     if (batch === 0) return Array.from({ length: count }, () => NO_TRANSACTIONS);
@@ -276,21 +267,20 @@ export class BlocksAhead {
 }
 
 /*
- * The approvals of one block, signed in threads in the order in which they are sent. Signatures are
- * kept as 64-byte slices; text is made of them only when a vote is sent.
+ * The approvals of one block, signed in threads in sending order. Signatures are stored as 64-byte
+ * slices and become text only when a vote is sent.
  */
 
 export class Ballots {
   readonly #blockHash: string;
   readonly #timestamp: string;
   readonly #begin: string;
-  /** The voter whose vote is the first; the others follow in turn. */
   readonly #first: number;
   readonly #voters: number;
   #signatures: Buffer = Buffer.alloc(0);
   #signed = 0;
   #planned = 0;
-  /** When the latest was signed. */
+  /** Time of the latest signature. */
   signedAtMs = 0;
 
   constructor(block: { hash: string; timestamp: string; first: number; voters: number }) {
@@ -301,12 +291,12 @@ export class Ballots {
     this.#voters = block.voters;
   }
 
-  /** Votes of which the signature is there, or under way. */
+  /** Votes signed or being signed. */
   get planned(): number {
     return this.#planned;
   }
 
-  /** Signs until so many are there; `onSigned` is called as they come. */
+  /** Signs up to `count` votes; `onSigned` is called for each part. */
   async sign(signers: Signers, count: number, onSigned: () => void = () => {}): Promise<void> {
     const from = this.#planned;
     const upTo = Math.min(count, this.#voters);
@@ -316,7 +306,7 @@ export class Ballots {
     for (let at = from; at < upTo; at += signShare) {
       shares.push(this.#share(signers, at, Math.min(at + signShare, upTo)));
     }
-    // Awaited one by one below; a failure of a later one must not be nobody's meanwhile.
+    // The shares are awaited one by one; this prevents an unhandled rejection of a later one.
     for (const share of shares) share.catch(() => {});
     this.#signatures = Buffer.concat([this.#signatures], upTo * signatureBytes);
     let at = from;
@@ -330,17 +320,15 @@ export class Ballots {
     }
   }
 
-  /** Votes that can be sent. */
   get signed(): number {
     return this.#signed;
   }
 
-  /** The voter of the vote with this index. */
   voterAt(index: number): number {
     return (this.#first + index) % this.#voters;
   }
 
-  /** A vote as it is sent, or null when it is not signed yet. */
+  /** Returns the body of a vote; null if it is not signed yet. */
   bodyAt(index: number): string | null {
     if (index >= this.#signed) return null;
     const at = index * signatureBytes;

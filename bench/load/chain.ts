@@ -1,12 +1,13 @@
 /**
- * The chain of blocks that a run builds: proposes on the head, has it approved, goes on from there.
- * Either the votes or the proposals are the schedule's arrivals, and the others are sent beside
- * them. Where they are the proposals, one is sent while the block before it is in voting, if the
- * server lets it wait. Others may build on the same chain: then it goes on from their block.
+ * The chain of blocks that a run builds: proposes on the head, has the block approved, and
+ * continues. Either the votes or the proposals are the arrivals of the schedule; the others are
+ * sent outside it. If the arrivals are proposals, one is sent while its parent is in voting, on
+ * servers that allow it. If other agents extend the chain, the run continues from their block.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
+import { note } from './messages.js';
 import { newHistogram, percentile, record as sample } from './recorder.js';
 import { readHead, type ServerClient, validatorKeys } from './server.js';
 import type { SignedRecord } from './signers.js';
@@ -31,18 +32,18 @@ interface ChainPlan {
   blocks: BlocksAhead;
   record: SignedRecord;
   head: { hash: string; height: number };
-  /** Whether the server lets a proposal wait for the end of its parent. */
+  /** True if the server accepts a proposal before its parent is decided. */
   takesEarly: boolean;
-  /** Active on the server, others' included. */
+  /** Active validators of the server, including other agents. */
   validators: number;
-  /** The keys that sign transactions in turn. */
+  /** Keys that sign transactions in turn. */
   senders: { first: number; count: number };
   arrivals: 'votes' | 'proposals';
 }
 
 const POLL_MS = 20;
 const WATCH_MS = 1_000;
-/** Leaves room for larger blocks, which take longer. */
+/** Margin for larger blocks, which take longer. */
 const MARGIN = 1.25;
 /** Limits of the option --agents, and of a block in the protocol. */
 const MOST = { agents: 100_000, batch: 1_000 } as const;
@@ -53,18 +54,17 @@ export class Chain {
   readonly #watch: NodeJS.Timeout;
   #head: { hash: string; height: number };
   #open: Voting | null = null;
-  /** Proposed on the open block, whose end it waits for. */
+  /** The block proposed on top of the open one. */
   #ahead: Voting | null = null;
   #validators: number;
-  /** Blocks of others, by height. */
   readonly #others = new Map<number, string>();
-  /** The stream says which block is final, not only how high the chain is. */
+  /** True if the stream reports hashes of final blocks, not only the height. */
   #hashesTold = false;
-  /** A proposal came too early once: from then on the stream is waited for. */
+  /** True after a proposal came too early; from then on, the stream is awaited. */
   #patient = false;
   #confirmed = true;
   readonly #looks: HeadLooks;
-  /** Times from one head of the chain to the next, milliseconds. */
+  /** Times from one head to the next, milliseconds. */
   readonly #rounds = newHistogram();
   #steppedMs: number | null = null;
   #progressMs: number;
@@ -83,7 +83,9 @@ export class Chain {
     this.#watch = setInterval(() => this.#unstick(), WATCH_MS);
   }
 
-  /** The call of the next arrival, or null until `wake`. The first one begins the chain. */
+  /**
+   * Returns the call of the next arrival, or null until `wake`. The first call starts the chain.
+   */
   next(intendedMs: number): Call | null {
     this.#begun = true;
     if (this.#plan.arrivals === 'proposals') return this.#proposal(intendedMs);
@@ -91,7 +93,7 @@ export class Chain {
     return this.#vote();
   }
 
-  /** Names the cause while `next` has no call. */
+  /** Cause of the wait while `next` returns null. */
   get waitsFor(): Wait {
     if (this.#open) return this.#open.wants ? 'signatures' : 'answers';
     const told = !this.#patient || this.#confirmed;
@@ -99,8 +101,8 @@ export class Chain {
   }
 
   /**
-   * Blocks follow one another, so a round offers the arrivals of one block. The median round
-   * counts: a server that stalls for a while does not lower the chain's limit.
+   * Blocks are sequential, so a round offers the arrivals of one block. The median round counts: a
+   * server that stalls for a while does not lower the limit of the chain.
    */
   limit(perS: number): Limit | null {
     const roundMs = percentile(this.#rounds, 50);
@@ -118,7 +120,7 @@ export class Chain {
     return value > MOST.agents ? null : { perS: offered, option: '--agents', value };
   }
 
-  /** Sends what is not the schedule's, and wakes those who wait for what is. */
+  /** Sends the calls outside the schedule, and wakes waiting arrivals. */
   advance(): void {
     const { context, arrivals } = this.#plan;
     if (arrivals === 'proposals' || this.#ending) {
@@ -130,15 +132,14 @@ export class Chain {
     if (proposal) context.send(proposal);
   }
 
-  /** Takes an event as it came. */
   receive(text: Buffer): void {
     const event = readChainEvent(text);
     if (event) this.#received(event, this.#plan.context.now());
   }
 
   /**
-   * No more proposals: resolves when the open block is decided, and all are final or late. That
-   * block's last votes are sent after the measured time, and so not counted.
+   * Stops proposing. Resolves once the open block is decided, and all transactions are final or
+   * late. The last votes of that block are sent after the measured time, and not counted.
    */
   async drain(signal: AbortSignal): Promise<void> {
     const { options, now } = this.#plan.context;
@@ -202,7 +203,7 @@ export class Chain {
       const { block, intendedMs } = voting.plan;
       if (block.transactions > 0) context.transactionsAccepted(block.transactions, intendedMs);
       const answer = outcome.data as ProposeAnswer;
-      // Another answer leaves it to the event.
+      // For any other response, the event of the stream decides.
       if (typeof answer.block_hash === 'string') this.#opens(voting, answer.block_hash, answer);
       return;
     }
@@ -215,9 +216,9 @@ export class Chain {
     if (voting.hash === null) this.#lost(voting);
   }
 
-  /** The block is there: votes can be sent. */
+  /** The block exists, so votes can be sent. */
   #opens(voting: Voting, hash: string, answer: ProposeAnswer): void {
-    // Its parent was decided; nobody has told so yet.
+    // The parent was decided, although no event has said so yet.
     if (voting === this.#ahead) this.#step(this.#open!.hash!, this.#open!.height);
     if (voting !== this.#open || voting.hash !== null) return;
     const { agents, blocks, context } = this.#plan;
@@ -261,7 +262,7 @@ export class Chain {
     } else this.#heardOfProposal(event);
   }
 
-  /** The server says that this block is the head, or was. */
+  /** The server reports that this block is, or was, the head. */
   #final(hash: string, height: number, atMs: number): void {
     this.#finality.final(hash, atMs);
     if (hash === this.#head.hash) {
@@ -283,7 +284,7 @@ export class Chain {
     this.#others.delete(height - 8);
   }
 
-  /** From this head; what was open is over. */
+  /** Continues from this head; drops the open block. */
   #goOn(hash: string, height: number): void {
     this.#step(hash, height);
     this.advance();
@@ -300,7 +301,7 @@ export class Chain {
     this.#progressMs = nowMs;
   }
 
-  /** The block got nowhere: looks where the chain is before the next. */
+  /** The block failed: reads the head before the next proposal. */
   #lost(voting: Voting): void {
     if (voting !== this.#open) return;
     this.#open = null;
@@ -315,7 +316,7 @@ export class Chain {
   #looked(found: Found | null): void {
     if (found) {
       this.#validators = found.validators;
-      // Events that came meanwhile are newer.
+      // Events received meanwhile are newer.
       if (this.#head === found.from) {
         const { height } = found.head;
         const hash = found.head.hash ?? this.#others.get(height) ?? null;
@@ -327,7 +328,7 @@ export class Chain {
     this.advance();
   }
 
-  /** When nothing came back for longer than any request may take, something was lost. */
+  /** Restarts if no request has returned for longer than any may take. */
   #unstick(): void {
     const { context } = this.#plan;
     const silentMs = context.now() - this.#progressMs;
@@ -337,19 +338,18 @@ export class Chain {
   }
 }
 
-/** Rounds up to two digits. */
 function roundedUp(value: number): number {
   const step = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return step * Math.ceil(value / step);
 }
 
-/** What is read of it, if it is as the interface says. */
+/** Response of a proposal, unvalidated. */
 type ProposeAnswer = { block_hash?: unknown; height?: unknown; electorate?: unknown };
 
-const tooMany = (ours: number, needed: number) =>
-  `a block needs ${needed} approvals now, and this run has ${ours} agents: others joined meanwhile`;
+const tooMany = (agents: number, needed: number) =>
+  note('BLOCK_UNDECIDABLE', { needed, agents }).text;
 
-/** Between two looks at a head that does not move. */
+/** Interval of reads of the head while it does not move. */
 const LOOK_MS = { first: 50, most: 1_000 };
 
 interface Head {
@@ -357,11 +357,10 @@ interface Head {
   height: number;
 }
 
-/** What a look found. */
 interface Found {
-  /** The head when the look was asked for. */
+  /** The head when the read was requested. */
   from: Head;
-  /** The hash is null where the server does not show it. */
+  /** The hash is null if the server does not report it. */
   head: { hash: string | null; height: number };
   validators: number;
 }
@@ -372,18 +371,17 @@ class HeadLooks {
   #timer: NodeJS.Timeout | null = null;
   #count = 0;
 
-  /** `done` is called after each look, with null where the server did not answer. */
+  /** @param done called after each read; null if the server did not respond. */
   constructor(asker: ServerClient, done: (found: Found | null) => void) {
     this.#asker = asker;
     this.#done = done;
   }
 
-  /** Whether one is waited for. */
   get pending(): boolean {
     return this.#timer !== null;
   }
 
-  /** The head moved: the next look is soon again. */
+  /** The head moved, so the interval is short again. */
   moved(): void {
     this.#count = 0;
   }
@@ -406,7 +404,7 @@ class HeadLooks {
       const validators = (await validatorKeys(this.#asker)).length;
       found = { from, head, validators };
     } catch {
-      // The server does not answer; the run's own requests show why. It is asked again.
+      // No response: the requests of the run report the cause, and the read is repeated.
     }
     this.#timer = null;
     this.#done(found);

@@ -1,4 +1,3 @@
-/** The charts of the report of a load run: seconds, percentiles, rates and errors. */
 import {
   axisX,
   barX,
@@ -21,14 +20,13 @@ import { curve, type Failure, failures } from './histograms.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 
 interface Bar {
-  /** Bars of one name stand one after another. */
+  /** Bars of one name are placed side by side. */
   name: string;
   value: number;
-  /** A CSS colour. */
   color: string;
 }
 
-/** @param labels of each name, in the order from top to bottom. */
+/** @param labels label of each name, from top to bottom. */
 function namedBars(
   bars: readonly Bar[],
   labels: ReadonlyMap<string, string>,
@@ -64,7 +62,7 @@ function namedBars(
 
 const MOST_CODES = 20;
 
-/** Null when everything was accepted. */
+/** Returns null if everything was accepted. */
 export function errorsChart(operations: readonly Operation[]): Chart | null {
   const all = operations.flatMap((operation, index) =>
     failures(operation).map((failure) => ({
@@ -85,11 +83,11 @@ export function errorsChart(operations: readonly Operation[]): Chart | null {
   const left = sorted.length - labels.size;
   const [first] = labels.values();
   return {
-    title: 'What was not accepted',
+    title: 'Errors by cause',
     caption:
-      `Requests by what became of them: the code of the refusal and its reason, or how they ` +
-      `ended without an answer that counts. ${first}, the most frequent.` +
-      (left > 0 ? ` ${left} rarer codes are in errors.csv.` : ''),
+      `Requests that were not accepted, by status, code and reason of the refusal, or by how ` +
+      `they ended without a valid response. Most frequent: ${first}.` +
+      (left > 0 ? ` ${left} rarer causes are in errors.csv.` : ''),
     legend: operations.flatMap((one, index) =>
       failing.includes(one) ? [{ color: getColor(index), text: one.operation }] : [],
     ),
@@ -103,10 +101,10 @@ export function errorsChart(operations: readonly Operation[]): Chart | null {
 }
 
 const words = {
-  lie: 'success without its data',
+  lie: 'success without data',
   timed_out: 'timed out',
-  broken: 'connection broke',
-  unfinished: 'unfinished at the end',
+  broken: 'connection lost',
+  unfinished: 'pending at the end',
 } as const;
 
 function nameOf({ what, status, code, reason }: Failure): string {
@@ -117,12 +115,11 @@ function nameOf({ what, status, code, reason }: Failure): string {
 
 interface PercentileCurve {
   name: string;
-  /** A CSS colour. */
   color: string;
   percentiles: Percentiles;
 }
 
-/** Null without a sample. */
+/** Returns null without a sample. */
 export function percentileChart(
   title: string,
   caption: string,
@@ -165,7 +162,7 @@ export function percentileChart(
         ruleX(ticksTo(rarest, narrow).slice(1), { stroke: 'var(--line)' }),
         ...(scale.wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
         ...lines.map(({ color, points }, index) =>
-          // The first shows at both sides of one that lies on it.
+          // The first curve is wider, so that it stays visible under another one.
           line(points, {
             x: 'rarity',
             y: height,
@@ -180,7 +177,7 @@ export function percentileChart(
 }
 
 interface Point {
-  /** One in so many is slower. */
+  /** One in `rarity` samples is slower. */
   rarity: number;
   ms: number;
 }
@@ -189,11 +186,11 @@ const pointsOf = (percentiles: Percentiles): Point[] =>
   curve(percentiles).map(({ percentile, ms }) => ({ rarity: 100 / (100 - percentile), ms }));
 
 function sentence({ name, percentiles: { p50, p99, max } }: PercentileCurve): string {
-  const tail = `99\u00a0% within ${formatMs(p99)}, the longest ${formatMs(max)}`;
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}: half within ${formatMs(p50)}, ${tail}.`;
+  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return `${title}: median ${formatMs(p50)}, p99 ${formatMs(p99)}, max ${formatMs(max)}.`;
 }
 
-/** 0 %, 50 %, 90 %, 99 % and so on, as one in so many. */
+/** 0 %, 50 %, 90 %, 99 % and so on, as rarities. */
 function ticksTo(rarest: number, narrow: boolean): number[] {
   const decades = Math.floor(Math.log10(rarest) + 1e-9);
   const tens = Array.from({ length: decades }, (_, index) => 10 ** (index + 1));
@@ -217,24 +214,24 @@ export function saturationChart({ brackets, slo }: Saturation): Chart | null {
   const held = brackets.map(({ holds }) => holds);
   const range = `${format(Math.min(...held))} to ${format(Math.max(...held))}/s`;
   return {
-    title: 'The search for the rate that holds',
+    title: 'Saturation search',
     caption:
-      `Each mark is a run at a fixed rate: full where it held, open where it did not ` +
-      `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all that was asked for ` +
-      `was accepted. The highest rates that held: ${range}.`,
+      `Each mark is a run at a fixed rate: filled if the rate held, open if not ` +
+      `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all arrivals were ` +
+      `accepted. Highest rates that held: ${range}.`,
     legend: brackets.map((_, index) => ({ color: getColor(index), text: `bracket ${index + 1}` })),
     draw: (_, narrow) => ({
       height: narrow ? 240 : 320,
       marginLeft: 56,
       marginTop: 28,
       x: {
-        label: 'arrivals a second, asked for',
+        label: 'target rate, arrivals/s',
         labelOffset: 42,
         domain: [0, most * 1.04],
         ticks: narrow ? 5 : 10,
         tickFormat: formatTick,
       },
-      y: { label: 'accepted a second', domain: [0, most * 1.04], tickFormat: formatTick },
+      y: { label: 'accepted, arrivals/s', domain: [0, most * 1.04], tickFormat: formatTick },
       color: { type: 'identity' },
       marks: [
         gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
@@ -266,16 +263,16 @@ export function tiersChart(tiers: LoadResult['tiers'], r: number | null): Chart 
   );
   const bars = tiers.map(({ name, per_s }) => ({ name, value: per_s, color: 'var(--c1)' }));
   return {
-    title: 'Where the time goes',
+    title: 'Throughput by tier',
     caption:
       `The same workload through more and more of the server, measured together with this run: ` +
-      `what a tier loses is what it adds. R is what one core verifies with libsodium alone` +
+      `the loss at a tier is its cost. R is the verification rate of libsodium alone on one core` +
       `${r === null ? '' : `, ${format(Math.round(r))}/s`}. ${[...labels.values()].join('; ')}.`,
-    draw: () => namedBars(bars, labels, 'a second'),
+    draw: () => namedBars(bars, labels, 'per second'),
   };
 }
 
-/** More could not be told apart in a snapshot. */
+/** More points would be indistinguishable on a screen. */
 const MOST_STEPS = 400;
 
 export function throughputChart(result: LoadResult): Chart | null {
@@ -285,22 +282,20 @@ export function throughputChart(result: LoadResult): Chart | null {
   if (steps.length === 0) return null;
   const open = asked.loop === 'open';
   const curves: SecondsCurve[] = [
-    ...(open
-      ? [{ name: 'by the schedule', color: 'var(--c8)', of: mean('intended'), dash: '5 4' }]
-      : []),
+    ...(open ? [{ name: 'scheduled', color: 'var(--c8)', of: mean('intended'), dash: '5 4' }] : []),
     { name: 'accepted', color: 'var(--c1)', of: mean('accepted') },
     { name: 'failed', color: 'var(--c2)', of: mean('failed'), dash: '2 3' },
   ];
   return {
     title: 'Arrivals over time',
     caption:
-      `Arrivals a second that were accepted, and that were refused, timed out, broke or got a ` +
-      `lie${open ? '; the dashed line is what the schedule intended' : ''}. The least in a ` +
-      `second: ${format(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
+      `Arrivals/s that were accepted, and that failed: refused, timed out, connection lost or ` +
+      `invalid response${open ? '; the dashed line is the schedule' : ''}. Lowest second: ` +
+      `${format(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
     legend: curves.map(keyOf),
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
-      y: { label: 'arrivals a second', tickFormat: formatTick, domain: [0, top(steps, curves)] },
+      y: { label: 'arrivals/s', tickFormat: formatTick, domain: [0, top(steps, curves)] },
       marks: [...ground(), ...drawn(steps, curves)],
     }),
   };
@@ -316,13 +311,13 @@ export function finalizedChart(result: LoadResult): Chart | null {
   return {
     title: 'Finalized transactions over time',
     caption:
-      `Transactions a second that were seen in finalized blocks: ${format(transactions.tps)} on ` +
-      `average over the measured time, ${format(extreme(seconds, name, Math.max))} in the best ` +
+      `Transactions/s in finalized blocks: ${format(transactions.tps)} on average over the ` +
+      `measured time, ${format(extreme(seconds, name, Math.max))} in the best ` +
       `second.${grouped(steps)}`,
     draw: (_, narrow) => ({
       ...frame(steps, narrow),
       y: {
-        label: 'transactions a second',
+        label: 'transactions/s',
         tickFormat: formatTick,
         domain: [0, top(steps, curves)],
       },
@@ -346,17 +341,14 @@ export function timesChart(result: LoadResult): Chart | null {
   const curves: SecondsCurve[] = [
     { name: '99th percentile', color: 'var(--c2)', of: scaled('response_p99') },
     { name: 'median', color: 'var(--c1)', of: scaled('response_p50'), dash: '7 4' },
-    { name: 'lag of the generator', color: 'var(--c8)', of: scaled('lag_max'), dash: '2 3' },
+    { name: 'generator lag', color: 'var(--c8)', of: scaled('lag_max'), dash: '2 3' },
   ];
   return {
     title: 'Response times over time',
     caption:
-      `Of what was answered in each second; and the longest time by which the generator itself ` +
-      `was late. Where its lag is as high as the response times, they are not the server's. The ` +
-      `worst second had a 99th percentile of ${formatMs(longest)}.${grouped(
-        steps,
-        'the ' + 'longest',
-      )}` +
+      `Response times of the requests answered in each second, and the longest generator lag. ` +
+      `Where the lag is as high as the response times, they do not describe the server. Worst ` +
+      `second: p99 ${formatMs(longest)}.${grouped(steps, 'the maximum')}` +
       (wide ? ` ${LOGARITHMIC}` : ''),
     legend: curves.map(keyOf),
     draw: (_, narrow) => ({
@@ -372,7 +364,6 @@ const keyOf = ({ name, color, dash = '' }: SecondsCurve) => ({ color, dash, text
 interface SecondsCurve {
   name: string;
   color: string;
-  /** '' or nothing for a whole line. */
   dash?: string;
   of(step: Step): number | null;
 }
@@ -388,7 +379,6 @@ function stepsOf(seconds: readonly Second[]): Step[] {
 const grouped = (steps: readonly Step[], what = 'the mean'): string =>
   steps[0]!.length > 1 ? ` Each point is ${what} of ${steps[0]!.length} seconds.` : '';
 
-/** In the middle of its seconds. */
 const middle = (step: Step): number => step[0]!.second + step.length / 2;
 
 function top(steps: readonly Step[], curves: readonly SecondsCurve[]): number {
@@ -413,13 +403,13 @@ function frame(steps: readonly Step[], narrow: boolean) {
   };
 }
 
-/** @param floor null where the axis has no end below. */
+/** @param floor null if the axis has no lower end. */
 const ground = (floor: number | null = 0, ticks?: number | number[]): Markish[] => [
   gridY({ stroke: 'var(--line)', strokeOpacity: 1, ...(ticks === undefined ? {} : { ticks }) }),
   ...(floor === null ? [] : [ruleY([floor], { stroke: 'var(--faint)' })]),
 ];
 
-/** A gap where nothing was answered; a single second is a dash. */
+/** Leaves a gap where nothing was answered. A single second is drawn as a dash. */
 const drawn = (steps: readonly Step[], curves: readonly SecondsCurve[]): Markish[] =>
   curves.map(({ color, of, dash = '' }) =>
     line(

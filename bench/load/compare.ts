@@ -1,29 +1,29 @@
-/** Two results side by side, and what keeps them from being compared. */
+/** Comparison of two results, and warnings about what makes them incomparable. */
 import { format, getTimeUnit } from '../../report/shared/format.js';
 import { type Figure, listFigures } from './figures.js';
 import { type LoadResult, usableVerdicts } from './result.js';
 
 export interface Comparison {
-  /** Whether both runs say something about the server. */
+  /** True if the figures of both runs describe the server. */
   usable: boolean;
   r: {
     a: number | null;
     b: number | null;
     change: number | null;
     moved: boolean;
-    /** True when `by_r` has the ratios of the figures to R. */
+    /** True if `by_r` has the figures relative to R. */
     scaled: boolean;
   };
-  /** What differs beside the figures, and what else should be known before they are believed. */
+  /** Differences between the runs, and doubts about their figures. */
   warnings: string[];
   figures: ComparedFigure[];
 }
 
-/** `change` is computed from `a` and `b` beside it, and from nothing else. */
+/** `change` is computed from `a` and `b` of the same object only. */
 export interface Change {
   a: number | null;
   b: number | null;
-  /** 0.1 is ten percent more; of shares the difference. Null where it cannot be said. */
+  /** 0.1 is ten percent more; for shares, the difference. Null if undefined. */
   change: number | null;
 }
 
@@ -31,16 +31,15 @@ export interface ComparedFigure extends Change {
   figure: string;
   unit: Figure['unit'];
   /**
-   * The figure in units of R: rates as a share of it, times as verifications that one core does
-   * meanwhile. Null unless the machine set the pace of both runs and its speed moved.
+   * The figure relative to R: rates as a share of R, times as verifications of one core. Null
+   * unless the machine limited both runs and its speed changed.
    */
   by_r: (Change & { unit: 'of_r' | 'verifications' }) | null;
 }
 
-/** A unit of a figure, or of its ratio to R. */
 export type Unit = Figure['unit'] | NonNullable<ComparedFigure['by_r']>['unit'];
 
-/** A machine whose speed differs by more than this was not the same machine. */
+/** Change of R above which the machines count as different. */
 const MOST_MOVED = 0.1;
 
 /** @param a the base. */
@@ -65,10 +64,10 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
   };
 }
 
-/** UNSTABLE figures are uncertain; these are not the server's. */
+/** UNSTABLE figures are uncertain; those of the excluded verdicts do not describe the server. */
 export const usable = ({ verdict }: LoadResult): boolean => usableVerdicts.includes(verdict);
 
-/** Whether the machine set the pace: in the closed loop, and at the rate that just holds. */
+/** True if the machine limited both runs: a closed loop, or a search for the highest rate. */
 const bothLimited = (a: LoadResult, b: LoadResult): boolean =>
   [a, b].every(({ asked, saturation }) => asked.loop === 'closed' || saturation !== null);
 
@@ -77,7 +76,6 @@ const machineMoved = ({ r: a }: LoadResult, { r: b }: LoadResult): boolean =>
 
 const isScaled = (a: LoadResult, b: LoadResult): boolean => machineMoved(a, b) && bothLimited(a, b);
 
-/** A figure of both results, its change, and the same in units of R where that is needed. */
 export function compareFigure(figure: Figure, a: LoadResult, b: LoadResult): ComparedFigure {
   const [before, after] = [figure.of(a), figure.of(b)];
   const of = (one: number | null, other: number | null, unit: Unit): Change => ({
@@ -93,7 +91,7 @@ export function compareFigure(figure: Figure, a: LoadResult, b: LoadResult): Com
   return { ...plain, by_r: { unit, ...of(scaled(before, a.r!), scaled(after, b.r!), unit) } };
 }
 
-/** From `before` to `after`: of shares the difference, of all else the ratio less one. */
+/** Difference of shares; for other units, the ratio minus one. */
 export function computeChange(
   unit: Unit,
   before: number | null,
@@ -105,15 +103,15 @@ export function computeChange(
   return after / before - 1;
 }
 
-/** A value as a text has it: the text, and the number that a reader takes from it. */
+/** Text of a value, and the number that a reader takes from it. */
 interface Rounded {
   text: string;
   value: number;
 }
 
 /**
- * Rounds a value as it is shown.
- * @param more decimals beyond the usual ones.
+ * Rounds a value for display.
+ * @param more decimals in addition to the usual ones.
  */
 export function roundedValue(unit: Unit, value: number, more = 0): Rounded {
   const { name, size } = scaleOf(unit, value);
@@ -132,7 +130,7 @@ function scaleOf(unit: Unit, value: number): { name: string; size: number } {
   return { name: { per_s: '/s', of_r: ' R', verifications: ' verifications' }[unit], size: 1 };
 }
 
-/** So many that a change of a thousandth shows, and no fewer than the clock of a run has. */
+/** Enough decimals to show a change of 0.1 %, and no fewer than the clock of a run resolves. */
 function decimalsOf(unit: Unit, amount: number): number {
   if (unit === 'ms') return amount >= 1 ? 2 : 3;
   if (unit === 'share') return amount >= 1 ? 2 : amount >= 0.1 ? 3 : 4;
@@ -142,7 +140,7 @@ function decimalsOf(unit: Unit, amount: number): number {
 export const valueText = ({ unit }: { unit: Unit }, value: number | null): string =>
   value === null ? '–' : roundedValue(unit, value).text;
 
-/** The change between two values as they are shown, so that a reader who computes it gets it. */
+/** Change between the displayed values, so that a reader who computes it gets the same. */
 export function changeText(unit: Unit, a: number | null, b: number | null): string {
   if (a === null || b === null) return '–';
   const [before, after] = [roundedValue(unit, a).value, roundedValue(unit, b).value];
@@ -150,11 +148,11 @@ export function changeText(unit: Unit, a: number | null, b: number | null): stri
   return change === null ? '–' : roundedChange(unit, change).text;
 }
 
-/** A change in percent, or in percentage points; `value` is the fraction that the text gives. */
+/** Formats a change in percent, or in percentage points; `value` is the fraction in the text. */
 export function roundedChange(unit: Unit, change: number, more = 0): Rounded {
   const percent = 100 * change;
   const size = Math.abs(percent);
-  // Points of shares have the decimals of the shares; a small change does not read as none.
+  // Points have the decimals of shares. A small change must not read as zero.
   const usual = unit === 'share' ? 4 : size >= 0.05 || size === 0 ? 1 : 4;
   const digits = percent.toFixed(usual + more).replace(/(\.\d+?)0+$/, '$1');
   const value = Number(digits);
@@ -162,10 +160,10 @@ export function roundedChange(unit: Unit, change: number, more = 0): Rounded {
   return { text: `${signed} ${unit === 'share' ? 'points' : '%'}`, value: value / 100 };
 }
 
-/** Of a run that did not end as planned: `was interrupted after 3.1 of 10 s`. */
+/** Describes an early end: `was interrupted after 3.1 of 10 s`. */
 export function early({ ended, measured_s, asked }: LoadResult): string {
   const measured = format(Math.round(measured_s * 10) / 10);
-  const how = ended === 'failed' ? 'ended by a failure' : ended;
+  const how = ended === 'failed' ? 'aborted by a failure' : ended;
   return `was ${how} after ${measured} of ${asked.duration_s} s`;
 }
 
@@ -174,23 +172,22 @@ function doubts(name: string, result: LoadResult): string[] {
   const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : '';
   return [
     ...(verdict === 'VALID' && why === '' ? [] : [`${name} is ${verdict}${why}`]),
-    ...(ended === 'complete' ? [] : [`${name} did not end as planned: it ${early(result)}`]),
+    ...(ended === 'complete' ? [] : [`${name} ended early: ${early(result)}`]),
   ];
 }
 
 function machines(a: LoadResult, b: LoadResult, moved: boolean): string[] {
   if (a.r === null || b.r === null) {
-    return ['R is not known of both: whether the machine was as fast cannot be said'];
+    return ['R is unknown for a run, so the speeds of the machines cannot be compared'];
   }
   if (!moved) return [];
   const r = `R, ${format(Math.round(a.r))}/s in A and ${format(Math.round(b.r))}/s in B`;
   const how = bothLimited(a, b)
-    ? "the rows by R have the figures' ratios to R"
-    : 'the rate was asked for, so no figure is divided by R';
-  return [`the machine's speed moved by more than 10 % (${r}): ${how}`];
+    ? 'rows by R show the figures relative to R'
+    : 'figures are not divided by R, since the rate was fixed';
+  return [`machine speed changed by more than 10 % (${r}); ${how}`];
 }
 
-/** What was asked of the two runs, and of which kind of server. */
 function differences(a: LoadResult, b: LoadResult): string[] {
   const facts = (result: LoadResult): Record<string, unknown> => ({
     ...result.asked,

@@ -1,5 +1,10 @@
-/** Conditions on a result, as people write them: `p99>200ms`, `errors>1%`, `tps<-5%`. */
+/** Conditions on a result in their text form: `p99>200ms`, `errors>1%`, `tps<-5%`. */
 
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import {
   type Change,
   compareFigure,
@@ -8,34 +13,51 @@ import {
   roundedValue,
 } from './compare.js';
 import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
+import { conditionMessages, unmeasuredMessages } from './messages.js';
 import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
 import type { LoadResult } from './result.js';
 import type { OperationName } from './workload.js';
 
 export interface Condition {
-  /** As it was written. */
   text: string;
   figure: Figure;
   operator: '>' | '>=' | '<' | '<=';
-  /** In the unit of the figure; of a relative one the change, 0.1 for ten percent more. */
+  /** In the unit of the figure; for a relative condition the change, 0.1 for ten percent more. */
   bound: number;
-  /** Against another result. */
   relative: boolean;
 }
 
-/** A condition that cannot be meant. */
-export class ConditionError extends Error {
+/** An invalid condition or objective: a usage error. */
+export class ConditionError<
+  Problem extends keyof typeof conditionMessages = keyof typeof conditionMessages,
+> extends Error {
   override name = 'ConditionError';
+
+  constructor(
+    readonly problem: Problem,
+    values: MessageValues<(typeof conditionMessages)[Problem]>,
+  ) {
+    super(formatMessage<MessageRow>(conditionMessages[problem], values));
+  }
 }
 
-/** A condition on what the run does not measure. */
-export class UnmeasuredError extends Error {
+/** A condition on a figure that the run does not measure. */
+export class UnmeasuredError<
+  Problem extends keyof typeof unmeasuredMessages = keyof typeof unmeasuredMessages,
+> extends Error {
   override name = 'UnmeasuredError';
+
+  constructor(
+    readonly problem: Problem,
+    values: MessageValues<(typeof unmeasuredMessages)[Problem]>,
+  ) {
+    super(formatMessage<MessageRow>(unmeasuredMessages[problem], values));
+  }
 }
 
 /**
- * Reads what `--fail-on` was given: several in a text are parted by commas.
- * @param relative whether there is another result to compare with, as in `p99>+10%`.
+ * Parses the values of `--fail-on`, each a comma-separated list.
+ * @param relative true if there is a second result to compare with, as in `p99>+10%`.
  * @throws {ConditionError}
  */
 export function parseConditions(
@@ -44,9 +66,7 @@ export function parseConditions(
 ): Condition[] {
   return split(texts).map((text) => {
     const { figure, operator, sign, number, unit } = partsOf(text);
-    if (operator === '=') {
-      throw wrong(text, 'expected >, >=, < or <= between figure and bound');
-    }
+    if (operator === '=') throw new ConditionError('NO_COMPARISON', { condition: quote(text) });
     if (sign === '') {
       return {
         text,
@@ -56,19 +76,19 @@ export function parseConditions(
         relative: false,
       };
     }
-    if (!relative) {
-      const advice = 'a bound with a sign is a change against another result';
-      throw wrong(text, `${advice}; expected one without, or: folkmoot load compare`);
+    const condition = quote(text);
+    if (!relative) throw new ConditionError('NO_BASE', { condition });
+    if (unit !== '%') {
+      throw new ConditionError('NOT_IN_PERCENT', { condition, example: `${sign}10%` });
     }
-    if (unit !== '%') throw wrong(text, `expected a change in percent, such as ${sign}10%`);
     const bound = (sign === '-' ? -number : number) / 100;
     return { text, figure, operator, bound, relative: true };
   });
 }
 
 /**
- * Reads service level objectives, such as `p99=200ms`: latencies and errors at most that, rates at
- * least. What comes back are the conditions that break them.
+ * Parses service level objectives, such as `p99=200ms`: latencies and errors at most that, rates at
+ * least. Returns the conditions that violate them.
  * @throws {ConditionError}
  */
 export function slo(texts: readonly string[]): Condition[] {
@@ -76,7 +96,8 @@ export function slo(texts: readonly string[]): Condition[] {
     const { figure, operator, sign, number, unit } = partsOf(text);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
-      throw wrong(text, `expected an objective such as ${figure.name}=${examples[figure.unit]}`);
+      const example = `${figure.name}=${examples[figure.unit]}`;
+      throw new ConditionError('NOT_AN_OBJECTIVE', { condition: quote(text), example });
     }
     return {
       text: text.replace(operator, holds),
@@ -88,7 +109,6 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
-/** Requests that each workload sends on schedule. */
 const sent: Record<WorkloadName, readonly OperationName[]> = {
   votes: ['vote'],
   transactions: ['propose'],
@@ -98,51 +118,58 @@ const sent: Record<WorkloadName, readonly OperationName[]> = {
 };
 
 /**
- * Checks before a run that it measures what the conditions are about.
+ * Checks before a run that it measures the figures of all conditions.
  * @throws {UnmeasuredError}
  */
 export function assertMeasured(conditions: readonly Condition[], load: LoadOptions): void {
-  for (const { text, figure } of conditions) {
-    const why = lacking(figure.source, load) ?? tooFew(figure, load);
-    if (why) throw new UnmeasuredError(`the condition "${text}" cannot be measured: ${why}`);
+  for (const condition of conditions) {
+    assertSource(condition, load);
+    assertSamples(condition, load);
   }
 }
 
-/** Why a run measures nothing of this source, and what to do, or null. */
-function lacking(source: Source, { workload, batch, rate }: LoadOptions): string | null {
-  const run = `a run of the workload ${workload}`;
+function assertSource(
+  { text, figure: { source } }: Condition,
+  { workload, batch, rate }: LoadOptions,
+): void {
+  const condition = quote(text);
   switch (source) {
     case 'arrivals':
-      return null;
+      return;
     case 'rate':
-      return rate === null ? 'a closed loop asks for no rate; use --rate, or accepted_per_s' : null;
+      if (rate === null) throw new UnmeasuredError('NO_RATE', { condition });
+      return;
     case 'transactions':
-      if (workload === 'votes' || workload === 'mixed' || workload === 'transactions') {
-        return batch > 0 ? null : `${run} proposes no transactions with --batch 0; use --batch 10`;
+      if (workload === 'reads' || workload === 'subscribers') {
+        throw new UnmeasuredError('NO_TRANSACTIONS', { condition, workload });
       }
-      return `${run} proposes no transactions; use --workload transactions, or accepted_per_s`;
+      if (batch === 0) throw new UnmeasuredError('EMPTY_BLOCKS', { condition, workload });
+      return;
     case 'delivery':
-      return workload === 'subscribers'
-        ? null
-        : `${run} has no subscribers; use --workload subscribers`;
-    default:
-      return sent[workload].includes(source)
-        ? null
-        : `${run} sends no ${source} by its schedule; use a figure of ${sent[workload].join(', ')}`;
+      if (workload !== 'subscribers') {
+        throw new UnmeasuredError('NO_SUBSCRIBERS', { condition, workload });
+      }
+      return;
+    default: {
+      if (sent[workload].includes(source)) return;
+      const scheduled = sent[workload].join(', ');
+      const values = { condition, workload, operation: source, scheduled };
+      throw new UnmeasuredError('NOT_SCHEDULED', values);
+    }
   }
 }
 
-/** Why a run cannot have as many samples as a figure needs, or null. */
-function tooFew({ name, source, samples }: Figure, load: LoadOptions): string | null {
+function assertSamples({ text, figure }: Condition, load: LoadOptions): void {
+  const { name, source, samples } = figure;
   const perS = mostPerS(source, load);
-  if (samples <= 1 || perS === null) return null;
+  if (samples <= 1 || perS === null) return;
   const most = Math.ceil((perS * load.durationMs) / 1_000);
-  if (most >= samples) return null;
-  const longer = `--duration ${Math.ceil(samples / perS)}s`;
-  return `${name} needs ${samples} samples, and the run has ${most} at most; use ${longer}`;
+  if (most >= samples) return;
+  const values = { condition: quote(text), figure: name, samples, most };
+  throw new UnmeasuredError('TOO_FEW_SAMPLES', { ...values, seconds: Math.ceil(samples / perS) });
 }
 
-/** Samples a second at most; null where that is not known before. */
+/** Maximum samples per second; null if unknown in advance. */
 function mostPerS(source: Source, load: LoadOptions): number | null {
   const perS = arrivalsPerS(load);
   if (perS === null) return null;
@@ -151,60 +178,61 @@ function mostPerS(source: Source, load: LoadOptions): number | null {
   return load.workload === 'transactions' ? load.rate : null;
 }
 
-/** What became of a condition: at most one of them is a sentence. */
+/** Result of checking a condition; at most one member is set. */
 export interface Judgement {
   met: string | null;
-  /** Why it can be neither met nor kept. */
+  /** Reason why the condition cannot be decided. */
   unmeasured: string | null;
 }
 
-/** @param base what a relative condition compares with. */
+/** @param base the result that a relative condition compares with. */
 export function judge(condition: Condition, result: LoadResult, base?: LoadResult): Judgement {
   const { text, figure, relative } = condition;
   const value = figure.of(result);
   const unmeasured = (why: string): Judgement => ({ met: null, unmeasured: `${text}: ${why}` });
   if (value === null) {
-    const few = figure.samples > 1 ? ` of ${figure.samples} samples or more` : '';
-    return unmeasured(`nothing was measured for ${figure.name}${few}`);
+    const few = figure.samples > 1 ? ` (needs ${figure.samples} samples)` : '';
+    return unmeasured(`no measurement of ${figure.name}${few}`);
   }
   if (!relative) {
-    const met = exceeds(value, condition) ? `${text}: it is ${told(condition, value)}` : null;
+    const met = exceeds(value, condition) ? `${text}: ${foundText(condition, value)}` : null;
     return { met, unmeasured: null };
   }
   if (!base || figure.of(base) === null) {
-    return unmeasured(`the base has nothing to compare ${figure.name} with`);
+    return unmeasured(`no measurement of ${figure.name} in the base`);
   }
   const compared = compareFigure(figure, base, result);
   const { change } = compared.by_r ?? compared;
-  if (change === null) return unmeasured(`${figure.name} is 0 in the base, and has no change`);
+  if (change === null)
+    return unmeasured(`${figure.name} is 0 in the base, so its change is undefined`);
   if (!exceeds(change, condition)) return { met: null, unmeasured: null };
-  return { met: `${text}: ${toldChange(condition, compared)}`, unmeasured: null };
+  return { met: `${text}: ${changeFound(condition, compared)}`, unmeasured: null };
 }
 
-/** A sentence for each objective that a result misses; nothing measured is missed as well. */
+/** Describes a violated objective, or null. A figure without measurement violates it. */
 export function findMissed(condition: Condition, result: LoadResult): string | null {
   const { met, unmeasured } = judge(condition, result);
   return met ?? unmeasured;
 }
 
-/** Decimals beyond the usual ones until a text shows what was found. */
+/** Extra decimals to try until the text shows the violation. */
 const MORE = [0, 1, 2, 3, 4, 5, 6];
 
-/** A value that meets the condition as its text gives it too: not `200 ms` for `>200ms`. */
-function told(condition: Condition, value: number): string {
+/** Formats a value so that the text also meets the condition: not `200 ms` for `>200ms`. */
+function foundText(condition: Condition, value: number): string {
   const texts = MORE.map((more) => roundedValue(condition.figure.unit, value, more));
   return (texts.find((one) => exceeds(one.value, condition)) ?? texts.at(-1)!).text;
 }
 
-/** From what to what, and the change between these two as they are written. */
-function toldChange(condition: Condition, compared: ReturnType<typeof compareFigure>): string {
+/** Formats both values, and the change between them as displayed. */
+function changeFound(condition: Condition, compared: ReturnType<typeof compareFigure>): string {
   const { a, b, unit }: Change & { unit: Parameters<typeof roundedValue>[0] } =
     compared.by_r ?? compared;
   const all = MORE.map((more) => {
     const [before, after] = [roundedValue(unit, a!, more), roundedValue(unit, b!, more)];
     const change = computeChange(unit, before.value, after.value);
     const { text, value } = roundedChange(unit, change ?? 0, more);
-    const sentence = `it went from ${before.text} to ${after.text}, ${text}`;
+    const sentence = `changed from ${before.text} to ${after.text}, ${text}`;
     return { sentence, shows: change !== null && exceeds(value, condition) };
   });
   return (all.find(({ shows }) => shows) ?? all.at(-1)!).sentence;
@@ -231,11 +259,12 @@ interface Parts {
 
 function partsOf(text: string): Parts {
   const [, name, operator, sign, digits, unit] = shape.exec(text) ?? [];
-  if (name === undefined) {
-    throw wrong(text, 'expected figure, comparison and bound, such as p99>200ms or errors>1%');
-  }
+  if (name === undefined) throw new ConditionError('SYNTAX', { condition: quote(text) });
   const figure = findFigure(name);
-  if (!figure) throw wrong(text, `there is no figure ${name}; expected ${vocabulary}`);
+  if (!figure) {
+    const values = { condition: quote(text), figure: name, known: vocabulary };
+    throw new ConditionError('UNKNOWN_FIGURE', values);
+  }
   return {
     figure,
     operator: operator as Parts['operator'],
@@ -254,16 +283,16 @@ const factors: Record<Figure['unit'], Record<string, number>> = {
 const wanted: Record<Figure['unit'], string> = {
   ms: 'a time in us, ms or s',
   share: 'a share in percent',
-  per_s: 'a number a second, without a unit',
+  per_s: 'a rate per second, without a unit',
 };
 
 function boundOf(text: string, { name, unit: of }: Figure, number: number, unit: string): number {
   const factor = factors[of][unit];
   if (factor === undefined) {
-    throw wrong(text, `${name} is ${wanted[of]}; expected a bound such as ${examples[of]}`);
+    const values = { condition: quote(text), figure: name, kind: wanted[of] };
+    throw new ConditionError('WRONG_UNIT', { ...values, example: examples[of] });
   }
   return number * factor;
 }
 
-const wrong = (text: string, why: string) =>
-  new ConditionError(`the condition "${text}" cannot be read: ${why}`);
+const quote = (text: string) => JSON.stringify(text);

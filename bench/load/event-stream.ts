@@ -1,6 +1,6 @@
 /**
- * One connection to a server's event stream: authenticated and subscribed as the interface says.
- * A server may acknowledge or not: silence for a second counts as consent.
+ * A connection to the event stream of a server, authenticated and subscribed. Acknowledgements are
+ * optional in the protocol: silence for a second counts as success.
  */
 import { WebSocket } from 'ws';
 import { LoadError, parseObject } from './server.js';
@@ -8,11 +8,10 @@ import { LoadError, parseObject } from './server.js';
 interface StreamOptions {
   /** Of the server, http or https. */
   url: string;
-  /** The `auth` message, signed. */
   auth: string;
-  /** Takes each event as it came, once. */
+  /** Called once per event, with its raw text. */
   receive(text: Buffer): void;
-  /** The connection ended without `close` being called. */
+  /** The connection ended without a call of `close`. */
   onClosed(code: number): void;
 }
 
@@ -42,28 +41,29 @@ export class EventStream {
     });
   }
 
-  /** @throws {LoadError} when the server does not let it in. */
+  /** @throws {LoadError} if the connection or authentication fails. */
   static async open(options: StreamOptions): Promise<EventStream> {
     const stream = new EventStream(options);
     await stream.#connected();
     if ((await stream.#send(options.auth, 'auth_ok')) === 'refused') {
       stream.close();
-      throw new LoadError(`${options.url}/ws/v1 refused to authenticate: ${stream.#error}`);
+      throw new LoadError('AUTHENTICATION_REFUSED', { url: options.url, reason: stream.#error });
     }
     return stream;
   }
 
-  /** Adds topics; what is refused changes nothing. */
+  /** Adds topics. A refusal changes nothing. */
   subscribe(topics: readonly string[]): Promise<Answered> {
     return this.#send(JSON.stringify({ type: 'subscribe', topics }), 'subscribed');
   }
 
-  /** Adds topics that every server has. @throws {LoadError} when they are refused. */
+  /** Adds topics that every server has. @throws {LoadError} `TOPICS_REFUSED` */
   async expect(topics: readonly string[]): Promise<void> {
     if ((await this.subscribe(topics)) !== 'refused') return;
     this.close();
     const { url } = this.#options;
-    throw new LoadError(`${url}/ws/v1 refused the topics ${topics.join(', ')}: ${this.#error}`);
+    const values = { url, topics: topics.join(', '), reason: this.#error };
+    throw new LoadError('TOPICS_REFUSED', values);
   }
 
   close(): void {
@@ -71,7 +71,7 @@ export class EventStream {
     this.#socket.close(1000);
   }
 
-  /** Without waiting for the other side. */
+  /** Closes without waiting for the server. */
   cut(): void {
     this.#over = true;
     this.#socket.terminate();
@@ -82,7 +82,7 @@ export class EventStream {
     return new Promise((resolve, reject) => {
       this.#socket.once('open', resolve);
       this.#socket.on('error', (cause) => {
-        reject(new LoadError(`${url}/ws/v1 did not connect: ${cause.message}`, { cause }));
+        reject(new LoadError('STREAM_UNREACHABLE', { url, reason: cause.message }, { cause }));
       });
       this.#socket.on('close', (code) => {
         this.#error ||= `closed with ${code}`;

@@ -1,26 +1,23 @@
-/** The figures of a result by name, for conditions and comparisons, and its seconds in steps. */
+/** Figures of a result by name, for conditions and comparisons, and its seconds in steps. */
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 import type { OperationName } from './workload.js';
 
 export interface Figure {
   /** Such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
   name: string;
-  /** Milliseconds, a share of one, or a number a second. */
+  /** Milliseconds, a share of one, or a rate per second. */
   unit: 'ms' | 'share' | 'per_s';
-  /** Conditions under which a run measures the figure. */
+  /** Condition for a run to measure the figure. */
   source: Source;
-  /** Samples that the figure needs. */
   samples: number;
-  /** Whether more of it is better. */
   good: 'more' | 'less';
-  /** Null when nothing was measured. */
   of(result: LoadResult): number | null;
 }
 
-/** An operation of the schedule, all of them, or what only some workloads have. */
+/** A scheduled operation, all of them, or data of some workloads only. */
 export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
 
-/** A 99.9th percentile of fewer is the longest sample under another name. */
+/** A 99.9th percentile of fewer samples is just their maximum. */
 const LEAST_P999 = 1_000;
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
@@ -36,13 +33,13 @@ type Kind = 'response' | 'service';
 const kinds: readonly Kind[] = ['response', 'service'];
 const wholes = ['finality', 'delivery'] as const;
 
-/** What a name may be, for whoever wrote another one. */
+/** The possible names, for error messages. */
 export const vocabulary =
   `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
   `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
   'accepted_per_s; of_target; deliveries_per_s';
 
-/** Null when there is no such figure. */
+/** Returns null for an unknown name. */
 export function findFigure(name: string): Figure | null {
   const scope = name.split('.');
   const last = scope.pop()!;
@@ -89,7 +86,7 @@ function latencyOf(
     source: sourceOf(scope),
     samples: percentile === 'p999' ? LEAST_P999 : 1,
     good: 'less',
-    // Of several operations the slowest: a fast one must not hide it.
+    // The slowest operation counts, so that a fast one cannot hide it.
     of: (result) =>
       of(result).reduce<number | null>((most, one) => {
         const value = one[percentile];
@@ -132,21 +129,20 @@ function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure
   };
 }
 
-/** Without what was sent beside the schedule, such as `vote (beside)`. */
+/** Without operations outside the schedule, such as `vote (beside)`. */
 export const scheduledOperations = ({ operations: all }: LoadResult): Operation[] =>
   all.filter(({ operation }) => operations.some((name) => name === operation));
 
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);
 
-/** Of the requests sent, the share that was not accepted, whatever became of them. */
 function errorShare(of: readonly Operation[]): number | null {
   const sent = of.reduce((sum, one) => sum + one.sent, 0);
   const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
   return sent === 0 ? null : (sent - accepted) / sent;
 }
 
-/** All that these results have samples of, in the order in which one reads them. */
+/** All figures with samples in these results, in reading order. */
 export function listFigures(results: readonly LoadResult[]): Figure[] {
   const names = operations.filter((name) => results.some((result) => named(result, name).length));
   const several = names.length > 1;
@@ -167,10 +163,10 @@ export function listFigures(results: readonly LoadResult[]): Figure[] {
 const figureIn = (results: readonly LoadResult[], name: string): boolean =>
   results.some((result) => findFigure(name)!.of(result) !== null);
 
-/** Some seconds that are drawn as one point. */
+/** Consecutive seconds drawn as one point. */
 export type Step = readonly Second[];
 
-/** Without the part of a second at the end, whose counts would look like a collapse. */
+/** Drops the incomplete last second, whose counts would look like a collapse. */
 export function wholeSeconds({
   seconds,
   measured_s,
@@ -187,7 +183,7 @@ export const mean =
 export const worst = (step: Step, name: keyof Second): number | null =>
   extreme(step, name, Math.max);
 
-/** Null where no second has one. */
+/** Returns null if no second has a value. */
 export function extreme(
   seconds: readonly Second[],
   name: keyof Second,

@@ -1,6 +1,6 @@
 /**
- * The folder of a load run: its result, tables, histograms and report are written here, and a
- * result is read back, checked against its schema.
+ * The folder of a load run: writes its result, tables, histograms and report, and reads a result,
+ * checked against its schema.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { CsvFile } from '../../report/tables.js';
 import type { Table } from './histograms.js';
 import { LoadResult } from './result.js';
 
-/** The tables, by name; result.json comes last, so a folder that has it is complete. */
+/** The files. result.json is written last, so a folder that has it is complete. */
 const names = [
   'seconds.csv',
   'latencies.csv',
@@ -23,15 +23,15 @@ const names = [
 ];
 
 /**
- * Makes the folder, before a run whose result could not be kept. One that holds a run already is
- * refused.
- * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
+ * Creates the folder before the run, so that a result can be stored. Refuses a folder that holds a
+ * run.
+ * @throws {StoreError} `OTHER_NETWORK` in that case, `UNREADABLE` if the folder cannot be used.
  */
 export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
 
 /**
- * Writes all files of a run; each is whole or not there.
- * @throws {StoreError} as `prepareLoad`, and `UNREADABLE` when a file cannot be written.
+ * Writes all files of a run, each atomically.
+ * @throws {StoreError} as `prepareLoad`, and `UNREADABLE` if a file cannot be written.
  */
 export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
   checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
@@ -46,14 +46,14 @@ export async function writeLoad(result: LoadResult, folder: string): Promise<voi
   writeWhole(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
 }
 
-/** A run of a day, second by second, takes some 25 MiB. */
+/** A run of a day takes about 25 MiB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 const problemOf = validator('load_result', LoadResult);
 
 /**
- * @param path a result.json, under whatever name, or the folder that it is in.
- * @throws {StoreError} `MISSING`, also when it is anything else.
+ * @param path a result file, or the folder of a run.
+ * @throws {StoreError} `MISSING`, also for any other file.
  */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);
@@ -68,7 +68,7 @@ export function readLoad(path: string): LoadResult {
   return checked(value, (why) => unreadable(file, why));
 }
 
-/** @throws what `error` makes of the first problem. */
+/** @throws the error made from the first problem. */
 function checked(value: unknown, error: (why: string) => Error): LoadResult {
   const problem = problemOf(value);
   if (problem) throw error(`${problem.pointer || 'it'} ${problem.message}`);
@@ -94,5 +94,5 @@ function parsed(file: string): unknown {
 const unreadable = (path: string, reason: string) =>
   new StoreError('LOAD_RESULT_INVALID', { path, reason });
 
-/** What a stranger wrote, short and on one line. */
+/** Foreign text, short and on one line. */
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 60);

@@ -1,18 +1,18 @@
 /**
- * The histograms of a result: by percentile, as the tables of a run's folder, and as a log that the
- * tools of HdrHistogram read. Loaded late, for its library.
+ * The histograms of a result: percentiles, the tables of the folder of a run, and a log in the
+ * format of HdrHistogram. Imported lazily because of its library.
  */
 import { decodeFromCompressedBase64, HistogramLogWriter } from 'hdr-histogram-js';
 import { type LoadResult, type Operation, type Percentiles, Second } from './result.js';
 
 interface Timed {
-  /** Of which operation; null where it is of all. */
+  /** Null for a time of no operation. */
   operation: string | null;
   time: 'response' | 'service' | 'finality' | 'delivery' | 'lag';
   percentiles: Percentiles;
 }
 
-/** Whatever a result has samples of. */
+/** All times with samples. */
 export function listTimes({ operations, finality, delivery, generator }: LoadResult): Timed[] {
   const all: Timed[] = [
     ...operations.flatMap(({ operation, response, service }): Timed[] => [
@@ -31,19 +31,18 @@ interface Rung {
   ms: number;
 }
 
-/** As a table shows it. */
 const tableLadder = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99, 99.999,
   100,
 ];
 
-/** Percentiles beyond the samples are their longest. */
+/** Percentiles beyond the samples return the maximum. */
 const ladder = (of: Percentiles): Rung[] => rungs(of, tableLadder);
 
-/** Steps of a drawn curve for each halving of what is left to 100 %. */
+/** Points of a curve per halving of the distance to 100 %. */
 const STEPS = 6;
 
-/** As a curve needs it: finer the nearer to 100 %, as far as there are samples to tell. */
+/** Points of a curve, denser towards 100 %, as far as the samples reach. */
 export function curve(of: Percentiles): Rung[] {
   const steps = Math.ceil(STEPS * Math.log2(Math.max(2, of.count)));
   const finer = Array.from({ length: steps + 1 }, (_, step) => 100 * (1 - 2 ** (-step / STEPS)));
@@ -59,12 +58,12 @@ function rungs({ histogram }: Percentiles, percentiles: readonly number[]): Rung
   }));
 }
 
-/** Of seconds.csv the columns are what the result says of each second. */
+/** Columns of the tables. Those of seconds.csv are in the schema of the result. */
 export const tables = {
   'latencies.csv': {
-    operation: 'vote, propose, read and so on; empty where the time is not of one',
+    operation: 'vote, propose, read and so on; empty for times of no operation',
     time: 'response, service, finality, delivery, or lag of the generator',
-    percentile: '0 to 100; beyond what the samples can tell it is the longest',
+    percentile: '0 to 100; beyond the resolution of the samples, the maximum',
     ms: 'milliseconds',
     samples: 'of the whole histogram',
   },
@@ -72,8 +71,8 @@ export const tables = {
     operation: 'vote, propose, read and so on',
     what: 'refused, lie, timed_out, broken or unfinished',
     status: 'HTTP status of a refusal',
-    code: 'its error.code, or - where the answer has none',
-    reason: 'its error.details.reason, or -',
+    code: 'error.code of the response, or -',
+    reason: 'error.details.reason of the response, or -',
     count: 'requests',
     share: 'of all requests of the operation, 0 to 1',
   },
@@ -104,7 +103,6 @@ const latencyRows = (result: LoadResult): RowOf<'latencies.csv'>[] =>
     })),
   );
 
-/** What was not accepted; nothing where everything was. */
 const errorRows = ({ operations }: LoadResult): RowOf<'errors.csv'>[] =>
   operations.flatMap((operation) =>
     failures(operation).map((failure) => ({
@@ -122,7 +120,7 @@ export interface Failure {
   count: number;
 }
 
-/** Whatever was not accepted, and how often. */
+/** Requests that were not accepted, by cause. */
 export function failures(of: Operation): Failure[] {
   const none = { status: null, code: null, reason: null };
   const all: Failure[] = [
@@ -135,19 +133,19 @@ export function failures(of: Operation): Failure[] {
   return all.filter(({ count }) => count > 0);
 }
 
-/** One interval for each histogram, told apart by tags such as `vote.response`. */
+/** One interval per histogram, with tags such as `vote.response`. */
 export function histogramLog(result: LoadResult): string {
   const lines: string[] = [];
   const writer = new HistogramLogWriter((text) => void lines.push(text));
   writer.outputLogFormatVersion();
-  // By hand: the library's own line depends on the time zone, and an empty line follows it.
+  // Written by hand: the line of the library depends on the time zone and ends with an empty line.
   const seconds = (Date.parse(result.started) / 1_000).toFixed(3);
   writer.outputComment(`[StartTime: ${seconds} (seconds since epoch), ${result.started}]`);
   writer.outputComment('[Values are microseconds, interval maxima milliseconds]');
   writer.outputLegend();
   for (const { operation, time, percentiles } of listTimes(result)) {
     const decoded = decodeFromCompressedBase64(percentiles.histogram!);
-    // Readers part their fields at spaces and commas.
+    // Readers split fields at spaces and commas.
     decoded.tag = [operation ?? '', time].flatMap((part) => part.match(/\w+/g) ?? []).join('.');
     writer.outputIntervalHistogram(decoded, 0, result.measured_s);
   }

@@ -1,5 +1,5 @@
 /**
- * Progress of a running load run: collects the calls of its hooks, and makes a snapshot when the
+ * Progress of a running load run. Collects the calls of its hooks, and builds a snapshot when the
  * page requests one. Only a snapshot computes figures.
  */
 import type { LoadPhase, LoadSearch, LoadState } from '../../api/view/load-state.js';
@@ -23,15 +23,15 @@ import type { SaturateHooks } from './saturation.js';
 
 interface WatchedOptions {
   load: LoadOptions;
-  /** Where a browser sees the network that is loaded, where that is known. */
+  /** URL of the explorer of the network; null if unknown. */
   page: string | null;
-  /** Of a search for the rate that holds. */
+  /** Set for a search for the highest rate. */
   search: { slo: string[]; repeat: number } | null;
-  /** Something new can be seen. */
+  /** A new snapshot is available. */
   onChange(): void;
 }
 
-/** Of less than that, nothing can be said yet. */
+/** Minimum measured time of meaningful figures. */
 const LEAST_S = 1;
 
 export class LiveProgress {
@@ -71,14 +71,14 @@ export class LiveProgress {
     },
     onProbing: (rate) => {
       this.#rate = rate;
-      this.prepares('looking at the server');
+      this.prepares('checking the server');
     },
     onProbe: (probe, bracket) => {
       this.#probes.push({ probe, bracket: bracket + 1 });
       this.#rate = null;
       this.#r = probe.r_after;
       this.#progress = null;
-      this.prepares('waiting until the machine is undisturbed');
+      this.prepares('waiting until other programs leave the CPU idle');
     },
   };
 
@@ -90,7 +90,6 @@ export class LiveProgress {
     this.#is('preparing', what);
   }
 
-  /** R, where it was measured. */
   measured(r: number | null): void {
     this.#r = r;
   }
@@ -105,7 +104,6 @@ export class LiveProgress {
     this.#is('failed', message);
   }
 
-  /** As it stands now. */
   get state(): LoadState {
     if (this.#over) return this.#over;
     const { load, page } = this.#options;
@@ -152,7 +150,6 @@ export class LiveProgress {
   }
 }
 
-/** What is known of each bracket that was begun. */
 function rangesOf(all: readonly BracketSearch[]): { holds: number; fails: number | null }[] {
   const last = all.at(-1)?.bracket ?? 0;
   return Array.from({ length: last }, (_, index) => {

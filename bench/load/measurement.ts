@@ -1,6 +1,6 @@
 /**
- * Joins schedule, sender and recorder: requests that are sent in the measured time, their fates,
- * and the result that is made of them, during the run and at its end.
+ * Joins schedule, sender and recorder: sends the requests of a run, records their outcomes, and
+ * builds the result, during the run and at its end.
  */
 
 import { cpus } from 'node:os';
@@ -19,7 +19,7 @@ const now = () => performance.now();
 export class Measurement {
   readonly #options: LoadOptions;
   readonly #sender: Sender;
-  /** The measured time; before it is known, nothing is measured. */
+  /** The measured time; infinite until known, so nothing is measured before. */
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
   #recorder: Recorder;
   #schedule: Schedule | null = null;
@@ -27,7 +27,7 @@ export class Measurement {
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
   #startedAt = new Date();
-  /** Null until it is over. */
+  /** Null until the run is over. */
   #utilization: number | null = null;
 
   constructor(options: LoadOptions, gone: (forMs: number) => void) {
@@ -57,19 +57,18 @@ export class Measurement {
     return this.#startedAt;
   }
 
-  /** Of the event loop, in the measured time so far. */
   get utilization(): number {
     if (this.#utilization !== null) return this.#utilization;
     const start = this.#loopAtStart;
     return start ? performance.eventLoopUtilization(start).utilization : 0;
   }
 
-  /** For how long arrivals waited in the measured time, by what they waited for. */
+  /** Wait times of arrivals in the measured time, by cause. */
   get held(): WaitTimes {
     return this.#schedule?.waitTimes ?? { connections: 0, answers: 0, signatures: 0 };
   }
 
-  /** What was measured by then of the time that was meant to be. */
+  /** Measured time up to `nowMs`. */
   measuredMs(nowMs: number): number {
     const { startMs, endMs } = this.#window;
     return Number.isFinite(startMs) ? Math.max(0, Math.min(nowMs, endMs) - startMs) : 0;
@@ -79,7 +78,7 @@ export class Measurement {
     return {
       options: this.#options,
       now,
-      send: (call) => this.#sender.sendBeside(call),
+      send: (call) => this.#sender.sendUnscheduled(call),
       wake: () => this.#schedule?.pump(),
       proposed: (count, intendedMs) => this.#recorder.proposed(count, intendedMs),
       transactionsAccepted: (count, intendedMs) =>
@@ -91,7 +90,7 @@ export class Measurement {
     };
   }
 
-  /** Warms up and measures; resolves at the end of the schedule, or when it is cut. */
+  /** Warms up and measures. Resolves at the end of the schedule, or when it is cut. */
   async run(workload: Workload): Promise<void> {
     const begunMs = now();
     const { warmupMs, durationMs } = this.#options;
@@ -108,18 +107,17 @@ export class Measurement {
     this.#utilization = this.utilization;
   }
 
-  /** Ends the measured time now. */
   cut(): void {
     this.#window.endMs = Math.min(this.#window.endMs, now());
     this.#schedule?.stop();
   }
 
-  /** Resolves when all arrivals that were sent have been answered or given up. */
+  /** Resolves once all arrivals that were sent are answered or given up. */
   async answered(signal: AbortSignal): Promise<void> {
     while (this.#underWay > 0 && !signal.aborted) await delay(5);
   }
 
-  /** Requests without an answer are unfinished from now on. */
+  /** Marks pending requests as unfinished. */
   abandon(): void {
     this.#sender.abandon();
   }
@@ -159,7 +157,7 @@ export class Measurement {
   #sent(exchange: Exchange): void {
     if (exchange.scheduled) {
       this.#underWay += 1;
-      // Nobody fixed in advance when it would come.
+      // A closed loop has no schedule; the arrival counts when it is sent.
       if (this.#options.rate === null) this.#recorder.intended(exchange.intendedMs);
     }
     this.#recorder.sent(exchange);
@@ -182,13 +180,13 @@ export interface Findings {
   measuredMs: number;
   stoppedMs: number;
   ended: LoadResult['ended'];
-  /** What is to be said besides the verdict's reasons. */
+  /** Notes besides the reasons of the verdict. */
   notes: string[];
   utilization: number;
   subscribers: number;
   /** Milliseconds of the measured time in which arrivals waited, by cause. */
   held: WaitTimes;
-  /** Limit of the workload, at the rate of the run. */
+  /** Limit of the workload at the rate of the run. */
   limit: Limit | null;
   signed: { keys: number; messages: number; preparedAhead: number };
   commit: string;
@@ -202,12 +200,13 @@ export function createResult(findings: Findings): LoadResult {
   return loadResultOf(findings, recorder.result(measuredMs / 1000, stoppedMs), { halves, open });
 }
 
-/** Arrivals that wait in line for no longer may all be sent yet. */
+/** Queued arrivals that have waited no longer than this may all still be sent. */
 const IN_LINE_S = 1;
 
 /**
- * What would be found if nothing more came and what is open ended well; `sends`: whether what is in
- * line may still be sent. Without the halves, of which the second is not over.
+ * Returns the result if no more arrivals came and all open requests succeeded. The halves are left
+ * out, since the second one is not over.
+ * @param sends true if queued arrivals may still be sent.
  */
 export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
   const { recorder, options, measuredMs, stoppedMs } = findings;
@@ -221,12 +220,12 @@ export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
 
 interface Standing {
   halves: LoadHalves | null;
-  /** How many more may still be sent, and accepted. */
+  /** Arrivals that may still be sent and accepted. */
   open: { sent: number; accepted: number };
 }
 type LoadHalves = Recorder['halves'];
 
-/** One lost proposal of few does not make the server the limit of a run. */
+/** Tolerates one lost proposal of a few. */
 const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
 
 function loadResultOf(
@@ -280,7 +279,7 @@ function loadResultOf(
     server: target.server,
     asked: describeOptions(options),
     verdict,
-    reasons: [...findings.notes, ...reasons],
+    reasons: [...findings.notes, ...reasons.map(({ text }) => text)],
     ended: findings.ended,
     measured_s: measuredS,
     arrivals: {
@@ -305,7 +304,7 @@ function loadResultOf(
   };
 }
 
-/** What was asked, as the result says it. */
+/** Returns the options in the form of a result. */
 export function describeOptions(options: LoadOptions): LoadResult['asked'] {
   return {
     workload: options.workload,

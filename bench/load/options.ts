@@ -1,38 +1,36 @@
-/** What a load run is asked for, with the defaults of each workload. */
+/** Options of a load run, with the defaults of each workload. */
 import type { LoadResult } from './result.js';
 
 export type WorkloadName = LoadResult['asked']['workload'];
 
 export interface LoadOptions {
-  /** Of the server, without /api and without a slash at its end. */
+  /** Server URL, without /api and trailing slash. */
   url: string;
   workload: WorkloadName;
   /**
-   * Arrivals a second, fixed in advance; of the workload transactions, transactions a second, which
-   * come `batch` to an arrival. Or null, then `concurrency` counts.
+   * Arrivals/s of an open loop; for the workload transactions, transactions/s, sent `batch` per
+   * arrival. Null for a closed loop, which uses `concurrency`.
    */
   rate: number | null;
-  /** Requests under way at a time: the closed loop. */
+  /** Requests in flight of a closed loop. */
   concurrency: number | null;
-  /** Agents, each with a key of its own. */
+  /** Agents, each with its own key. */
   agents: number;
-  /** Transactions a block. */
   batch: number;
   durationMs: number;
   warmupMs: number;
-  /** Deadline of a request, from when it is sent. */
   timeoutMs: number;
-  /** Deadline of a transaction, from its intended time. */
+  /** Finality timeout of a transaction, from its scheduled time. */
   finalityTimeoutMs: number;
-  /** HTTP connections at most. */
+  /** Maximum HTTP connections. */
   connections: number;
-  /** Keys and choices follow from it; drawn anew for each run unless given. */
+  /** Source of keys and random choices; random by default. */
   seed: string;
-  /** Leaves the agents of the run active on the server. */
+  /** Leaves the agents active on the server. */
   keepAgents: boolean;
 }
 
-/** What differs by workload; votes wait for no block longer when more agents vote. */
+/** Defaults by workload. More agents do not make votes wait longer for a block. */
 export const workloadDefaults: Record<
   WorkloadName,
   Pick<LoadOptions, 'agents' | 'batch'> & { rate: number }
@@ -52,7 +50,7 @@ export const loadDefaults = {
   connections: 128,
 } as const;
 
-/** Arrivals a second of the schedule: a batch of transactions is one. */
+/** Arrivals/s of the schedule; a batch of transactions is one arrival. */
 export function arrivalsPerS({ workload, rate, batch }: LoadOptions): number | null {
   return rate !== null && workload === 'transactions' ? rate / Math.max(1, batch) : rate;
 }

@@ -1,5 +1,5 @@
 /**
- * A result in the form that a page takes, of a run that is over, whether it was watched or kept.
+ * Converts the result of a finished run to the data of the page, for a live run and a stored one.
  */
 import type {
   LoadFailure,
@@ -20,7 +20,7 @@ import {
 import { failures, listTimes } from './histograms.js';
 import type { Bracket, LoadResult, Operation, Probe, Second } from './result.js';
 
-/** @param page where a browser sees the network that was loaded, where that is known */
+/** @param page URL of the explorer of the network; null if unknown */
 export function toLoadState(result: LoadResult, page: string | null = null): LoadState {
   const { asked, server, r, saturation } = result;
   const ms = result.measured_s * 1_000;
@@ -49,7 +49,7 @@ export const toLoadVerdict = (
   ended: LoadResult['ended'] | null,
 ) => ({ verdict, reasons: reasons.slice(0, MOST_REASONS).map(cutText), ended });
 
-/** A probe, and in which bracket it was, counted from 1. */
+/** A probe and its bracket, numbered from 1. */
 export interface BracketSearch {
   bracket: number;
   probe: Probe;
@@ -85,7 +85,7 @@ function searchShown({ slo, brackets }: NonNullable<LoadResult['saturation']>): 
 }
 
 const MOST_FAILURES = 50;
-/** A run has six kinds of requests, and what is sent beside its schedule. */
+/** A run has six kinds of operations, plus those outside its schedule. */
 const MOST_OPERATIONS = 20;
 
 export function toLoadFigures(result: LoadResult, seconds: LoadSeconds): LoadFigures {
@@ -127,14 +127,14 @@ const figureValue = (name: string, result: LoadResult) => findFigure(name)!.of(r
 
 const failedCount = (one: Operation) => failures(one).reduce((sum, { count }) => sum + count, 0);
 
-/** Of what is known: what is under way is neither accepted nor an error. */
+/** Share of the finished requests; pending ones count neither as accepted nor as errors. */
 function errorShare(operations: readonly Operation[]): number | null {
   const errors = operations.reduce((sum, one) => sum + failedCount(one), 0);
   const known = operations.reduce((sum, one) => sum + one.accepted, errors);
   return known === 0 ? null : errors / known;
 }
 
-/** Whatever was not accepted, of whichever operation, the most frequent first. */
+/** All failures of all operations, the most frequent first. */
 const failuresOf = (operations: readonly Operation[]) =>
   operations
     .flatMap((one) => failures(one).map((failure) => ({ one, failure })))
@@ -149,13 +149,13 @@ const failureShown = ({ one, failure }: ReturnType<typeof failuresOf>[number]): 
 });
 
 /*
- * The seconds of a run in a few hundred steps, however long it is. Steps whose seconds are over are
- * made once, until they get too many: then each holds twice as many seconds.
+ * The seconds of a run in at most a few hundred steps. Finished steps are cached, until there are
+ * too many of them; then the step width doubles.
  */
 
-/** More could not be told apart in a snapshot. */
+/** More points would be indistinguishable on a screen. */
 const MOST_STEPS = 400;
-/** A generator that stood still counts what it missed in seconds that are over. */
+/** A stalled generator still adds to seconds that have passed. */
 const SETTLED_S = 2;
 
 const counts = ['intended', 'accepted', 'failed', 'finalized_transactions'] as const;
@@ -168,7 +168,7 @@ export class Steps {
   #width = 1;
   #made: Point[] = [];
 
-  /** @param seconds of one run, from its first on: as before, and more of them */
+  /** @param seconds of one run from its start; each call extends the previous one */
   of(seconds: readonly Second[]): LoadSeconds {
     while (Math.ceil(seconds.length / this.#width) > MOST_STEPS) {
       this.#width *= 2;
@@ -192,7 +192,7 @@ const pointOf = (step: Step): Point =>
     ...times.map((name) => [name, rounded(worst(step, name))]),
   ]) as Point;
 
-/** Microseconds are exact; a mean need not be more so. */
+/** Microseconds are exact; a mean needs no more digits. */
 const rounded = (value: number | null) => (value === null ? null : Math.round(value * 1e3) / 1e3);
 
 const columnsOf = (width: number, points: readonly Point[]): LoadSeconds =>

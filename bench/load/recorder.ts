@@ -1,7 +1,7 @@
 /**
- * Records the fate of every request that was intended in the measured time: latencies in
- * histograms, counts by operation and cause, figures by second, transactions by block. Requests of
- * the warm-up pass by unrecorded.
+ * Records the outcome of each request scheduled in the measured time: latencies in histograms,
+ * counts by operation and cause, figures per second, transactions per block. Requests of the
+ * warm-up are ignored.
  */
 
 import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
@@ -32,13 +32,13 @@ export class Recorder {
   readonly #seconds: Seconds;
   readonly #transactions: Transactions;
   readonly #lag = newHistogram();
-  /** Response times of accepted arrivals, by the half of the run for which they were intended. */
+  /** Response times of accepted arrivals, by the half of the run in which they were scheduled. */
   readonly #halves: [Histogram, Histogram] = [newHistogram(), newHistogram()];
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
   #intended = 0;
   #sent = 0;
-  /** Of the arrivals that were sent, those that are answered or given up. */
+  /** Arrivals that were sent and have been answered or given up. */
   #ended = 0;
 
   constructor(window: Window, finalityTimeoutMs: number) {
@@ -47,7 +47,7 @@ export class Recorder {
     this.#transactions = new Transactions(finalityTimeoutMs);
   }
 
-  /** Whether it counts. */
+  /** Returns true for a time in the measured window. */
   measures(intendedMs: number): boolean {
     return intendedMs >= this.#window.startMs && intendedMs < this.#window.endMs;
   }
@@ -58,7 +58,7 @@ export class Recorder {
     this.#seconds.count('intended', intendedMs);
   }
 
-  /** So late the generator did what it should have done before. */
+  /** Records the lag of the generator. */
   lag(lagMs: number, atMs: number): void {
     if (!this.measures(atMs - lagMs)) return;
     record(this.#lag, lagMs);
@@ -121,22 +121,20 @@ export class Recorder {
     this.#delivery.disconnects += disconnects;
   }
 
-  /** The last second that is over. */
   get last(): Second | null {
     return this.#seconds.last;
   }
 
-  /** What was seen until `stoppedMs`, with rates a second of the measured time. */
+  /** Result up to `stoppedMs`, with rates over the measured time. */
   result(measuredS: number, stoppedMs: number): RecordedResult {
     return this.#recorded(measuredS, stoppedMs, percentiles, this.#seconds.result());
   }
 
-  /** The same as it stands while the run goes on, of the seconds that are over; costs little. */
+  /** Cheap result during the run, up to the last complete second. */
   soFar(measuredS: number, nowMs: number): RecordedResult {
     return this.#recorded(measuredS, nowMs, glance, this.#seconds.over);
   }
 
-  /** Arrivals of which it is not known yet what becomes of them. */
   get open(): { underWay: number; inLine: number } {
     return { underWay: this.#sent - this.#ended, inLine: this.#intended - this.#sent };
   }
@@ -174,7 +172,6 @@ export class Recorder {
     return [half(first), half(second)];
   }
 
-  /** Of accepted arrivals. */
   responseAt(percent: number): number | null {
     const all = newHistogram();
     for (const half of this.#halves) all.add(half);
@@ -199,21 +196,21 @@ export function newHistogram(): Histogram {
   return build({ numberOfSignificantValueDigits: 3 });
 }
 
-/** Clocks of one process do not go backwards; what is below zero is rounding. */
+/** A monotonic clock: a negative duration is a rounding error. */
 export function record(histogram: Histogram, durationMs: number): void {
   histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
 }
 
-/** So many samples have one beyond their 99.9th percentile. */
+/** Samples needed for one beyond the 99.9th percentile. */
 const LEAST_P999 = 1_000;
 
-/** The given percentile in milliseconds, or null without a sample. */
+/** Returns the percentile in milliseconds; null without a sample. */
 export function percentile(histogram: Histogram, percent: number): number | null {
   if (histogram.totalCount === 0) return null;
   return toMs(histogram.getValueAtPercentile(percent));
 }
 
-/** What is said of a histogram: all, or what costs little. */
+/** Converts a histogram, with all members or the cheap ones only. */
 type Summary = (histogram: Histogram) => Percentiles;
 
 const percentiles: Summary = (histogram) => {
@@ -225,7 +222,7 @@ const percentiles: Summary = (histogram) => {
   };
 };
 
-/** Without the mean, which goes through all of it, and the histogram itself: 10 ms less. */
+/** Without the mean, which scans the histogram, and without the histogram: saves 10 ms. */
 const glance: Summary = (histogram) => {
   const count = histogram.totalCount;
   const at = (percent: number) => percentile(histogram, percent);
@@ -237,7 +234,7 @@ const glance: Summary = (histogram) => {
     p90: at(90),
     p95: at(95),
     p99: at(99),
-    // Of fewer samples it would be the longest, under a name that promises more.
+    // With fewer samples, this would be the maximum.
     p999: count < LEAST_P999 ? null : at(99.9),
     max: at(100),
     histogram: null,
@@ -251,7 +248,6 @@ type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transact
 class Seconds {
   readonly #startMs: number;
   readonly #rows: Second[] = [];
-  /** Response times of the last row. */
   readonly #response = newHistogram();
 
   constructor(startMs: number) {
@@ -272,12 +268,10 @@ class Seconds {
     if (lagMs > (row.lag_max ?? -1)) row.lag_max = rounded(lagMs);
   }
 
-  /** The last row that is over, or null. */
   get last(): Second | null {
     return this.#rows.at(-2) ?? null;
   }
 
-  /** The rows that are over. */
   get over(): Second[] {
     return this.#rows.slice(0, -1);
   }
@@ -296,7 +290,7 @@ class Seconds {
     return this.#rows[second]!;
   }
 
-  /** Percentiles of the last row: nothing that comes is in it. */
+  /** Sets the percentiles of the last row, which is now complete. */
   #finish(): void {
     const row = this.#rows.at(-1);
     if (!row) return;
@@ -324,7 +318,7 @@ function emptyRow(second: number): Second {
   };
 }
 
-/** Codes and reasons are the server's words: it may have no end of them. */
+/** Limit, since codes and reasons are text of the server. */
 const KINDS_OF_REFUSAL = 200;
 
 const countedAs = {
@@ -388,7 +382,7 @@ const byCount = (a: Refused, b: Refused) => b.count - a.count || a.status - b.st
 
 class Transactions {
   readonly #timeoutMs: number;
-  /** Proposed and not final, by their intended time. */
+  /** Transactions proposed and not final, by scheduled time. */
   readonly #open = new Map<number, number>();
   readonly #finality: Histogram = newHistogram();
   #proposed = 0;
@@ -409,7 +403,7 @@ class Transactions {
     this.#accepted += count;
   }
 
-  /** How many of them were proposed and were not late. */
+  /** Returns the number of transactions that were proposed and not late. */
   finalized(count: number, intendedMs: number, atMs: number): number {
     const open = this.#open.get(intendedMs) ?? 0;
     const known = Math.min(count, open);

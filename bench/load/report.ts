@@ -1,6 +1,6 @@
 /**
- * The report of a load run, one page: first whether it can be believed, then the charts and tables
- * of what it measured, and the commands that repeat it.
+ * The report of a load run, one page: first the verdict, then charts and tables of the
+ * measurements, and the commands that reproduce them.
  */
 import { type Chart, figure } from '../../report/figure.js';
 import {
@@ -59,7 +59,7 @@ export function loadReport(result: LoadResult): string {
     delivery.subscribers > 0 ? section('Subscribers', deliveryFacts(delivery)) : null,
     tiers.length > 0 ? section('Tiers', figures(tiersChart(tiers, result.r))) : null,
     section('Server, generator and machine', surroundings(result)),
-    section('Do it again', commandsSection(result)),
+    section('Reproduce', commandsSection(result)),
     madeBy({ commit: result.commit, node: result.node }),
   ]);
 }
@@ -67,48 +67,48 @@ export function loadReport(result: LoadResult): string {
 const figures = (...charts: readonly (Chart | null)[]): Html[] =>
   charts.filter((chart) => chart !== null).map(figure);
 
-const meaningOf = (operation: string): string =>
+const captionOf = (operation: string): string =>
   operation.endsWith('(beside)')
-    ? 'Of what the load needed beside its schedule, sent as soon as it was needed.'
-    : 'Response time runs from when the schedule meant to send, service time from when it was ' +
-      'sent: what lies between them is waiting that a user has too.';
+    ? 'Requests outside the schedule, sent as soon as the workload needed them.'
+    : 'Response time starts at the scheduled time, service time when the request was sent. ' +
+      'The difference is queueing, which a user experiences too.';
 
-/** One for each operation, response beside service; then what is of no operation. */
+/** One chart for each operation, response and service time; then finality, delivery and lag. */
 function latencyCharts({ operations, finality, delivery, generator }: LoadResult) {
   return [
     ...operations.map(({ operation, response, service }) =>
-      percentileChart(`Latency of ${operation}`, meaningOf(operation), [
+      percentileChart(`Latency of ${operation}`, captionOf(operation), [
         { name: 'response', color: 'var(--c1)', percentiles: response },
         { name: 'service', color: 'var(--c2)', percentiles: service },
       ]),
     ),
     percentileChart(
       'Finality of transactions',
-      'From when a transaction was to be sent to when its block was seen finalized in the event ' +
-        'stream. Those that were too late, or never final, are not among them.',
+      'From the scheduled time of a transaction to the event that finalized its block. ' +
+        'Transactions that missed their deadline are excluded.',
       [{ name: 'finality', color: 'var(--c3)', percentiles: finality }],
     ),
     percentileChart(
       'Delivery to subscribers',
-      'From when the cause of an event was to be sent to the event at each subscriber.',
+      'From the scheduled time of an update to its event at each subscriber.',
       [{ name: 'delivery', color: 'var(--c4)', percentiles: delivery.latency }],
     ),
     percentileChart(
-      'Lag of the generator',
-      'How much later than it could the load tester itself sent: it has to be small beside the ' +
-        'latencies above.',
+      'Generator lag',
+      'Delay between the earliest time at which the load generator could send and the time at ' +
+        'which it did. It must be small compared with the latencies above.',
       [{ name: 'lag', color: 'var(--c8)', percentiles: generator.lag }],
     ),
   ];
 }
 
-/** What cannot be said is left out. */
+/** Facts without a value are left out. */
 function keyFacts(result: LoadResult): Html {
   const { arrivals, saturation, r } = result;
   const { accepted_per_s: rate, of_target: share } = arrivals;
   const slowest = scheduledOperations(result).length > 1 ? ' (slowest operation)' : '';
   return facts([
-    ...(saturation ? [{ name: 'rates that held', value: heldText(saturation) }] : []),
+    ...(saturation ? [{ name: 'sustained rates', value: heldText(saturation) }] : []),
     ...factText(result, 'tps', 'finalized transactions'),
     {
       name: 'accepted',
@@ -118,19 +118,19 @@ function keyFacts(result: LoadResult): Html {
     ...withService(result, 'p99', `p99 response${slowest}`),
     ...factText(result, 'finality.p99', 'p99 finality'),
     ...factText(result, 'delivery.p99', 'p99 delivery'),
-    ...factText(result, 'errors', 'not accepted'),
-    ...(r === null ? [] : [{ name: 'R, one core verifies', value: perSecond(r) }]),
+    ...factText(result, 'errors', 'errors'),
+    ...(r === null ? [] : [{ name: 'R, verifications of one core', value: perSecond(r) }]),
     ...shareOfR(result),
   ]);
 }
 
-/** Of what is signed: each vote, and each transaction. */
+/** Signatures relative to R: votes, or transactions. */
 function shareOfR({ asked, arrivals, transactions, r }: LoadResult): Fact[] {
   const rates = { votes: arrivals.accepted_per_s, transactions: transactions.tps };
   const signed = Object.entries(rates).find(([workload]) => workload === asked.workload);
   if (!signed || !r) return [];
   const [what, rate] = signed;
-  return [{ name: `${what}, as a share of R`, value: format(Math.round((rate / r) * 1e3) / 1e3) }];
+  return [{ name: `${what} relative to R`, value: format(Math.round((rate / r) * 1e3) / 1e3) }];
 }
 
 function factText(result: LoadResult, name: string, title: string): Fact[] {
@@ -139,7 +139,7 @@ function factText(result: LoadResult, name: string, title: string): Fact[] {
   return value === null ? [] : [{ name: title, value: valueText(one, value) }];
 }
 
-/** In the open loop the response has the wait before the request was sent; service has not. */
+/** In an open loop, response time includes the wait before sending, service time does not. */
 function withService(result: LoadResult, name: 'p50' | 'p99', title: string): Fact[] {
   const [response] = factText(result, name, title);
   const [service] = factText(result, `service.${name}`, title);
@@ -158,8 +158,8 @@ const deliveryFacts = (delivery: LoadResult['delivery']): Html =>
   facts([
     { name: 'connections', value: format(delivery.subscribers) },
     { name: 'deliveries', value: `${format(delivery.delivered)} of ${format(delivery.expected)}` },
-    { name: 'a second', value: perSecond(delivery.deliveries_per_s) },
-    { name: 'unannounced gaps', value: format(delivery.holes) },
+    { name: 'delivery rate', value: perSecond(delivery.deliveries_per_s) },
+    { name: 'gaps', value: format(delivery.holes) },
     { name: 'closed by the server', value: format(delivery.disconnects) },
   ]);
 
@@ -169,24 +169,24 @@ function surroundings({ server, asked, generator, machine, seed }: LoadResult): 
   return facts([
     { name: 'server', value: server.version === null ? '–' : `folkmoot ${server.version}` },
     { name: 'limits', value: server.limits_profile ?? '–' },
-    { name: 'durable before it answers', value: yesOrNo(server.durable) },
+    { name: 'durable before response', value: yesOrNo(server.durable) },
     { name: 'network', value: server.network_id ?? '–' },
     { name: 'loop', value: load },
     { name: 'agents', value: format(asked.agents) },
-    { name: 'transactions a block', value: format(asked.batch) },
+    { name: 'transactions per block', value: format(asked.batch) },
     {
-      name: 'warm-up, then measured',
+      name: 'warm-up, measured time',
       value: `${format(asked.warmup_s)} s, ${format(asked.duration_s)} s`,
     },
-    { name: 'deadline of a request', value: formatMs(asked.timeout_ms) },
-    { name: 'deadline of finality', value: formatMs(asked.finality_timeout_ms) },
-    { name: 'HTTP connections, at most', value: format(asked.connections) },
-    { name: 'event loop of the generator', value: `busy ${percent(generator.utilization)}` },
+    { name: 'request timeout', value: formatMs(asked.timeout_ms) },
+    { name: 'finality timeout', value: formatMs(asked.finality_timeout_ms) },
+    { name: 'HTTP connections (max)', value: format(asked.connections) },
+    { name: 'generator event loop', value: `${percent(generator.utilization)} busy` },
     { name: 'signed ahead', value: percent(generator.prepared_ahead) },
     { name: 'keys', value: format(generator.keys) },
     { name: 'signed messages', value: format(generator.messages) },
     { name: 'seed', value: code(seed) },
-    { name: 'machine of the generator', value: machine, wide: true },
+    { name: 'generator machine', value: machine, wide: true },
   ]);
 }
 
@@ -199,9 +199,9 @@ const number = (name: string): Column => ({ name, kind: 'number' });
 
 function latencyTable(result: LoadResult): Html | null {
   const times = listTimes(result);
-  if (times.length === 0) return html`<p>Nothing was answered: there are no times.</p>\n`;
+  if (times.length === 0) return html`<p>No responses, so there are no latencies.</p>\n`;
   const columns = [
-    { name: 'time' },
+    { name: 'latency' },
     ...['samples', 'mean', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'max'].map(number),
   ];
   const rows = times.map(({ operation, time: name, percentiles }) => {
@@ -210,15 +210,23 @@ function latencyTable(result: LoadResult): Html | null {
     return [operation === null ? name : `${operation}, ${name}`, format(count), ...all.map(whole)];
   });
   const few = times.some(({ percentiles: { p999 } }) => p999 === null);
-  const note = few ? '; p99.9 is shown from 1,000 samples on' : '';
-  return table(`Times by percentile${note}`, columns, rows);
+  const note = few ? '; p99.9 needs 1,000 samples' : '';
+  return table(`Latency percentiles${note}`, columns, rows);
 }
 
-/** A time in one line. */
+/** Keeps a duration on one line. */
 const whole = (ms: number | null): Html => html`<span class="whole">${formatMs(ms)}</span>`;
 
 function operationsTable(operations: readonly Operation[]): Html {
-  const ends = ['sent', 'accepted', 'refused', 'lies', 'timed out', 'broken', 'unfinished'];
+  const ends = [
+    'sent',
+    'accepted',
+    'refused',
+    'invalid',
+    'timed out',
+    'connection lost',
+    'pending',
+  ];
   const columns = [{ name: 'operation' }, ...ends.map(number)];
   const rows = operations.map((one) => {
     const refused = one.refused.reduce((sum, { count }) => sum + count, 0);
@@ -228,7 +236,7 @@ function operationsTable(operations: readonly Operation[]): Html {
       ...[sent, accepted, refused, lies, timed_out, broken, unfinished].map(format),
     ];
   });
-  return table('Requests of the measured time, by what became of them', columns, rows);
+  return table('Requests of the measured time by outcome', columns, rows);
 }
 
 const MOST_REFUSALS = 50;
@@ -243,8 +251,8 @@ function refusalsTable(operations: readonly Operation[]): Html | null {
     number('status'),
     { name: 'code' },
     { name: 'reason', kind: 'text' },
-    number('answers'),
-    number('of sent'),
+    number('responses'),
+    number('share of sent'),
   ];
   const rows = all
     .toSorted((a, b) => b.count - a.count)
@@ -258,7 +266,7 @@ function refusalsTable(operations: readonly Operation[]): Html | null {
       valueText({ unit: 'share' }, share),
     ]);
   const left = all.length - rows.length;
-  return html`${table('Refusals, the most frequent first', columns, rows)}
+  return html`${table('Refusals by frequency', columns, rows)}
 ${left > 0 ? html`<p>${format(left)} more are in errors.csv.</p>` : null}`;
 }
 
@@ -273,7 +281,7 @@ function probesTable(saturation: NonNullable<LoadResult['saturation']>): Html {
     { name: 'verdict' },
     number('R before'),
     number('R after'),
-    number('R moved by'),
+    number('R changed by'),
   ];
   const rows = brackets.flatMap(({ probes }, index) =>
     probes.map((probe) => [
@@ -289,34 +297,34 @@ function probesTable(saturation: NonNullable<LoadResult['saturation']>): Html {
     ]),
   );
   const found = brackets.map(({ holds, fails, unstable }, index) => {
-    const end = fails === null ? 'no rate was found that fails' : `${format(fails)}/s fails`;
-    const moved = unstable ? '; the speed of the machine moved by more than 10 % meanwhile' : '';
-    return html`<p>Bracket ${index + 1}: ${format(holds)}/s holds, ${end}${moved}.</p>\n`;
+    const end = fails === null ? 'no rate failed' : `${format(fails)}/s fails`;
+    const changed = unstable ? '. The speed of the machine changed by more than 10 %' : '';
+    return html`<p>Bracket ${index + 1}: ${format(holds)}/s holds, ${end}${changed}.</p>\n`;
   });
   return html`${found}<p>${
-    overlap ? 'All brackets share a rate.' : 'The brackets share no rate.'
-  } The other figures of this report are of the last probe that held.</p>
+    overlap ? 'All brackets overlap.' : 'The brackets do not overlap.'
+  } The other figures of this report are from the last probe that held.</p>
 ${table('All probes', columns, rows)}`;
 }
 
 function titleOf({ asked, saturation, measured_s }: LoadResult): string {
   const { workload, rate, concurrency } = asked;
-  if (saturation) return `Load: ${workload}, saturation`;
-  const load = rate === null ? `${format(concurrency)} at a time` : `${format(rate)} a second`;
-  return `Load: ${workload}, ${load}, ${format(Math.round(measured_s * 10) / 10)} s`;
+  if (saturation) return `Load test: ${workload}, saturation`;
+  const load = rate === null ? `concurrency ${format(concurrency)}` : `${format(rate)}/s`;
+  return `Load test: ${workload}, ${load}, ${format(Math.round(measured_s * 10) / 10)} s`;
 }
 
 const ends: Record<LoadResult['ended'], string | null> = {
   complete: null,
-  interrupted: 'The run was interrupted: what is here was measured before.',
-  failed: 'The run could not go on: what is here was measured before.',
+  interrupted: 'The run was interrupted. The figures cover the time before.',
+  failed: 'The run failed. The figures cover the time before.',
 };
 
 function verdictBox({ verdict, reasons, ended, saturation }: LoadResult): Html {
   const paragraphs = [ends[ended], ...reasons].filter((text) => text !== null);
-  const said = loadVerdictText(verdict, saturation !== null);
+  const meaning = loadVerdictText(verdict, saturation !== null);
   return html`<div class="verdict${verdict === 'VALID' && ended === 'complete' ? null : ' bad'}">
-<p><strong>Verdict: ${verdict}${ended === 'complete' ? null : `, ${ended}`}.</strong> ${said}</p>
+<p><strong>Verdict: ${verdict}${ended === 'complete' ? null : `, ${ended}`}.</strong> ${meaning}</p>
 ${paragraphs.map((text) => html`<p>${text}</p>\n`)}</div>
 `;
 }
@@ -330,17 +338,17 @@ function commandsSection(result: LoadResult): Html {
     '--fail-on',
     'p99>+10%',
   );
-  return html`<p>Keys and choices are drawn anew each time; on a fresh server
-${code(`--seed ${result.seed}`)} draws these:</p>
-${listing('the command that loads the server again', commandLine('load', ...optionsOf(result)))}
-<p>In the folder of this report, against an earlier result:</p>
-${listing('the command that compares', compare)}
-<p>What the run left on the network, at any entry of its log: DATA stands for the server's folder
-(${code('serve --data')}), also while it runs.</p>
-${listing('the command that shows it on a page', commandLine('explore', 'DATA'))}`;
+  return html`<p>Keys and random choices differ in each run. To repeat these on a new server, add
+${code(`--seed ${result.seed}`)}.</p>
+${listing('command that repeats the load run', commandLine('load', ...optionsOf(result)))}
+<p>Compare with an earlier result, in the folder of this report:</p>
+${listing('command that compares two results', compare)}
+<p>Inspect the network at any entry of its log, also while the server runs. DATA is the data folder
+of the server (${code('serve --data')}):</p>
+${listing('command that opens the explorer', commandLine('explore', 'DATA'))}`;
 }
 
-/** Whatever is not the default. */
+/** Options that differ from the defaults. */
 function optionsOf({ asked, server, saturation }: LoadResult): string[] {
   const defaults = workloadDefaults[asked.workload];
   const given = (name: string, value: number, standard: number, unit = '') =>

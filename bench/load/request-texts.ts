@@ -1,9 +1,8 @@
 /**
- * The texts of a load run's blocks and votes, put together by hand, and the tasks of the threads
- * that sign them. Members are in canonical order (RFC 8785), so that the text that is signed is the
- * text that is sent: nothing is encoded twice. A test compares them with
- * `engine/protocol/signing.ts`. Every field of the interface is sent, for another server may
- * require it.
+ * Texts of blocks and votes, built by hand, and the tasks of the signing threads. Members are in
+ * canonical order (RFC 8785), so the signed text is also the text that is sent, and nothing is
+ * encoded twice. A test compares the texts with `engine/protocol/signing.ts`. Optional fields are
+ * included, since another server may require them.
  */
 const MEME = '"meme_content":{"content":"load","tags":[],"type":"text"}';
 const DIFF = '"state_diff":{"additions":{},"deletions":{}}';
@@ -11,17 +10,17 @@ const DIFF = '"state_diff":{"additions":{},"deletions":{}}';
 interface ProposalParts {
   parent: string;
   timestamp: string;
-  /** The JSON array of transactions, as text. */
+  /** JSON array of transactions. */
   transactions: Uint8Array;
 }
 
-/** What a proposal's signature covers. */
+/** Text covered by the signature of a proposal. */
 export function proposalInput({ parent, timestamp, transactions }: ProposalParts): Buffer {
   const before = `agentnet-v1-block\n${opening(parent, timestamp)}`;
   return Buffer.concat([Buffer.from(before), transactions, Buffer.from('}')]);
 }
 
-/** What a proposal's hash is taken of; the producer's key and the network are part of it. */
+/** Text hashed for a proposal, including the key of the producer and the network. */
 export function blockHashInput(
   { parent, timestamp, transactions }: ProposalParts,
   producer: string,
@@ -34,13 +33,13 @@ export function blockHashInput(
   return Buffer.concat([Buffer.from(before), transactions, Buffer.from('}')]);
 }
 
-/** What is sent. */
+/** Body of a proposal. */
 export function proposalBody(parts: ProposalParts, signature: string): Buffer {
   const before = Buffer.from(opening(parts.parent, parts.timestamp));
   return Buffer.concat([before, parts.transactions, Buffer.from(closing(signature))]);
 }
 
-/** The transactions of such a body again. */
+/** Returns the transactions of such a body. */
 export function extractTransactions(
   body: Uint8Array,
   { parent, timestamp }: Pick<ProposalParts, 'parent' | 'timestamp'>,
@@ -55,7 +54,7 @@ function opening(parent: string, timestamp: string): string {
   return `{${MEME},"parent_hash":"${parent}",${DIFF},${times}`;
 }
 
-/** An approval without its signature: the same text for every voter of a block. */
+/** An approval without signature, equal for all voters of a block. */
 function approval(blockHash: string, timestamp: string): string {
   const what = `"block_hash":"${blockHash}","decision":"approve"`;
   return `{${what},"meme_references":[],"reason":"it adds up","timestamp":"${timestamp}"`;
@@ -65,14 +64,14 @@ export function voteInput(blockHash: string, timestamp: string): string {
   return `agentnet-v1-vote\n${approval(blockHash, timestamp)}}`;
 }
 
-/** A vote is this, its signature, and `voteEnd`. */
+/** A vote is this text, the signature, and `voteEnd`. */
 export function voteBegin(blockHash: string, timestamp: string): string {
   return `${approval(blockHash, timestamp)},"signature":"`;
 }
 
 export const voteEnd = '"}';
 
-/** A transaction's data: no two of a network are alike, for `run` is drawn anew. */
+/** Data of a transaction. Unique in a network, since `run` is random. */
 export function transactionData(run: string, number: number): string {
   return `{"type":"load","run":"${run}","number":${number}}`;
 }
@@ -89,25 +88,23 @@ export function transactionText(one: {
 }
 
 export interface WorkerSetting {
-  /** Keys follow from it. */
   seed: string;
-  /** In the data of every transaction. */
+  /** Part of the data of each transaction. */
   run: string;
-  /** Empty when the server does not show it. */
+  /** Empty if the server does not report it. */
   networkId: string;
 }
 
-/** One input for all, or one for each ordinal. */
+/** One input for all, or one per ordinal. */
 export interface SignTask {
   ordinals: readonly number[];
   inputs: readonly string[];
 }
 
 export interface TransactionTask {
-  /** Number of the first; numbers are never used twice in a run. */
+  /** Number of the first transaction; numbers are unique in a run. */
   first: number;
   count: number;
-  /** The keys that sign in turn. */
   senders: { first: number; count: number };
 }
 
@@ -118,7 +115,7 @@ export interface LinkTask {
 
 export interface LinkedBlock {
   parent: string;
-  /** As the protocol makes it out of the content; another server may have another way. */
+  /** Computed as in the protocol; another server may differ. */
   hash: string;
   body: Uint8Array;
 }

@@ -1,7 +1,7 @@
 /**
- * The result of a load run. This one schema gives the type, the JSON Schema and the dictionary in
- * `docs`, and the check of files that are compared. Names end in their unit; latencies are
- * milliseconds with microseconds as decimals; rates are a second.
+ * The result of a load run. This schema defines the type, the JSON Schema and the dictionary in
+ * `docs`, and the check of files to compare. Names end in their unit. Latencies are milliseconds
+ * with microseconds as decimals; rates are per second.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 
@@ -13,18 +13,18 @@ const milliseconds = (description: string) => Type.Number({ minimum: 0, descript
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
   Type.Union([type, Type.Null()]);
 
-/** Of one histogram. Without a sample, all but `count` are null. */
+/** A latency histogram. Without a sample, all members except `count` are null. */
 export const Percentiles = Type.Object(
   {
     count: count('samples'),
-    min: orNull(milliseconds('the shortest')),
-    mean: orNull(milliseconds('the mean')),
+    min: orNull(milliseconds('minimum')),
+    mean: orNull(milliseconds('mean')),
     p50: orNull(milliseconds('median')),
     p90: orNull(milliseconds('90th percentile')),
     p95: orNull(milliseconds('95th percentile')),
     p99: orNull(milliseconds('99th percentile')),
-    p999: orNull(milliseconds('99.9th percentile; null of fewer than 1,000 samples')),
-    max: orNull(milliseconds('the longest')),
+    p999: orNull(milliseconds('99.9th percentile; null with fewer than 1,000 samples')),
+    max: orNull(milliseconds('maximum')),
     histogram: orNull(
       Type.String(about('HDR histogram of microseconds, compressed, V2, Base64; null when empty')),
     ),
@@ -38,54 +38,54 @@ const latency = (description: string): typeof Percentiles => ({
   ...about(description),
 });
 
-/** Of the requests of one kind: what was asked, and what became of each. They add up to `sent`. */
+/** Outcomes of the requests of one kind. They add up to `sent`. */
 export const Operation = Type.Object(
   {
     operation: Type.String(
-      about('vote, propose, read, meme, status or register; with (beside), not of the schedule'),
+      about('vote, propose, read, meme, status or register; (beside) if outside the schedule'),
     ),
     sent: count('requests sent in the measured time'),
-    accepted: count('answered 2xx with what the interface says is in them'),
+    accepted: count('answered 2xx with the data that the protocol requires'),
     refused: Type.Array(
       Type.Object(
         {
           status: count('HTTP status'),
-          code: Type.String(about('error.code, or - where the answer has none')),
+          code: Type.String(about('error.code of the response, or -')),
           reason: Type.String(about('error.details.reason, or -')),
-          count: count('answers'),
+          count: count('responses'),
         },
         strictly,
       ),
-      about('answers that are no success, the most frequent first'),
+      about('error responses, most frequent first'),
     ),
-    lies: count('answers of success without the data that makes them one: never accepted'),
-    timed_out: count('without an answer at their deadline'),
-    broken: count('whose connection failed or broke before the answer'),
-    unfinished: count('without an answer when the run stopped'),
+    lies: count('2xx responses without the required data; not accepted'),
+    timed_out: count('no response within the timeout'),
+    broken: count('connection failed or lost before the response'),
+    unfinished: count('no response when the run stopped'),
     response: latency(
-      'of what was accepted, from the time the schedule intended to the answer, waiting for a ' +
-        'free connection included',
+      'accepted requests, from the scheduled time to the response, including the wait for a ' +
+        'free connection',
     ),
-    service: latency('of what was accepted, from sending to the answer'),
+    service: latency('accepted requests, from sending to the response'),
   },
-  { ...strictly, ...about('the requests of one kind, and what became of them') },
+  { ...strictly, ...about('requests of one kind, by outcome') },
 );
 export type Operation = Static<typeof Operation>;
 
 export const Second = Type.Object(
   {
-    second: count('since the measured time began'),
-    intended: count('arrivals of the schedule'),
+    second: count('since the start of the measured time'),
+    intended: count('scheduled arrivals'),
     sent: count('requests sent'),
     accepted: count('arrivals accepted'),
-    failed: count('arrivals refused, timed out, broken or lies'),
+    failed: count('arrivals refused, timed out, broken or invalid'),
     finalized_transactions: count('transactions seen finalized'),
-    response_p50: orNull(milliseconds('median response time of what was answered in it')),
+    response_p50: orNull(milliseconds('median response time of requests answered in this second')),
     response_p95: Type.Optional(
-      orNull(milliseconds('95th percentile of it; older results are without')),
+      orNull(milliseconds('95th percentile of the same; absent in older results')),
     ),
-    response_p99: orNull(milliseconds('99th percentile of it')),
-    lag_max: orNull(milliseconds("the generator's own longest lag")),
+    response_p99: orNull(milliseconds('99th percentile of the same')),
+    lag_max: orNull(milliseconds('longest lag of the load generator')),
   },
   strictly,
 );
@@ -95,19 +95,18 @@ const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALI
 /** Verdicts of runs whose figures describe the server. */
 export const usableVerdicts: readonly (typeof verdicts)[number][] = ['VALID', 'UNSTABLE'];
 
-/** One probe of `--saturate`. */
 export const Probe = Type.Object(
   {
-    rate: rate('a second, as it was asked for'),
-    accepted_per_s: rate('what was accepted of it'),
-    p99: orNull(milliseconds('of the response time')),
+    rate: rate('target rate'),
+    accepted_per_s: rate('accepted arrivals per second'),
+    p99: orNull(milliseconds('99th percentile of the response time')),
     holds: Type.Boolean(
-      about('it kept 99 % of its rate and the objectives, and its second half was not worse'),
+      about('the probe met 99 % of its rate and the objectives, and its second half was not worse'),
     ),
-    verdict: Type.Enum([...verdicts], { description: 'of the probe as a run' }),
-    reasons: Type.Array(Type.String(), about('why it is not VALID, or does not hold')),
-    r_before: orNull(rate('R before it; null where libsodium does not load')),
-    r_after: orNull(rate('R after it')),
+    verdict: Type.Enum([...verdicts], { description: 'verdict of the probe as a run' }),
+    reasons: Type.Array(Type.String(), about('reasons why it is not VALID or does not hold')),
+    r_before: orNull(rate('R before the probe; null if libsodium does not load')),
+    r_after: orNull(rate('R after the probe')),
   },
   strictly,
 );
@@ -115,9 +114,9 @@ export type Probe = Static<typeof Probe>;
 
 export const Bracket = Type.Object(
   {
-    holds: rate('the highest rate that held; 0 when none did'),
-    fails: orNull(rate('the lowest rate above it that failed; null when none did')),
-    unstable: Type.Boolean(about('R moved by more than a tenth while it was sought')),
+    holds: rate('highest rate that held; 0 if none did'),
+    fails: orNull(rate('lowest failing rate above it; null if none failed')),
+    unstable: Type.Boolean(about('R changed by more than 10 % during the search')),
     probes: Type.Array(Probe),
   },
   strictly,
@@ -127,73 +126,79 @@ export type Bracket = Static<typeof Bracket>;
 export const LoadResult = Type.Object(
   {
     format: Type.Literal('folkmoot-load-1'),
-    started: Type.String(about('when the measured time began, RFC 3339')),
-    machine: Type.String(about('of the generator: cores x model')),
-    node: Type.String(about('version of Node')),
-    commit: Type.String(about('of folkmoot, or unknown')),
-    seed: Type.String(about('from which keys and choices follow')),
-    r: orNull(rate("one core's libsodium verifications a second, on the generator's machine")),
+    started: Type.String(about('start of the measured time, RFC 3339')),
+    machine: Type.String(about('machine of the load generator: cores x model')),
+    node: Type.String(about('version of Node.js')),
+    commit: Type.String(about('commit of folkmoot, or unknown')),
+    seed: Type.String(about('source of keys and random choices')),
+    r: orNull(
+      rate('libsodium verifications per second of one core, on the machine of the load generator'),
+    ),
     server: Type.Object(
       {
-        url: Type.String(about('without /api')),
-        version: orNull(Type.String(about('of its software'))),
+        url: Type.String(about('server URL without /api')),
+        version: orNull(Type.String(about('version of the server'))),
         limits_profile: orNull(Type.String(about('spec, bench or off'))),
-        durable: orNull(Type.Boolean(about('whether it answers after the entry is on disk'))),
-        network_id: orNull(Type.String(about('name of its network'))),
-        epoch: orNull(Type.String(about('of its data; another one is another network'))),
+        durable: orNull(
+          Type.Boolean(about('true if the server responds after the entry is on disk')),
+        ),
+        network_id: orNull(Type.String(about('network id'))),
+        epoch: orNull(Type.String(about('epoch of its data; changes with a new network'))),
       },
-      { ...strictly, ...about('what GET /api/v1/meta says; null where it does not') },
+      { ...strictly, ...about('from GET /api/v1/meta; null if not reported') },
     ),
     asked: Type.Object(
       {
         workload: Type.Enum(['votes', 'transactions', 'mixed', 'reads', 'subscribers'], {
-          description: 'what was sent',
+          description: 'workload',
         }),
         loop: Type.Enum(['open', 'closed'], {
-          description: 'open: by a schedule; closed: so many under way',
+          description: 'open: fixed schedule; closed: fixed number of requests in flight',
         }),
         rate: orNull(
-          rate('arrivals, or transactions of `transactions`, a second; null in the closed loop'),
+          rate('arrivals (workload transactions: transactions) per second; null in a closed loop'),
         ),
-        concurrency: orNull(count('requests under way; null in the open loop')),
-        agents: count('agents, each with a key of its own'),
-        batch: count('transactions a block'),
-        duration_s: Type.Number(about('measured time that was planned')),
-        warmup_s: Type.Number(about('before it, sent and not counted')),
-        timeout_ms: count('deadline of a request'),
-        finality_timeout_ms: count('deadline of a transaction, from its intended time'),
-        connections: count('HTTP connections at most'),
+        concurrency: orNull(count('requests in flight; null in an open loop')),
+        agents: count('agents, each with its own key'),
+        batch: count('transactions per block'),
+        duration_s: Type.Number(about('planned measured time')),
+        warmup_s: Type.Number(about('warm-up before it, not counted')),
+        timeout_ms: count('request timeout'),
+        finality_timeout_ms: count('finality timeout of a transaction, from its scheduled time'),
+        connections: count('maximum HTTP connections'),
       },
       strictly,
     ),
-    verdict: Type.Enum([...verdicts], { description: 'whether the figures can be believed' }),
-    reasons: Type.Array(Type.String(), about('why it is not VALID, or what else should be known')),
+    verdict: Type.Enum([...verdicts], { description: 'validity of the figures' }),
+    reasons: Type.Array(Type.String(), about('reasons why the run is not VALID, and notes')),
     ended: Type.Enum(['complete', 'interrupted', 'failed'], {
-      description: 'failed: the server went away, changed its epoch, or could not go on',
+      description: 'failed: the server was unreachable, changed its epoch, or could not continue',
     }),
-    measured_s: Type.Number(about('measured time, without warm-up and waiting at the end')),
+    measured_s: Type.Number(about('measured time, without warm-up and final wait')),
     arrivals: Type.Object(
       {
-        intended: count('arrivals by the schedule'),
+        intended: count('scheduled arrivals'),
         accepted: count('arrivals accepted'),
-        accepted_per_s: rate('accepted a second of the measured time'),
-        of_target: orNull(Type.Number(about('accepted_per_s as a share of what was asked for'))),
+        accepted_per_s: rate('accepted arrivals per second of the measured time'),
+        of_target: orNull(Type.Number(about('accepted_per_s as a share of the target rate'))),
         halves: Type.Array(
           Type.Object(
             {
-              accepted: count('of the arrivals intended in it'),
-              response_p50: orNull(milliseconds('median of their response times')),
+              accepted: count('accepted arrivals of those scheduled in this half'),
+              response_p50: orNull(milliseconds('median response time of these')),
             },
             strictly,
           ),
-          about('the first and the second half of the measured time; none if it ended early'),
+          about('first and second half of the measured time; empty if it ended early'),
         ),
         held: Type.Optional(
           Type.Object(
             {
               connections: Type.Number(about('waiting for a free connection')),
-              answers: Type.Number(about('waiting for answers on which the next request depends')),
-              signatures: Type.Number(about('waiting for signatures of the generator')),
+              answers: Type.Number(
+                about('waiting for responses on which the next request depends'),
+              ),
+              signatures: Type.Number(about('waiting for signatures of the load generator')),
             },
             {
               ...strictly,
@@ -207,7 +212,7 @@ export const LoadResult = Type.Object(
           orNull(
             Type.Object(
               {
-                per_s: rate('arrivals a second that the workload offered'),
+                per_s: rate('arrivals per second offered by the workload'),
                 option: Type.Enum(['--agents', '--batch'], {
                   description: 'option that raises it',
                 }),
@@ -215,7 +220,7 @@ export const LoadResult = Type.Object(
               },
               {
                 ...strictly,
-                ...about('limit that the workload itself sets; null where it sets none'),
+                ...about('limit of the workload itself; null if it has none'),
               },
             ),
           ),
@@ -225,32 +230,32 @@ export const LoadResult = Type.Object(
     ),
     transactions: Type.Object(
       {
-        proposed: count('in proposals sent in the measured time'),
-        accepted: count('in proposals that were accepted'),
-        finalized: count('in blocks seen finalized, through the event stream'),
-        timed_out: count('not final at their deadline'),
-        unfinished: count('neither final nor late when the run stopped'),
-        tps: rate('finalized a second of the measured time'),
+        proposed: count('transactions in proposals sent in the measured time'),
+        accepted: count('transactions in accepted proposals'),
+        finalized: count('transactions in finalized blocks, seen in the event stream'),
+        timed_out: count('transactions not final by their deadline'),
+        unfinished: count('transactions neither final nor late when the run stopped'),
+        tps: rate('finalized transactions per second of the measured time'),
       },
       strictly,
     ),
-    finality: latency('of a transaction, from its intended time to its finality seen'),
+    finality: latency('from the scheduled time of a transaction to its finality seen'),
     delivery: Type.Object(
       {
-        subscribers: count('connections'),
+        subscribers: count('subscriber connections'),
         expected: count('deliveries: events caused, times subscribers'),
         delivered: count('deliveries seen'),
-        holes: count('deliveries missing, or numbers left out, that nobody announced'),
-        disconnects: count('connections that the server closed'),
-        deliveries_per_s: rate('seen a second of the measured time'),
-        latency: latency('from when the cause was to be sent to its event at a subscriber'),
+        holes: count('missing deliveries or event numbers without a gap message'),
+        disconnects: count('connections closed by the server'),
+        deliveries_per_s: rate('deliveries per second of the measured time'),
+        latency: latency('from the scheduled time of the cause to its event at a subscriber'),
       },
       strictly,
     ),
     operations: Type.Array(Operation),
     generator: Type.Object(
       {
-        lag: latency('how much later than it could the generator sent'),
+        lag: latency('delay between the earliest possible and the actual sending time'),
         of_response: Type.Optional(
           orNull(
             Type.Object(
@@ -263,17 +268,17 @@ export const LoadResult = Type.Object(
               {
                 ...strictly,
                 ...about(
-                  'lag as a share of response time, of the fastest operation; null in the ' +
+                  'lag as a share of response time, of the fastest operation; null in a ' +
                     'closed loop, absent in older results',
                 ),
               },
             ),
           ),
         ),
-        utilization: Type.Number(about('of its event loop, 0 to 1')),
+        utilization: Type.Number(about('event loop utilization, 0 to 1')),
         prepared_ahead: Type.Number(about('share of signatures made before the measured time')),
         keys: count('keys that signed'),
-        messages: count('signed messages, no two alike'),
+        messages: count('signed messages, all distinct'),
       },
       strictly,
     ),
@@ -281,28 +286,28 @@ export const LoadResult = Type.Object(
     saturation: orNull(
       Type.Object(
         {
-          slo: Type.Array(Type.String(), about('what had to hold, such as p99<=200ms')),
+          slo: Type.Array(Type.String(), about('objectives, such as p99<=200ms')),
           brackets: Type.Array(Bracket),
-          overlap: Type.Boolean(about('all brackets share a rate')),
+          overlap: Type.Boolean(about('true if all brackets have a rate in common')),
         },
         {
           ...strictly,
-          ...about('of --saturate; the other figures are of its last probe that held'),
+          ...about('search of --saturate; the other figures are from its last probe that held'),
         },
       ),
     ),
     tiers: Type.Array(
       Type.Object(
         {
-          name: Type.String(about('of the tier')),
-          per_s: rate('votes and proposals a second'),
-          of_r: Type.Number(about('as a share of R')),
+          name: Type.String(about('name of the tier')),
+          per_s: rate('votes and proposals per second'),
+          of_r: Type.Number(about('per_s relative to R')),
         },
-        { ...strictly, ...about('of `npm run bench`, where they were measured together') },
+        { ...strictly, ...about('tiers of `npm run bench`, if measured together') },
       ),
     ),
   },
-  { ...strictly, $id: 'folkmoot-load-1', title: 'What folkmoot load measured' },
+  { ...strictly, $id: 'folkmoot-load-1', title: 'Result of folkmoot load' },
 );
 export type LoadResult = Static<typeof LoadResult>;
 
@@ -320,12 +325,12 @@ export function loadResultJsonSchema(): SchemaTree {
 }
 
 interface Meaning {
-  /** As in `operations[].response`. */
+  /** Path such as `operations[].response`. */
   path: string;
   meaning: string;
 }
 
-/** What every figure means, in the order of the file. What is there twice is explained once. */
+/** Meaning of every figure, in the order of the file. Repeated schemas are described once. */
 export function meanings(): Meaning[] {
   const explained = new Set<unknown>();
   const visit = (path: string, schema: SchemaTree): Meaning[] => {

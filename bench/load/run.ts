@@ -1,9 +1,10 @@
 /**
- * One load run, from a look at the server and its limits to the result. Whatever the server does,
- * the run ends: each wait has a deadline, and events that were not seen are not counted.
+ * One load run, from the check of the server and its limits to the result. Each wait has a
+ * deadline, and events that were not seen are not counted.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';
+import { note } from './messages.js';
 import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
 import type { LoadResult, Second } from './result.js';
 import { LoadError, readTarget, type Target } from './server.js';
@@ -11,39 +12,39 @@ import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {
   phase: 'warm-up' | 'measured' | 'draining';
-  /** Since the measured time began; below zero in the warm-up. */
+  /** Milliseconds since the start of the measured time; negative in the warm-up. */
   elapsedMs: number;
-  /** The last second of the measured time that is over. */
+  /** Last complete second of the measured time. */
   second: Second | null;
   /**
-   * What the run would find if nothing more came and what is under way ended well, made when it is
-   * asked for: without means, histograms and halves, which cost more than a look may.
+   * Computes the result if nothing more came and all open requests succeeded. Without means,
+   * histograms and halves, which are too expensive for a live view.
    */
   soFar(): LoadResult;
 }
 
 export interface LoadHooks {
   onTarget?(server: LoadResult['server']): void;
-  /** What takes long before the warm-up. */
+  /** Reports slow steps before the warm-up. */
   onPreparing?(line: string): void;
-  /** Once a second from the warm-up on. */
+  /** Called once a second from the warm-up on. */
   onSecond?(progress: LoadProgress): void;
-  /** Ends the run early, with what was measured by then. */
+  /** Ends the run early, with the figures measured so far. */
   signal?: AbortSignal;
-  /** Of folkmoot, for the result. */
+  /** Commit of folkmoot, for the result. */
   commit?: string;
-  /** R, where it was measured before. */
+  /** R, if it was measured before. */
   r?: number | null;
 }
 
-/** Beyond all deadlines, so that each is seen to pass. */
+/** Added to the longest deadline, so that each deadline is seen to pass. */
 const GRACE_MS = 500;
-/** How long answers are waited for after an interruption. */
+/** Wait for responses after an interruption. */
 const INTERRUPTED_MS = 1_000;
-/** How long a workload may take to leave the network. */
+/** Time limit for a workload to leave the network. */
 const CLOSE_MS = 10_000;
 
-/** @throws {LoadError} when it cannot begin: nobody answers, or the server's limits forbid it. */
+/** @throws {LoadError} if the run cannot start: no server, or rate limits below the load. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadResult> {
   const target = await readTarget(options.url);
   hooks.onTarget?.(target.server);
@@ -66,7 +67,7 @@ class Run {
   readonly #target: Target;
   readonly #workload: Workload;
   readonly #measurement: Measurement;
-  /** Aborted when the run must end early. */
+  /** Aborted to end the run early. */
   readonly #end = new AbortController();
   #ended: LoadResult['ended'] = 'complete';
   #notes: string[] = [];
@@ -79,7 +80,7 @@ class Run {
     this.#workload = workload;
     this.#measurement = new Measurement(options, (forMs) => {
       const seconds = (forMs / 1000).toFixed(1);
-      this.#fail(`the server is gone: nobody listened for ${seconds} s`);
+      this.#fail(note('SERVER_GONE', { seconds }).text);
     });
     if (hooks.signal?.aborted) this.#interrupt();
     hooks.signal?.addEventListener('abort', this.#interrupt);
@@ -90,7 +91,7 @@ class Run {
     const preparing = this.#workload.prepare(context, (line) => this.#hooks.onPreparing?.(line));
     const prepared = await Promise.race([preparing, aborted(this.#end.signal)]);
     if (!prepared || this.#end.signal.aborted) {
-      throw new LoadError(`nothing was measured: ${this.#notes.join('; ')}`);
+      throw new LoadError('NOTHING_MEASURED', { reason: this.#notes.join('; ') });
     }
     this.#prepared = prepared;
   }
@@ -104,7 +105,7 @@ class Run {
     }
   }
 
-  /** Waits for answers and finality, as long as deadlines allow. */
+  /** Waits for responses and finality, within their deadlines. */
   async drain(): Promise<void> {
     const reporting = setInterval(() => this.#report('draining'), 1000);
     const hard = AbortSignal.timeout(this.#drainMs());
@@ -115,14 +116,16 @@ class Run {
     this.#measurement.abandon();
   }
 
-  /** A server that began anew in between has lost what was measured. */
+  /** A server that restarted with new data has lost the entries of the run. */
   async checkEpoch(): Promise<void> {
     const { url, epoch } = this.#target.server;
     if (epoch === null || this.#ended !== 'complete') return;
     const after = await readTarget(url).catch((error: Error) => error);
-    if (after instanceof Error) this.#notes.push(`after the run, ${after.message}`);
-    else if (after.server.epoch !== epoch) {
-      this.#fail(`the server changed its epoch from ${epoch} to ${after.server.epoch}`);
+    if (after instanceof Error) {
+      this.#notes.push(note('NO_META', { reason: after.message }).text);
+    } else if (after.server.epoch !== epoch) {
+      const values = { before: epoch, after: after.server.epoch ?? 'none' };
+      this.#fail(note('EPOCH_CHANGED', values).text);
     }
   }
 
@@ -159,7 +162,7 @@ class Run {
     this.#measurement.close();
   }
 
-  readonly #interrupt = () => this.#endEarly('interrupted', 'it was interrupted');
+  readonly #interrupt = () => this.#endEarly('interrupted', note('INTERRUPTED', {}).text);
 
   #fail(reason: string): void {
     this.#endEarly('failed', reason);
@@ -187,7 +190,7 @@ class Run {
   }
 }
 
-/** Resolves, with nothing, when the signal aborts. */
+/** Resolves with null when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<null> {
   if (signal.aborted) return Promise.resolve(null);
   return new Promise((resolve) => {
@@ -195,17 +198,17 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-/** What a run uses of one limit in its fullest minute. */
+/** Peak use of a rate limit by a run. */
 interface QuotaUse {
   limit: string;
   whom: 'address' | 'agent';
   perMinute: number;
 }
 
-/** What the profile `bench` of an older server multiplies the published limits by. */
+/** Factors on the published limits, by profile, for older servers. */
 const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
 
-/** @throws {LoadError} naming each limit that the run would hit. */
+/** @throws {LoadError} `RATE_LIMITED` with each limit that the run would exceed. */
 export function checkQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
   const profile = server.limits_profile ?? '';
   const factor = inForce ? 1 : profileFactors[profile];
@@ -215,21 +218,18 @@ export function checkQuotas({ server, perMinute, inForce }: Target, options: Loa
     return use.perMinute > quota ? [quotaSentence(use, quota)] : [];
   });
   if (hits.length === 0) return;
-  const better = profile === 'spec' ? '--limits bench or --limits off' : '--limits off';
-  throw new LoadError(
-    `the server limits rates (profile ${profile}), and this run would be refused: ` +
-      `${hits.join('; ')}. Start the server with ${better}, or ask for less`,
-  );
+  const option = profile === 'spec' ? '--limits bench or --limits off' : '--limits off';
+  throw new LoadError('RATE_LIMITED', { profile, limits: hits.join('; '), option });
 }
 
 function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): string {
   const needed = Math.ceil(perMinute).toLocaleString('en-US');
   const each = (quota / 60).toLocaleString('en-US', { maximumFractionDigits: 2 });
-  const allowed = `${quota.toLocaleString('en-US')} a minute (${each} a second) are allowed`;
-  return `${limit}: ${needed} a minute from one ${whom} are needed, ${allowed}`;
+  const allowed = `${quota.toLocaleString('en-US')} a minute (${each} a second)`;
+  return `${limit}: ${needed} a minute from one ${whom} needed, ${allowed} allowed`;
 }
 
-/** In the closed loop nobody knows the rate before: then only registrations are counted. */
+/** The rate of a closed loop is unknown, so only its registrations count. */
 function usesOf(options: LoadOptions): QuotaUse[] {
   const { workload, agents, batch, durationMs, warmupMs } = options;
   const perS = arrivalsPerS(options) ?? 0;
@@ -246,7 +246,7 @@ function usesOf(options: LoadOptions): QuotaUse[] {
     ];
   }
   if (workload === 'subscribers') return [register];
-  // The workload mixed: three arrivals in ten read.
+  // In the workload mixed, three of ten arrivals are reads.
   return [register, { limit: 'read', whom: 'address', perMinute: 0.3 * fullest }];
 }
 

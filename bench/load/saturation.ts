@@ -1,11 +1,13 @@
 /**
- * The highest rate that a server takes: brackets between a rate that holds and one that fails, each
- * sought anew, with the machine's own speed beside every probe.
+ * Finds the highest sustainable rate of a server. Each search narrows a bracket between a rate that
+ * holds and one that fails. Searches are independent of each other, and R is measured with each
+ * probe.
  */
 
 import { setImmediate } from 'node:timers/promises';
 import { rawSpeed } from '../raw/raw.js';
 import { findFigure } from './figures.js';
+import { note } from './messages.js';
 import type { LoadOptions } from './options.js';
 import type { Bracket, LoadResult, Probe } from './result.js';
 import { type LoadHooks, runLoad } from './run.js';
@@ -13,19 +15,18 @@ import { LoadError } from './server.js';
 import { worsening } from './verdict.js';
 
 interface SaturateOptions {
-  /** In the open loop; the search begins at its rate. */
+  /** Open loop; the search starts at its rate. */
   load: LoadOptions & { rate: number };
   objectives: readonly Objective[];
-  /** Brackets that are sought. */
   repeat: number;
 }
 
-/** The first steps of a search double the rate. */
+/** Factor between the first rates of a search. */
 const DOUBLE = 2;
-/** Of R, beyond which the machine is another one. */
+/** Change of R above which the speed of the machine has changed. */
 const MOST_MOVED = 0.1;
 
-/** @throws {LoadError} when it cannot begin, as a single run. */
+/** @throws {LoadError} if the first run cannot start. */
 export async function saturate(
   { load, objectives, repeat }: SaturateOptions,
   hooks: SaturateHooks = {},
@@ -55,55 +56,55 @@ function speedMoved(probes: readonly Probe[]): boolean {
   return Math.max(...speeds) > (1 + MOST_MOVED) * Math.min(...speeds);
 }
 
-/** Judges brackets whose failing rate says nothing of the server: all its probes were bound. */
+/** Returns the verdict if each failing rate failed because of the generator or the workload. */
 function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 'reasons'> | null {
   const last = brackets.flatMap(({ fails, probes }): Probe[] => {
     const failed = probes.filter(({ rate }) => rate === fails);
-    const isBound = failed.every(({ verdict }) => Object.hasOwn(limitNames, verdict));
+    const isBound = failed.every(({ verdict }) => Object.hasOwn(limits, verdict));
     return isBound ? failed.slice(-1) : [];
   });
   const { verdict, reasons } = last.at(-1) ?? {};
   if (verdict === undefined) return null;
-  const limit = `${limitNames[verdict as keyof typeof limitNames]} was the limit`;
-  const where = `${limit} in ${last.length} of ${brackets.length} brackets`;
-  // The probe's reason names the option that raises the limit of a workload.
+  const values = { count: last.length, all: brackets.length };
+  const where = note(limits[verdict as keyof typeof limits], values).text;
+  // The reason of the probe names the option that raises the limit of the workload.
   const why = verdict === 'WORKLOAD_BOUND' ? (reasons ?? []) : [];
   return { verdict, reasons: [where, ...why] };
 }
 
-const limitNames = { CLIENT_BOUND: 'the generator', WORKLOAD_BOUND: 'the workload' } as const;
+const limits = { CLIENT_BOUND: 'GENERATOR_LIMIT', WORKLOAD_BOUND: 'WORKLOAD_BRACKETS' } as const;
 
-/** What the brackets are worth together. */
 function verdictOf(
   brackets: readonly Bracket[],
   end: string | null,
 ): Pick<LoadResult, 'verdict' | 'reasons'> {
-  if (end !== null) return { verdict: 'INVALID', reasons: [`the search ended early: ${end}`] };
+  if (end !== null) {
+    return { verdict: 'INVALID', reasons: [note('SEARCH_ENDED', { reason: end }).text] };
+  }
   if (brackets.some(({ holds }) => holds === 0)) {
-    return { verdict: 'INVALID', reasons: ['no rate held'] };
+    return { verdict: 'INVALID', reasons: [note('NO_RATE_HELD', {}).text] };
   }
   const bound = boundOf(brackets);
   if (bound) return bound;
-  const moved = brackets.filter(({ unstable }) => unstable).length;
+  const count = brackets.filter(({ unstable }) => unstable).length;
   const reasons = [
-    ...(moved > 0 ? [`R moved by more than 10 % in ${moved} of ${brackets.length} brackets`] : []),
-    ...(overlap(brackets) ? [] : ['the brackets share no rate']),
+    ...(count > 0 ? [note('SPEED_CHANGED', { count, all: brackets.length }).text] : []),
+    ...(overlap(brackets) ? [] : [note('NO_OVERLAP', {}).text]),
   ];
   return { verdict: reasons.length > 0 ? 'UNSTABLE' : 'VALID', reasons };
 }
 
 export interface SaturateHooks extends LoadHooks {
-  /** A probe begins. */
   onProbing?(rate: number, bracket: number): void;
   onProbe?(probe: Probe, bracket: number): void;
 }
 
-/** Probes of a rate at most, and how often it fails on an undisturbed machine to have failed. */
+/** Maximum probes per rate, and failures on an undisturbed machine that make a rate fail. */
 const MOST_PROBES = 6;
 const FAILURES = 2;
-/** Of the highest R: below it something else is at work on the machine. */
+/** Share of the highest R. Below it, other programs use the machine. */
 const UNDISTURBED = 0.95;
-/** How often R is measured, half a second each, until a probe begins all the same. */
+/** Measurements of R, half a second each, before a probe starts on a disturbed machine. */
 const MOST_WAITS = 10;
 
 class Search {
@@ -111,12 +112,11 @@ class Search {
   readonly #objectives: readonly Objective[];
   readonly #hooks: SaturateHooks;
   #probes: Probe[] = [];
-  /** R, as it was last measured. */
   #r: number | null = null;
   #fastest = 0;
   #held: LoadResult | null = null;
   #last: LoadResult | null = null;
-  /** Why no further probe makes sense. */
+  /** Reason to stop the search, or null. */
   #end: string | null = null;
 
   constructor(load: LoadOptions, objectives: readonly Objective[], hooks: SaturateHooks) {
@@ -133,9 +133,9 @@ class Search {
   }
 
   /**
-   * Whether a rate holds; null when the search is over. Other work on the machine only ever makes a
-   * server slower: one probe that holds shows that it can, and a failure counts when the machine
-   * was undisturbed before and after.
+   * Returns true if a rate holds; null when the search is over. Other programs only make a server
+   * slower. So one probe that holds proves the rate, and a failure counts only if the machine was
+   * undisturbed before and after.
    */
   async holdsAt(rate: number, bracket: number): Promise<boolean | null> {
     let failures = 0;
@@ -151,7 +151,7 @@ class Search {
     return false;
   }
 
-  /** Waits until other work on the machine is over, for a while. */
+  /** Waits until the machine is undisturbed, up to a limit. */
   async #undisturbed(): Promise<void> {
     for (let waits = 0; waits < MOST_WAITS && this.#isLow(this.#r); waits += 1) {
       if (this.#hooks.signal?.aborted) return;
@@ -169,15 +169,17 @@ class Search {
     this.#fastest = Math.max(this.#fastest, this.#r ?? 0);
   }
 
-  /** Why it ended early, or null. */
   get end(): string | null {
     return this.#end;
   }
 
-  /** Of the last probe that held, or of the last. @throws {LoadError} when there was none. */
+  /**
+   * Returns the result of the last probe that held, or else of the last probe. @throws {LoadError}
+   * if there was none.
+   */
   result(): LoadResult {
     const base = this.#held ?? this.#last;
-    if (!base) throw new LoadError(`nothing was measured: ${this.#end}`);
+    if (!base) throw new LoadError('NOTHING_MEASURED', { reason: this.#end ?? 'no probe ran' });
     return { ...base, ended: this.#end === null ? 'complete' : (this.#last?.ended ?? 'failed') };
   }
 
@@ -198,7 +200,7 @@ class Search {
     return probe;
   }
 
-  /** With the agents of the first probe: more of them would make it another network. */
+  /** Runs with the agents of the first probe: more agents would be another network. */
   async #run(rate: number, r: number | null): Promise<LoadResult | null> {
     try {
       return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
@@ -211,14 +213,14 @@ class Search {
   }
 }
 
-/** What must hold besides the rate. */
+/** A requirement in addition to the rate. */
 interface Objective {
   text: string;
-  /** How a result misses it, or null. */
+  /** Returns the violation, or null. */
   missed(result: LoadResult): string | null;
 }
 
-/** R around a run. */
+/** R before and after a run. */
 type Speeds = Pick<Probe, 'r_before' | 'r_after'>;
 
 const LEAST_SHARE = 0.99;
@@ -230,11 +232,11 @@ export function toProbe(
 ): Probe {
   const { arrivals, verdict, reasons } = result;
   const share = arrivals.of_target ?? 0;
-  // A line that grows all along, or a server that tires, has only not failed yet.
-  const tiring = worsening(result);
+  // If the queue grows, or the server slows down, the rate would fail in a longer run.
+  const trend = worsening(result);
   const missed = [
     ...objectives.flatMap((objective) => objective.missed(result) ?? []),
-    ...(tiring === null ? [] : [tiring]),
+    ...(trend === null ? [] : [trend.text]),
   ];
   const kept = share >= LEAST_SHARE && verdict !== 'INVALID';
   return {
@@ -249,26 +251,27 @@ export function toProbe(
 }
 
 interface Rates {
-  /** The highest rate that held; 0 when none did. */
+  /** Highest rate that held; 0 if none did. */
   holds: number;
-  /** The lowest above it that failed; null when none did. */
+  /** Lowest failing rate above it; null if none failed. */
   fails: number | null;
 }
 
 interface Start {
   rate: number;
-  /** How far the second step goes; each further one goes twice as far, up to doubling. */
+  /** Factor of the second step. Each further step squares it, up to doubling. */
   step: number;
 }
 
-/** A bracket is found when what fails is at most a tenth above what holds. */
+/** A bracket is narrow enough when the failing rate is at most 10 % above the holding one. */
 export const RESOLUTION = 1.1;
 const DOUBLING = 2;
 const LEAST_RATE = 1;
 const MOST_RATE = 1_000_000;
 
 /**
- * @param holdsAt asks the server; null ends the search with what is known by then.
+ * Finds a bracket.
+ * @param holdsAt probes a rate; null ends the search.
  */
 export async function findBracket(
   { rate: first, step: firstStep }: Start,
@@ -293,12 +296,12 @@ export async function findBracket(
   return { holds, fails };
 }
 
-/** The next bracket is sought around the last one. */
+/** The next search starts near the last bracket. */
 export function startNear({ holds, fails }: Rates): Start {
   return { rate: holds > 0 ? holds : (fails ?? LEAST_RATE), step: RESOLUTION };
 }
 
-/** Whether there is a rate that all of them have between what holds and what fails. */
+/** Returns true if all brackets have a rate in common. */
 export function overlap(brackets: readonly Rates[]): boolean {
   const highest = Math.max(...brackets.map(({ holds }) => holds));
   const lowest = Math.min(...brackets.map(({ fails }) => fails ?? Number.POSITIVE_INFINITY));

@@ -1,13 +1,13 @@
 /**
- * The schedule of a run: when requests are meant to be sent, and the line in which they wait until
- * the workload has a call and a connection is free. They keep their intended time there. The
- * schedule watches how late it is itself.
+ * The schedule of a run: the intended time of each request, and the queue in which requests wait
+ * until the workload has a call and a connection is free. A queued request keeps its intended time.
+ * The schedule also measures the lag of the generator.
  */
 
 import { Ticker } from './ticker.js';
 import type { Call, Wait } from './workload.js';
 
-/** First in, first out, in constant time: an array's own `shift` moves all that is behind. */
+/** FIFO queue with constant-time operations, unlike `Array.shift`. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;
@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (this.size > 0) this.#head += 1;
-    // What is behind us is let go once it is half of all.
+    // Frees consumed items once they are half of the array.
     if (this.#head > 1_000 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
@@ -35,7 +35,6 @@ export class Fifo<T> {
     return item;
   }
 
-  /** Takes out all. */
   drain(): T[] {
     const items = this.#items.slice(this.#head);
     this.#items = [];
@@ -45,28 +44,28 @@ export class Fifo<T> {
 }
 
 /*
- * When requests are meant to be sent. In the open loop that is fixed in advance, so that a slow
- * server cannot slow down those who ask it; in the closed loop each waits for one before it.
+ * Intended times of requests. In an open loop they are fixed in advance, so that a slow server
+ * cannot slow down its load. In a closed loop each request waits for an earlier one.
  */
 
 interface Arrivals {
-  /** What fell due by now is in line from now on; `due` gets when each was meant. */
+  /** Queues the arrivals due by now; `due` is called with their intended times. */
   advance(nowMs: number, due: (intendedMs: number) => void): void;
-  /** The intended time of the first that may be sent, or null when none may. */
+  /** Intended time of the first arrival that may be sent; null if none may. */
   first(nowMs: number): number | null;
-  /** Whether some are in line that were due. */
+  /** True if arrivals are queued. */
   waiting(): boolean;
-  /** The first in line is sent. */
+  /** Removes the first arrival, which is sent. */
   take(): void;
-  /** One that was sent is answered, or given up. */
+  /** An arrival was answered or given up. */
   completed(): void;
-  /** The next time something falls due. */
+  /** Time of the next arrival. */
   nextMs(): number;
-  /** Those in line that were meant for before are dropped. */
+  /** Drops queued arrivals intended before `timeMs`. */
   dropBefore(timeMs: number): void;
 }
 
-/** Arrival k is meant for start + k / rate. */
+/** Arrival k is due at start + k / rate. */
 export function openLoop(ratePerS: number, startMs: number, endMs: number): Arrivals {
   const line = new Fifo<number>();
   let count = 0;
@@ -93,12 +92,12 @@ export function openLoop(ratePerS: number, startMs: number, endMs: number): Arri
   };
 }
 
-/** How often the closed loop, which has no schedule, looks whether the generator is late. */
+/** Rate at which a closed loop, which has no schedule, measures lag. */
 const WATCH_PER_S = 100;
 
 /**
- * So many at a time; each is meant for the moment at which it can be sent. What falls due are looks
- * at the clock, so that being late is seen by the share of time, as it is in the open loop.
+ * A fixed number of requests in flight, each intended for the moment at which it can be sent. The
+ * due events are clock checks, so that lag is measured as a share of time, as in an open loop.
  */
 export function closedLoop(concurrency: number, startMs: number, endMs: number): Arrivals {
   const watch = openLoop(WATCH_PER_S, startMs, endMs);
@@ -121,33 +120,33 @@ export function closedLoop(concurrency: number, startMs: number, endMs: number):
   };
 }
 
-/** Milliseconds in which arrivals waited, by the cause for which the first of them waited. */
+/** Milliseconds in which arrivals waited, by the cause of the first one in the queue. */
 export type WaitTimes = Record<'connections' | Wait, number>;
 
 export interface ScheduleOptions {
   arrivals: Arrivals;
-  /** What waited in line before this time is dropped at it: it was for warming up. */
+  /** Queued arrivals of the warm-up are dropped at this time. */
   measureMs: number;
   endMs: number;
   now: () => number;
   next(intendedMs: number): Call | null;
-  /** Names the cause when `next` gave null. */
+  /** Cause of the wait after `next` has returned null. */
   waitsFor(): Wait;
   hasRoom(): boolean;
   send(call: Call, intendedMs: number): void;
-  /** Something fell due at its time, and was taken up so much later. */
+  /** An event was due at its time, and handled `lagMs` later. */
   due(intendedMs: number, lagMs: number): void;
 }
 
 /**
- * What is in line at the end may still be sent for a hundredth of the measured time, the share by
- * which a run may miss its rate: or a run would be the worse for ending while a block closes.
+ * Share of the measured time in which arrivals still queued at the end may be sent. It equals the
+ * allowed shortfall of the rate, so a run is not worse for ending while a block closes.
  */
 const GRACE = 0.01;
 const LEAST_GRACE_MS = 100;
-/** Timers count whole milliseconds; they are there for when the ticker's thread has to wait. */
+/** Resolution of timers. They are the fallback while the thread of the ticker is delayed. */
 const LEAST_MS = 1;
-/** The ticker wakes no more often: at high rates a wake takes up several arrivals. */
+/** Minimum interval of wake-ups. At high rates one wake-up handles several arrivals. */
 const LEAST_TICK_MS = 0.25;
 
 export class Schedule {
@@ -165,7 +164,7 @@ export class Schedule {
     this.#options = options;
   }
 
-  /** Resolves soon after the end, or when it is stopped. */
+  /** Resolves shortly after the end, or on `stop`. */
   run(): Promise<void> {
     this.#running = true;
     this.#ticker = new Ticker(() => this.#tick());
@@ -175,7 +174,7 @@ export class Schedule {
     });
   }
 
-  /** What is in line is not sent any more. */
+  /** Drops the queue. */
   stop(): void {
     this.#running = false;
     this.#waits(null);
@@ -184,9 +183,9 @@ export class Schedule {
     this.#ended();
   }
 
-  /** Sends those in line, as far as workload and connections allow. */
+  /** Sends queued arrivals, as far as workload and connections allow. */
   pump(): void {
-    // A workload that is asked for a call may wake us: the one that asked goes on.
+    // The workload may call back here while it is asked for a call.
     if (this.#pumping) return;
     this.#pumping = true;
     let waitsFor: keyof WaitTimes | null | undefined;
@@ -195,13 +194,16 @@ export class Schedule {
     this.#pumping = false;
   }
 
-  /** In the measured time so far. */
+  /** Wait times in the measured time so far. */
   get waitTimes(): WaitTimes {
     this.#waits(this.#waitsFor);
     return { ...this.#waitTimes };
   }
 
-  /** Returns the cause for which the first waits, null when none waits, undefined once sent. */
+  /**
+   * Sends the first arrival. Returns the cause of its wait, null without an arrival, undefined once
+   * sent.
+   */
   #sendFirst(): keyof WaitTimes | null | undefined {
     const { arrivals, now, next, send, hasRoom, waitsFor } = this.#options;
     const intendedMs = arrivals.first(now());

@@ -1,43 +1,43 @@
 /**
- * Sends calls over a bounded number of HTTP connections and judges the answers. A connection has
- * one request at a time and reads its answer whole. It never retries, and once given up it is never
- * used again: later bytes from it are ignored.
+ * Sends calls over a limited number of HTTP connections and checks the responses. A connection has
+ * one request at a time and reads the whole response. The sender never retries. A connection that
+ * was given up is not reused, and later bytes from it are ignored.
  */
 import { Client, type Dispatcher } from 'undici';
 import { Fifo } from './schedule.js';
 import { isRecord, parseObject } from './server.js';
 import type { Call, CallOutcome } from './workload.js';
 
-/** A request under way. */
+/** A request in flight. */
 export interface Exchange {
   call: Call;
   intendedMs: number;
   sentMs: number;
-  /** An arrival of the schedule; else the workload sent it beside the schedule. */
+  /** True for an arrival of the schedule; false for a call outside it. */
   scheduled: boolean;
 }
 
 interface Place {
   origin: string;
-  /** Before /api: of servers that are not at the root. */
+  /** Path prefix before /api, for servers that are not at the root. */
   prefix: string;
   timeoutMs: number;
 }
 
-/** A list of 10,000 agents is 2 MiB; what is far above is nobody's answer. */
+/** A list of 10,000 agents takes 2 MiB. The limit leaves ample room. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
 type Ending =
   | { status: number; body: Buffer }
-  /** Broken by a server that was there, or not even begun: nobody listens. */
+  /** Connection lost, or not established: no server. */
   | 'broken'
-  | 'nobody';
+  | 'unreachable';
 
-const nobody = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
+const unreachableCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
 
 /**
- * Speaks undici's older form of a handler: the newer one parses all headers of each answer, a tenth
- * of what a request costs, and nobody here reads them.
+ * Uses the older handler interface of undici: the newer one parses all headers of each response,
+ * which costs a tenth of a request, and the headers are not used.
  */
 class Connection implements Dispatcher.DispatchHandler {
   readonly #client: Client;
@@ -57,13 +57,12 @@ class Connection implements Dispatcher.DispatchHandler {
       pipelining: 1,
       maxResponseSize: ANSWER_BYTES,
       connect: { timeout: timeoutMs },
-      // The sender has deadlines of its own.
+      // The sender has its own deadlines.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** What is under way. */
   get exchange(): Exchange | null {
     return this.#exchange;
   }
@@ -76,7 +75,7 @@ class Connection implements Dispatcher.DispatchHandler {
     this.#client.dispatch({ method, path: this.#prefix + target, headers, body }, this);
   }
 
-  /** Closes the connection in the middle of whatever it does. */
+  /** Closes the connection in any state. */
   giveUp(): void {
     this.#exchange = null;
     this.#client.destroy(() => {});
@@ -101,7 +100,7 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error & { code?: string }): void {
-    this.#end(nobody.has(error.code ?? '') ? 'nobody' : 'broken');
+    this.#end(unreachableCodes.has(error.code ?? '') ? 'unreachable' : 'broken');
   }
 
   #end(ending: Ending): void {
@@ -123,7 +122,7 @@ function fateOf(call: Call, status: number, body: Buffer): CallOutcome {
   return { kind: 'refused', status, code: word(code), reason: word(reason) };
 }
 
-/** Data of a shape that nobody thought of does not hold what it must. */
+/** Data of an unexpected shape is invalid, even if the check throws. */
 function holdsWhatItMust(call: Call, data: unknown): boolean {
   try {
     return call.holds(data);
@@ -132,13 +131,13 @@ function holdsWhatItMust(call: Call, data: unknown): boolean {
   }
 }
 
-/** A server may write anything there: a code is short, or it is none. */
+/** A code is a short text; anything else is not one. */
 const word = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 64 ? value : '-';
 
 /*
- * Sends calls over a bounded number of connections, each with a deadline from when it is sent.
- * What is sent beside the schedule goes first: blocks that wait for votes would stop all else.
+ * Sends calls over a limited number of connections, each with a deadline. Calls outside the
+ * schedule go first, since everything else would wait for the votes of a block.
  */
 
 interface SenderOptions {
@@ -148,17 +147,17 @@ interface SenderOptions {
   now: () => number;
   sent(exchange: Exchange): void;
   completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void;
-  /** A connection is free, and nothing beside the schedule wants it. */
+  /** A connection is free and no call outside the schedule waits for it. */
   free(): void;
-  /** For so long nobody has listened. */
+  /** The server has been unreachable for `forMs`. */
   onUnreachable(forMs: number): void;
 }
 
-/** How exactly deadlines are kept. */
+/** Resolution of deadlines. */
 const SWEEP_MS = 20;
-/** After two broken connections in a row, a place is empty for as long: refusals come at once. */
+/** Pause of a connection after two failures in a row, since refusals return at once. */
 const REST_MS = 100;
-/** A server that is started anew may be away for less. */
+/** A restarting server may be away for less time. */
 const GONE_MS = 2_000;
 
 const timedOut: CallOutcome = { kind: 'timed_out' };
@@ -166,12 +165,12 @@ const timedOut: CallOutcome = { kind: 'timed_out' };
 export class Sender {
   readonly #options: SenderOptions;
   readonly #place: { origin: string; prefix: string; timeoutMs: number };
-  /** The last one used is used next: the others may close. */
+  /** Last in, first out, so that unused connections can close. */
   readonly #free: Connection[] = [];
   readonly #busy = new Set<Connection>();
-  /** Until when places stay empty. */
+  /** End times of the pauses of connections. */
   #resting: number[] = [];
-  readonly #beside = new Fifo<{ call: Call; intendedMs: number }>();
+  readonly #unscheduled = new Fifo<{ call: Call; intendedMs: number }>();
   readonly #sweep: NodeJS.Timeout;
   #brokenInRow = 0;
   #awaySinceMs: number | null = null;
@@ -189,20 +188,20 @@ export class Sender {
     return used < this.#options.connections;
   }
 
-  /** Needs room. */
+  /** Requires `hasRoom`. */
   sendArrival(call: Call, intendedMs: number): void {
     this.#send({ call, intendedMs, sentMs: this.#options.now(), scheduled: true });
   }
 
-  /** At once, or as soon as there is room. */
-  sendBeside(call: Call): void {
-    this.#beside.push({ call, intendedMs: this.#options.now() });
+  /** Sends at once, or as soon as a connection is free. */
+  sendUnscheduled(call: Call): void {
+    this.#unscheduled.push({ call, intendedMs: this.#options.now() });
     this.#sendWaiting();
   }
 
-  /** What is under way or waits is unfinished; more may be sent afterwards. */
+  /** Marks all pending calls as unfinished. More can be sent afterwards. */
   abandon(): void {
-    const waiting = this.#beside.drain();
+    const waiting = this.#unscheduled.drain();
     for (const connection of [...this.#busy]) this.#giveUp(connection, { kind: 'unfinished' });
     for (const { call } of waiting) call.completed({ kind: 'unfinished' });
   }
@@ -226,13 +225,13 @@ export class Sender {
     this.#busy.delete(connection);
     if (typeof ending === 'string') {
       connection.giveUp();
-      this.#broke(ending === 'nobody');
+      this.#broke(ending === 'unreachable');
       this.#complete(exchange, { kind: 'broken' });
     } else {
       this.#brokenInRow = 0;
       this.#awaySinceMs = null;
       this.#free.push(connection);
-      // Between two sweeps a late answer may come in: late it is all the same.
+      // A response between two sweeps may exceed the deadline.
       const late = this.#options.now() - exchange.sentMs >= this.#options.timeoutMs;
       const { call } = exchange;
       this.#complete(exchange, late ? timedOut : fateOf(call, ending.status, ending.body));
@@ -261,7 +260,7 @@ export class Sender {
     if (exchange) this.#complete(exchange, outcome);
   }
 
-  /** Gives up what is late, and lets rested places be used again. */
+  /** Gives up late requests, and ends pauses. */
   #expire(): void {
     const now = this.#options.now();
     const { timeoutMs } = this.#options;
@@ -281,8 +280,8 @@ export class Sender {
   }
 
   #sendWaiting(): void {
-    while (this.#beside.size > 0 && this.hasRoom) {
-      const { call, intendedMs } = this.#beside.shift()!;
+    while (this.#unscheduled.size > 0 && this.hasRoom) {
+      const { call, intendedMs } = this.#unscheduled.shift()!;
       this.#send({ call, intendedMs, sentMs: this.#options.now(), scheduled: false });
     }
   }

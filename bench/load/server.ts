@@ -1,21 +1,36 @@
 /**
- * The server under test, asked outside of a run's measurement, one promise for each request: where
- * its API is, its limits, its clock, the head of its chain. Measured requests go through the run's
- * sender.
+ * Requests to the server under test outside the measurement: its API, its limits, its clock, and
+ * the head of its chain. Measured requests go through the sender of the run.
  */
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
+import { loadMessages } from './messages.js';
 import type { LoadResult } from './result.js';
 
-/** Why a run cannot begin: something that the user or the server has to mend, said in one line. */
-export class LoadError extends Error {
+/** A run cannot start or continue, for a reason that the user or the server must fix. */
+export class LoadError<
+  Problem extends keyof typeof loadMessages = keyof typeof loadMessages,
+> extends Error {
   override name = 'LoadError';
+
+  constructor(
+    readonly problem: Problem,
+    values: MessageValues<(typeof loadMessages)[Problem]>,
+    options?: ErrorOptions,
+  ) {
+    super(formatMessage<MessageRow>(loadMessages[problem], values), options);
+  }
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** The object that a text is; an empty one where it is none. */
+/** Parses a JSON object; returns an empty one for any other text. */
 export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -27,25 +42,25 @@ export function parseObject(text: string): Record<string, unknown> {
 
 interface Request {
   method: 'GET' | 'POST' | 'PUT';
-  /** From /api/v1/ on. */
+  /** Path from /api/v1/ on. */
   target: string;
   headers?: Record<string, string>;
   body?: string | null;
 }
 
-/** What came back; `data` is undefined unless the answer is one of success. */
+/** A response; `data` is undefined unless it is a success. */
 export interface Answer {
   status: number;
   data: unknown;
-  /** The server's Date header, or null. */
+  /** Date header, or null. */
   date: string | null;
-  /** One line for people: the status, and what the server says about it. */
+  /** One line for the user: the status, and the error of the server. */
   text: string;
 }
 
-/** No answer within this time is no answer. */
+/** Response timeout. */
 const ANSWER_MS = 15_000;
-/** A list of 10,000 agents is 2 MiB; what is far above is nobody's answer. */
+/** A list of 10,000 agents takes 2 MiB. The limit leaves ample room. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class ServerClient {
@@ -66,7 +81,7 @@ export class ServerClient {
     });
   }
 
-  /** @throws {LoadError} when nobody answers. */
+  /** @throws {LoadError} `NO_RESPONSE` */
   async ask({ method, target, headers = {}, body = null }: Request, signal?: AbortSignal) {
     try {
       const path = `${this.#prefix}${target}`;
@@ -76,16 +91,15 @@ export class ServerClient {
     } catch (cause) {
       const { message, code } = cause as Error & { code?: string };
       const why = message || (code ?? String(cause));
-      throw new LoadError(`${this.url} does not answer ${method} ${target}: ${why}`, { cause });
+      throw new LoadError('NO_RESPONSE', { url: this.url, method, target, reason: why }, { cause });
     }
   }
 
-  /** The data of a read that has to work. @throws {LoadError} that says what came instead. */
+  /** Reads data that every server has. @throws {LoadError} `UNEXPECTED_RESPONSE` */
   async read(target: string): Promise<Answer & { data: Record<string, unknown> }> {
     const answer = await this.ask({ method: 'GET', target });
     if (isRecord(answer.data)) return { ...answer, data: answer.data };
-    const came = `${this.url} answered GET ${target} with ${answer.text}`;
-    throw new LoadError(`${came}; expected 200 and {success: true, data: {...}}`);
+    throw new LoadError('UNEXPECTED_RESPONSE', { url: this.url, target, response: answer.text });
   }
 
   close(): Promise<void> {
@@ -105,11 +119,13 @@ function read(status: number, text: string, date: unknown): Answer {
 }
 
 function refusal(status: number, error: unknown): string {
-  if (!isRecord(error)) return `${status}, and no error that could be read`;
+  if (!isRecord(error)) return `${status} without a readable error`;
   return `${status} ${error.code}: ${error.message}`;
 }
 
-/** Works on all, some at a time. The first failure is thrown, and no further work begins. */
+/**
+ * Runs `work` for all items with limited concurrency. Stops at the first failure and rethrows it.
+ */
 export async function forEachLimited<T>(
   all: readonly T[],
   atATime: number,
@@ -125,17 +141,17 @@ export async function forEachLimited<T>(
 }
 
 interface Head {
-  /** Null when the server does not show it. */
+  /** Null if the server does not report it. */
   hash: string | null;
   height: number;
 }
 
 export interface Surroundings {
-  /** In what transactions are signed for; null when the server does not show it. */
+  /** Network that transactions are signed for; null if the server does not report it. */
   networkId: string | null;
-  /** By how much the server's clock is ahead of this machine's. */
+  /** Server clock minus local clock. */
   offsetMs: number;
-  /** Whether a proposal may be sent while its parent is in voting. */
+  /** True if a proposal may be sent while its parent is in voting. */
   takesEarly: boolean;
 }
 
@@ -143,7 +159,7 @@ const genesisHash = '0'.repeat(64);
 const isHash = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value);
 
-/** @throws {LoadError} when the server does not answer as the interface says. */
+/** @throws {LoadError} if the response does not follow the protocol. */
 export async function readSurroundings(asker: ServerClient): Promise<Surroundings> {
   const state = await asker.read('/api/v1/network/state');
   const meta = await metaOf(asker);
@@ -155,30 +171,30 @@ export async function readSurroundings(asker: ServerClient): Promise<Surrounding
   };
 }
 
-/** Where the chain is now. @throws {LoadError} when the server does not say its height. */
+/** Reads the head of the chain. @throws {LoadError} `INVALID_HEIGHT` */
 export async function readHead(asker: ServerClient): Promise<Head> {
   const { data } = await asker.read('/api/v1/network/state');
   const height = Number(data.block_height);
   if (!Number.isInteger(height) || height < 0) {
-    const came = JSON.stringify(data.block_height);
-    throw new LoadError(`${asker.url}: block_height is ${came}; expected an integer of 0 or more`);
+    const height = JSON.stringify(data.block_height);
+    throw new LoadError('INVALID_HEIGHT', { url: asker.url, height });
   }
   if (isHash(data.head_hash)) return { hash: data.head_hash, height };
   if (height === 0) return { hash: genesisHash, height };
   return { hash: await newestFinalized(asker), height };
 }
 
-/** Keys of the active validators. */
+/** Reads the keys of the active validators. @throws {LoadError} `NO_VALIDATORS` */
 export async function validatorKeys(asker: ServerClient): Promise<string[]> {
   const target = '/api/v1/network/agents';
   const { validators } = (await asker.read(target)).data;
   if (!Array.isArray(validators)) {
-    throw new LoadError(`${asker.url} answered GET ${target} without a list of validators`);
+    throw new LoadError('NO_VALIDATORS', { url: asker.url, target });
   }
   return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
 }
 
-/** By an added read; null where it is not known. */
+/** Reads the head from an extended endpoint; null if unknown. */
 async function newestFinalized(asker: ServerClient): Promise<string | null> {
   const target = '/api/v1/blocks?status=finalized&limit=1';
   const { data } = await asker.ask({ method: 'GET', target });
@@ -191,7 +207,7 @@ async function metaOf(asker: ServerClient): Promise<Record<string, unknown>> {
   return isRecord(data) ? data : {};
 }
 
-/** The Date header has whole seconds: a smaller difference by it is none. */
+/** The Date header has whole seconds, so a smaller offset is ignored. */
 function offsetOf(serverTime: unknown, date: string | null): number {
   const exact = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
   if (!Number.isNaN(exact)) return exact - Date.now();
@@ -201,16 +217,18 @@ function offsetOf(serverTime: unknown, date: string | null): number {
 
 export interface Target {
   server: LoadResult['server'];
-  /** By operation, per minute; empty where it is not known. */
+  /** Limit per operation, per minute; empty if unknown. */
   perMinute: Record<string, number>;
-  /** Whether those are in force; an older server shows them before its profile's factor. */
+  /**
+   * True if the limits are in force. An older server reports them before the factor of its profile.
+   */
   inForce?: boolean;
 }
 
-/** Not long: nothing else has begun. */
+/** Short, since the run has not started. */
 const TARGET_ANSWER_MS = 5_000;
 
-/** @throws {LoadError} when nobody answers. */
+/** @throws {LoadError} `NO_SERVER` */
 export async function readTarget(url: string): Promise<Target> {
   const meta = await metaOrNull(url);
   const limits = recordOf(meta.limits);
@@ -231,12 +249,12 @@ export async function readTarget(url: string): Promise<Target> {
   };
 }
 
-/** Where a browser sees the network of a server; null where it serves no page, or says nothing. */
+/** Returns the URL of the web page of the server; null if it serves none. */
 export async function findPage(url: string): Promise<string | null> {
   try {
     const { page } = await dataOf(url, '/');
     const found = typeof page === 'string' ? new URL(page, url) : null;
-    // A link that leads elsewhere would be the server's word against its own address.
+    // A link to another origin is not trusted.
     return found?.origin === new URL(url).origin ? found.href : null;
   } catch {
     return null;
@@ -248,12 +266,11 @@ async function metaOrNull(url: string): Promise<Record<string, unknown>> {
     return await dataOf(url, '/api/v1/meta');
   } catch (cause) {
     const { message } = cause as Error;
-    const advice = 'expected a server there, such as folkmoot serve --limits off';
-    throw new LoadError(`${message}; ${advice}`, { cause });
+    throw new LoadError('NO_SERVER', { message }, { cause });
   }
 }
 
-/** The data of its answer; anything that is none of ours has none. */
+/** Returns the data of a response, or an empty object. */
 async function dataOf(url: string, target: string): Promise<Record<string, unknown>> {
   const asker = new ServerClient(url, 1);
   const signal = AbortSignal.timeout(TARGET_ANSWER_MS);

@@ -1,6 +1,6 @@
 /**
- * Threads that sign, by piscina, so that the generator's own thread never does; requests that they
- * sign; and supplies of requests signed ahead, with a count of what was ready in time.
+ * Signing threads (piscina), so that the thread of the generator never signs; signed requests; and
+ * supplies of requests signed ahead, with a count of those that were ready in time.
  */
 import { availableParallelism } from 'node:os';
 import type { Piscina } from 'piscina';
@@ -14,9 +14,9 @@ import type {
   WorkerSetting,
 } from './request-texts.js';
 
-/** More threads than this sign faster than any one thread can send. */
+/** More threads would sign faster than one thread can send. */
 const THREADS = 4;
-/** Signatures in one task: some 10 ms of work, so that what is urgent need not wait for long. */
+/** Signatures per task: about 10 ms of work, so that urgent tasks do not wait long. */
 export const signShare = 256;
 export const signatureBytes = 64;
 
@@ -41,7 +41,10 @@ export class Signers {
     return ((await Promise.all(parts)) as string[][]).flat();
   }
 
-  /** The signatures, 64 bytes each, in the order of `ordinals`; `inputs` is one text or as many. */
+  /**
+   * Returns the signatures, 64 bytes each, in the order of `ordinals`; `inputs` is one text for
+   * all, or one text each.
+   */
   async signatures({ ordinals, inputs }: SignTask): Promise<Uint8Array> {
     const made = new Uint8Array(ordinals.length * signatureBytes);
     const parts = sharesOf(ordinals, signShare).map(async (part, index) => {
@@ -63,7 +66,7 @@ export class Signers {
     return this.#run('links', task) as Promise<LinkedBlock[]>;
   }
 
-  /** What is still being signed is given up: its promises reject. */
+  /** Cancels pending tasks, whose promises reject. */
   close(): Promise<void> {
     return this.#end();
   }
@@ -119,7 +122,7 @@ export async function signRequests(
   }));
 }
 
-/** The signatures of texts, hex. */
+/** Returns the signatures of texts, hex. */
 export async function signEach(
   signers: Signers,
   texts: readonly { agent: number; input: string }[],
@@ -135,29 +138,27 @@ export async function signEach(
 }
 
 export interface SupplyPlan<T> {
-  /** Makes so many; `position` counts those that will be sent before the first of them. */
+  /** Makes `count` items; `position` is the number of items sent before the first of them. */
   make(count: number, position: number): Promise<T[]>;
-  /** When it was made to be sent, by the server's clock. */
+  /** Time for which the item was made, by the server clock. */
   stampOf(item: T): number;
-  /** How many the run is expected to need. */
+  /** Items that the run is expected to need. */
   expected: number;
-  /** Requests a second. */
   perS: number;
-  /** The server's time. */
   now(): number;
-  /** There are some again. */
+  /** Items are available again. */
   onReady(): void;
-  /** Signing failed: the run cannot go on. */
+  /** Signing failed, which ends the run. */
   onFailed(error: Error): void;
 }
 
-/** A timestamp may be 300 s off; this leaves room for a server that is slower than expected. */
+/** Timestamps may be 300 s off. The rest is a margin for a server slower than expected. */
 export const aheadMs = 200_000;
 const STALE_MS = 250_000;
 const FIRST_WAITING = 64;
-/** At a time. */
+/** Items per call of `make`. */
 const GROUP = 512;
-/** Of requests of a kilobyte: some 100 MiB. */
+/** About 100 MiB of requests of a kilobyte. */
 const MOST_WAITING = 100_000;
 
 export class Supply<T> {
@@ -178,7 +179,7 @@ export class Supply<T> {
     while (this.#waiting < most) await this.#make(GROUP);
   }
 
-  /** The next to be sent, or null until `onReady`. */
+  /** Returns the next item; null until `onReady`. */
   peek(): T | null {
     while (this.#taken < this.#items.length) {
       const item = this.#items[this.#taken]!;
@@ -189,11 +190,11 @@ export class Supply<T> {
     return null;
   }
 
-  /** Takes what `peek` has shown. */
+  /** Takes the item that `peek` has returned. */
   take(): T {
     const item = this.#items[this.#taken]!;
     this.#taken += 1;
-    // Those that are gone are forgotten many at a time.
+    // Frees taken items in groups.
     if (this.#taken >= GROUP) {
       this.#items = this.#items.slice(this.#taken);
       this.#taken = 0;
@@ -238,17 +239,17 @@ export class SignedRecord {
   readonly #keys = new Set<number>();
   #messages = 0;
   #ahead = 0;
-  /** When the measured time begins; what is signed later was not signed ahead. */
+  /** Start of the measured time; later signatures are not signed ahead. */
   measuredFromMs = Number.POSITIVE_INFINITY;
 
-  /** A signed message is about to be sent. */
+  /** Records the use of a signed message. */
   used(key: number, signedAtMs: number): void {
     this.#keys.add(key);
     this.#messages += 1;
     if (signedAtMs < this.measuredFromMs) this.#ahead += 1;
   }
 
-  /** 0 of 0 is nothing that was late. */
+  /** Without any message, all were signed ahead. */
   get signed(): { keys: number; messages: number; preparedAhead: number } {
     const messages = this.#messages;
     const preparedAhead = messages === 0 ? 1 : this.#ahead / messages;

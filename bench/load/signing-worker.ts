@@ -1,6 +1,6 @@
 /**
- * A thread that signs: keys, which it derives when they are first needed, and the four kinds of
- * work. Secrets stay here.
+ * A signing thread. It derives keys on first use and handles four kinds of tasks. Secret keys stay
+ * in the thread.
  */
 import { workerData } from 'piscina';
 import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
@@ -38,7 +38,7 @@ export function publicKeys(ordinals: readonly number[]): string[] {
   return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
 }
 
-/** 64 bytes for each ordinal. */
+/** 64 bytes per ordinal. */
 export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
   const messages = inputs.map((input) => Buffer.from(input));
   const made = new Uint8Array(ordinals.length * SIGNATURE_BYTES);
@@ -49,7 +49,7 @@ export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
   return made;
 }
 
-/** The JSON array of transactions, as text. */
+/** JSON array of transactions. */
 export function transactions({ first, count, senders }: TransactionTask): Uint8Array {
   const texts: string[] = [];
   for (let number = first; number < first + count; number += 1) {
@@ -63,7 +63,7 @@ export function transactions({ first, count, senders }: TransactionTask): Uint8A
   return new Uint8Array(Buffer.from(`[${texts.join(',')}]`));
 }
 
-/** Signs blocks one upon the other: each one's foretold hash is the next one's parent. */
+/** Signs a chain of blocks: the computed hash of each is the parent of the next. */
 export function links({ parent, blocks }: LinkTask): LinkedBlock[] {
   let tip = parent;
   return blocks.map(({ producer, timestamp, transactions }) => {

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { CLOSED, type TickerSetting, threadsNow } from './ticker.js';
 
 const { control, due } = workerData as TickerSetting;
-/** Least time that waking takes. */
+/** Minimum wake-up latency. */
 const EARLY_MS = 0.02;
 
 let seen = 0;
@@ -16,7 +16,7 @@ while (seen !== CLOSED) {
   if (seen !== CLOSED) parentPort!.postMessage(null);
 }
 
-/** Sleeps; returns true if a new request ended the sleep. */
+/** Sleeps. Returns true if a new request ended the sleep. */
 function sleeps(ms: number): boolean {
   return ms > 0 && Atomics.wait(control, 0, seen, ms) !== 'timed-out';
 }

@@ -1,67 +1,71 @@
 /**
- * Whether a run's figures can be trusted, and why not. The rule is this file:
+ * The verdict of a run: can its figures be trusted, and if not, why. The rules:
  *
- * - INVALID: the server failed, nothing was accepted, or less than 99 % of what was asked for; or
- *   more than 1 % of transactions, deliveries or subscribers' connections were lost.
- * - CLIENT_BOUND: it was the generator that fell short. It is late when one arrival in a hundred
- *   was taken up more than 10 ms after it was due, and that is more than half of the 99th
- *   percentile of response times; or when one in ten was, and that is more than a tenth of it: who
- *   is late so often sees answers as late as it sends. It is busy when its event loop was in use
- *   for more than 90 % of the time. Open loop: it is to blame when it is late, or when it is busy
- *   and less than 99 % of the schedule was sent at all. Closed loop, whose response times hold no
- *   lag: when it is busy, or one in ten was so late. What was sent and not accepted is the
- *   server's, and so is waiting for a free connection. It is also to blame when less than 99 % was
- *   sent because for more than half of the time arrivals waited for its signatures.
- * - WORKLOAD_BOUND: the server never got the rate. Less than 99 % was sent, of which 99 % was
- *   accepted, as of each kind of request beside the schedule; for more than half of the time
- *   arrivals waited, with connections free, until answers gave the workload another request; and
- *   the median round of the workload offers less than the rate. A closed loop gets a note.
- * - UNSTABLE: the halves of the run disagree: in what was accepted by more than a tenth, and more
- *   than chance gives, or in the median response time by more than a factor of two and 2 ms.
+ * - INVALID: the server failed, or accepted nothing, or less than 99 % of the target rate; or more
+ *   than 1 % of transactions, deliveries or subscriber connections were lost.
+ * - CLIENT_BOUND: the load generator was the limit. The generator is late if 1 % of arrivals
+ *   started more than 10 ms late, and that lag is more than half of the p99 response time; or if 10
+ *   % did, and that lag is more than a tenth of the p99 response time, because a generator that is
+ *   often late also sees responses late. The generator is busy if its event loop was in use for
+ *   more than 90 % of the time. Open loop: CLIENT_BOUND if the generator is late, or if it is busy
+ *   and sent less than 99 % of the schedule. Closed loop, where response times exclude lag: if it
+ *   is busy, or 10 % of arrivals were that late. Requests that were sent and not accepted count
+ *   against the server, and so does waiting for a free connection. Also CLIENT_BOUND if less than
+ *   99 % was sent because arrivals waited for signatures more than half of the time.
+ * - WORKLOAD_BOUND: the workload never offered the rate. Less than 99 % was sent, and 99 % of it
+ *   was accepted, also of each kind of request outside the schedule; for more than half of the time
+ *   arrivals waited, with connections free, for responses that allow the next request; and the
+ *   median round of the workload offers less than the rate. A closed loop gets a note instead.
+ * - UNSTABLE: the halves of the run differ: in accepted arrivals by more than a tenth and more than
+ *   chance, or in the median response time by more than a factor of two and 2 ms.
  * - VALID: none of these.
  *
- * In the open loop a note says where the lag is more than a tenth of a response time at the same
- * percentile: a change of the server by a tenth is then smaller than the part of the generator.
+ * In an open loop, a note reports lag above a tenth of the response time at the same percentile. A
+ * change of the server by a tenth is then smaller than the error of the generator.
  */
+import { type Note, note } from './messages.js';
 import type { Half } from './recorder.js';
 import type { LoadResult, Operation, Percentiles } from './result.js';
 import type { Limit } from './workload.js';
 
 export interface Evidence {
   ended: LoadResult['ended'];
-  /** Arrivals a second that were asked for; null in the closed loop. */
+  /** Target rate, arrivals/s; null in a closed loop. */
   targetPerS: number | null;
   sentPerS: number;
   acceptedPerS: number;
-  /** Percentiles of the generator's lag and of response times, milliseconds. */
+  /** Generator lag and response times, milliseconds. */
   lagP90: number | null;
   lagP99: number | null;
   responseP99: number | null;
-  /** Where the lag is a large part of a response time. */
+  /** Percentiles at which the lag is a large part of the response time. */
   lagParts: readonly LagPart[];
   /** Of the event loop, 0 to 1. */
   utilization: number;
-  /** Shares of the measured time in which arrivals waited. */
+  /** Shares of the measured time in which arrivals waited, by cause. */
   held: NonNullable<LoadResult['arrivals']['held']>;
   limit: Limit | null;
-  /** More than 1 % of the requests of an operation, in the schedule or beside it, failed. */
+  /** True if more than 1 % of the requests of an operation failed, scheduled or not. */
   isFailing: boolean;
-  /** Open at a time, and for how long a request needs one, milliseconds. */
+  /** Connection limit, and median time that a request holds a connection, milliseconds. */
   connections: { count: number; serviceP50: number };
   transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
   delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
-  /** Null where the run ended early. */
+  /** Null if the run ended early. */
   halves: readonly [Half, Half] | null;
 }
 
-/** The lag beside the response time at the same percentile, milliseconds. */
+/** Lag and response time at the same percentile, milliseconds. */
 interface LagPart {
   percentile: 'p50' | 'p90' | 'p95' | 'p99';
   lagMs: number;
   responseMs: number;
 }
 
-type Verdict = Pick<LoadResult, 'verdict' | 'reasons'>;
+interface Verdict {
+  verdict: LoadResult['verdict'];
+  reasons: Note[];
+}
 
 const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
@@ -76,30 +80,32 @@ export function judgeRun(evidence: Evidence): Verdict {
   const { ended, acceptedPerS } = evidence;
   if (ended === 'failed') return { verdict: 'INVALID', reasons: [] };
   const short = shortBy(evidence);
-  const lateness = latenessOf(evidence);
+  const problems = generatorProblems(evidence);
   if (isBound(evidence)) {
-    const reasons = [`the generator was too slow: ${lateness.join(', ')}`, ...(short ?? [])];
+    const reasons = [...problems.map(({ reason }) => reason), ...(short ?? [])];
     return { verdict: 'CLIENT_BOUND', reasons };
   }
-  if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: ['nothing was accepted'] };
+  if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: [note('NOTHING_ACCEPTED', {})] };
   const losses = lossesOf(evidence);
   if (short && losses.length === 0 && isWorkloadBound(evidence)) {
     return { verdict: 'WORKLOAD_BOUND', reasons: [workloadLimit(evidence), ...short] };
   }
-  const missing = [...(short ?? []), ...(short ? connectionsOf(evidence) : []), ...losses];
+  const missing = [...(short ?? []), ...(short ? connectionNotes(evidence) : []), ...losses];
   if (missing.length > 0) return { verdict: 'INVALID', reasons: missing };
   const differences = differencesOf(evidence);
-  const known = lateness.map((fact) => `response times include that of the generator: ${fact}`);
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
-  const notes = evidence.targetPerS === null ? idleOf(evidence) : [...known, ...lagNote(evidence)];
+  const notes =
+    evidence.targetPerS === null
+      ? idleNotes(evidence)
+      : [...problems.map((one) => one.note), ...lagNotes(evidence)];
   return { verdict, reasons: [...differences, ...notes] };
 }
 
 const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
 
 /**
- * The lag at each percentile as a share of the response time there, of the operation where that is
- * largest; null without a sample. Of an open loop, whose response times include the lag.
+ * Computes the lag at each percentile as a share of the response time of the operation with the
+ * largest share; null without a sample. For an open loop, whose response times include lag.
  */
 export function lagShares(
   lag: Percentiles,
@@ -122,18 +128,17 @@ export function lagShares(
   };
 }
 
-/** At most 1: requests that failed have a lag as well, but no response time. */
+/** At most 1: failed requests have lag, but no response time. */
 const shareOf = ({ lagMs, responseMs }: LagPart): number =>
   responseMs > 0 ? Math.min(1, lagMs / responseMs) : 0;
 
-function lagNote({ lagParts }: Evidence): string[] {
+function lagNotes({ lagParts }: Evidence): Note[] {
   if (lagParts.length === 0) return [];
   const parts = lagParts.map((part) => {
     const [lag, response] = [part.lagMs, part.responseMs].map(fine);
     return `${lag} of ${response} ms at ${part.percentile} (${Math.round(100 * shareOf(part))} %)`;
   });
-  const found = `the generator's lag is more than ${100 * MOST_LAG} % of response times`;
-  return [`${found}: ${parts.join(', ')}; service times are without it`];
+  return [note('LAG_SHARE', { most: 100 * MOST_LAG, parts: parts.join(', ') })];
 }
 
 function isWorkloadBound(evidence: Evidence): boolean {
@@ -143,33 +148,29 @@ function isWorkloadBound(evidence: Evidence): boolean {
   return sentPerS < least && acceptedPerS >= LEAST_SHARE * sentPerS && limit.perS < least;
 }
 
-const workloadLimit = ({ held, limit, targetPerS }: Evidence): string =>
-  `the workload was the limit: it had no request for ${figure(100 * held.answers)} % of the ` +
-  `time, and offers ${figure(limit!.perS)} of ${figure(targetPerS!)} arrivals a second; use ` +
-  `${limit!.option} ${limit!.value}`;
+const workloadLimit = ({ held, limit, targetPerS }: Evidence): Note =>
+  note('WORKLOAD_LIMIT', {
+    percent: figure(100 * held.answers),
+    offered: figure(limit!.perS),
+    target: figure(targetPerS!),
+    option: limit!.option,
+    value: limit!.value,
+  });
 
 /** Notes a closed loop whose workload had fewer requests than --concurrency allows. */
-const idleOf = ({ held }: Evidence): string[] =>
-  held.answers > MOSTLY
-    ? [
-        `the workload had fewer requests than --concurrency for ${figure(100 * held.answers)} % ` +
-          'of the time; use more --agents or a lower --concurrency',
-      ]
-    : [];
+const idleNotes = ({ held }: Evidence): Note[] =>
+  held.answers > MOSTLY ? [note('WORKLOAD_IDLE', { percent: figure(100 * held.answers) })] : [];
 
-/** Computes how many connections the rate needs at the service time, where all were in use. */
-function connectionsOf({ held, connections, targetPerS }: Evidence): string[] {
+/** Computes the connections that the rate needs at the service time, if all were in use. */
+function connectionNotes({ held, connections, targetPerS }: Evidence): Note[] {
   const { count, serviceP50 } = connections;
   const needed = Math.ceil((targetPerS! * serviceP50) / 1_000);
   if (held.connections <= MOSTLY || needed <= count) return [];
-  return [
-    `all ${count} connections were in use for ${figure(100 * held.connections)} % of the time: ` +
-      `at a median service time of ${figure(serviceP50)} ms the rate needs ${needed}; use ` +
-      `--connections ${needed}, if the server is as fast with that many`,
-  ];
+  const percent = figure(100 * held.connections);
+  return [note('CONNECTIONS_LIMIT', { count, percent, needed, service: figure(serviceP50) })];
 }
 
-/** Whether the generator is to blame. */
+/** Returns true if the generator was the limit. */
 function isBound(evidence: Evidence): boolean {
   const { targetPerS, sentPerS, responseP99, utilization } = evidence;
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
@@ -183,74 +184,82 @@ function isBound(evidence: Evidence): boolean {
   return shortBy(evidence) ? unsent && (late || busy || unsigned) : late;
 }
 
-/** What is known of a generator that is late or busy. */
-function latenessOf({ lagP99, utilization, held }: Evidence): string[] {
-  return [
-    ...(held.signatures > MOSTLY
-      ? [`arrivals waited for its signatures for ${figure(100 * held.signatures)} % of the time`]
-      : []),
-    ...((lagP99 ?? 0) > LATE_MS
-      ? [`its lag is ${figure(lagP99 ?? 0)} ms at the 99th percentile`]
-      : []),
-    ...(utilization > BUSY
-      ? [`its event loop was busy for ${figure(100 * utilization)} % of the time`]
-      : []),
+/** Problems of the generator, each as the reason of a verdict and as a note on a valid run. */
+function generatorProblems({
+  lagP99,
+  utilization,
+  held,
+}: Evidence): Record<'reason' | 'note', Note>[] {
+  const lag = { lag: figure(lagP99 ?? 0) };
+  const busy = { percent: figure(100 * utilization) };
+  const unsigned = { percent: figure(100 * held.signatures) };
+  const all = [
+    held.signatures > MOSTLY && {
+      reason: note('GENERATOR_UNSIGNED', unsigned),
+      note: note('UNSIGNED_NOTED', unsigned),
+    },
+    (lagP99 ?? 0) > LATE_MS && {
+      reason: note('GENERATOR_LATE', lag),
+      note: note('LAG_INCLUDED', lag),
+    },
+    utilization > BUSY && { reason: note('GENERATOR_BUSY', busy), note: note('BUSY_NOTED', busy) },
   ];
+  return all.filter((one) => one !== false);
 }
 
-/** What is missing from the rate, or null. */
-function shortBy({ targetPerS, acceptedPerS }: Evidence): string[] | null {
+/** Returns the shortfall from the target rate, or null. */
+function shortBy({ targetPerS, acceptedPerS }: Evidence): Note[] | null {
   if (targetPerS === null || acceptedPerS >= LEAST_SHARE * targetPerS) return null;
-  // Cut, not rounded: 98.96 % does not read as the 99 % that are expected.
+  // Rounded down, so that 98.96 % does not read as the required 99 %.
   const share = Math.floor((1_000 * acceptedPerS) / targetPerS) / 10;
-  const accepted = Math.floor(10 * acceptedPerS) / 10;
-  const found = `${exact(accepted)} of ${exact(targetPerS)} arrivals a second were accepted`;
-  return [`${found}, ${exact(share)} %; expected at least ${100 * LEAST_SHARE} %`];
+  const accepted = exact(Math.floor(10 * acceptedPerS) / 10);
+  const values = { accepted, target: exact(targetPerS), share: exact(share) };
+  return [note('RATE_MISSED', { ...values, least: 100 * LEAST_SHARE })];
 }
 
-/** What was accepted, and yet did not come of it. */
-function lossesOf({ transactions, delivery }: Evidence): string[] {
+/** Accepted work that was lost later. */
+function lossesOf({ transactions, delivery }: Evidence): Note[] {
   const { proposed, timed_out } = transactions;
   const { subscribers, expected, holes, disconnects } = delivery;
-  const losses: [part: number, whole: number, text: string][] = [
-    [timed_out, proposed, 'transactions were not seen final by their deadline'],
-    [disconnects, subscribers, "subscribers' connections were closed by the server"],
-    [holes, expected, 'deliveries were missing, or came twice or out of order'],
-  ];
+  const losses = [
+    { part: timed_out, whole: proposed, key: 'TRANSACTIONS_LATE' },
+    { part: disconnects, whole: subscribers, key: 'SUBSCRIBERS_CLOSED' },
+    { part: holes, whole: expected, key: 'DELIVERIES_LOST' },
+  ] as const;
   return losses
-    .filter(([part, whole]) => part > (1 - LEAST_SHARE) * whole)
-    .map(([part, whole, text]) => `${part} of ${whole} ${text}`);
+    .filter(({ part, whole }) => part > (1 - LEAST_SHARE) * whole)
+    .map(({ part, whole, key }) => note(key, { part, whole }));
 }
 
-function differencesOf({ halves }: Evidence): string[] {
+function differencesOf({ halves }: Evidence): Note[] {
   if (!halves) return [];
   const [first, second] = halves;
-  const times = [first, second].map(({ response_p50 }) => figure(response_p50 ?? 0));
+  const [fast, slow] = [first, second].map(({ response_p50 }) => figure(response_p50 ?? 0));
   return [
     ...(fewer(first, second) || fewer(second, first)
-      ? [`the halves of the run accepted ${first.accepted} and ${second.accepted} arrivals`]
+      ? [note('HALVES_ACCEPTED', { first: first.accepted, second: second.accepted })]
       : []),
     ...(slower(first, second) || slower(second, first)
-      ? [`the halves' medians are ${times.join(' and ')} ms`]
+      ? [note('HALVES_SLOWER', { first: fast!, second: slow! })]
       : []),
   ];
 }
 
 /**
- * How the second half shows a rate that does not hold, or null: fewer answers than chance makes, or
- * a line that grows by more than a hundredth of the time between the halves' middles. A server that
- * takes 99 % of what comes lets it grow so.
+ * Returns a sign that the rate is not sustainable, or null: the second half accepted fewer arrivals
+ * than chance explains, or the queue grew by more than 1 % of the time between the middles of the
+ * halves. A server that serves 99 % of the rate lets the queue grow that fast.
  */
 export function worsening({
   arrivals,
   measured_s,
-}: Pick<LoadResult, 'arrivals' | 'measured_s'>): string | null {
+}: Pick<LoadResult, 'arrivals' | 'measured_s'>): Note | null {
   const [first, second] = arrivals.halves;
   if (!first || !second) return null;
   const grownMs = (second.response_p50 ?? 0) - (first.response_p50 ?? 0);
-  if (fewer(second, first)) return 'the second half accepted less than the first';
+  if (fewer(second, first)) return note('SECOND_HALF_FEWER', {});
   if (grownMs <= (1 - LEAST_SHARE) * (measured_s / 2) * 1_000) return null;
-  return `the line grew: the second half's median is ${figure(grownMs)} ms longer`;
+  return note('QUEUE_GREW', { grown: figure(grownMs) });
 }
 
 const fewer = (half: Half, other: Half): boolean => {

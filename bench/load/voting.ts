@@ -1,7 +1,7 @@
 /**
- * One block of a run, from its proposal to its end: hands out as many approvals as decide it, and
- * another voter's for each that is refused or lost. Events of the server and accepted approvals say
- * which blocks are final.
+ * One block of a run, from its proposal to its end. Sends as many approvals as decide the block,
+ * and replaces each one that is refused or lost with the vote of another agent. Events of the
+ * server and accepted approvals determine which blocks are final.
  */
 import type { Agent } from './agents.js';
 import type { Ballots, Block } from './blocks.js';
@@ -14,24 +14,23 @@ interface VotingPlan {
   intendedMs: number;
   agents: readonly Agent[];
   record: SignedRecord;
-  /** More votes are wanted than were signed. */
   sign(ballots: Ballots, count: number): void;
-  /** A vote came back: there may be another to send, or the block is decided, or beyond help. */
+  /** A vote was answered: another one may be sent, or the block is decided or lost. */
   changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
 }
 
-/** Of `electorate` voters, so many approvals are more than two thirds. */
+/** More than two thirds of the electorate. */
 export const countNeeded = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;
 
-/** The smallest electorate that needs at least this many approvals. */
+/** Smallest electorate that needs at least this many approvals. */
 export const electorateFor = (needed: number) => Math.ceil(1.5 * (needed - 1));
 
-/** Answers to a vote that say that its block takes none any more. */
+/** Refusals of a vote after the end of voting. */
 const endOfVoting = new Set(['VOTING_CLOSED', 'UNKNOWN_BLOCK']);
 
 export class Voting {
   readonly plan: VotingPlan;
-  /** As the server made it; null until that is known. */
+  /** Hash reported by the server; null until known. */
   hash: string | null = null;
   height = 0;
   needed = 0;
@@ -46,13 +45,13 @@ export class Voting {
     this.ballots = plan.block.ballots;
   }
 
-  /** The next vote to be sent, or null when there is none now. */
+  /** Returns the next vote; null if there is none now. */
   next(): Call | null {
     if (!this.wants) return null;
     const body = this.ballots.bodyAt(this.#handed);
     if (body === null) {
       const { agents, sign } = this.plan;
-      // The spare ones are used up: all others are signed.
+      // The spare votes are used up, so all remaining voters sign.
       if (this.#handed >= this.ballots.planned) sign(this.ballots, agents.length);
       return null;
     }
@@ -62,13 +61,13 @@ export class Voting {
     return new VoteCall(this, voter, body);
   }
 
-  /** Whether another vote shall be sent. */
+  /** True if another vote is needed. */
   get wants(): boolean {
     if (this.hash === null || this.#over) return false;
     return this.#handed - this.#failed < this.needed && this.#handed < this.plan.agents.length;
   }
 
-  /** Whether another vote can be sent at once. */
+  /** True if another vote can be sent at once. */
   get hasNext(): boolean {
     return this.wants && this.#handed < this.ballots.signed;
   }
@@ -100,7 +99,6 @@ export const toUndecided = ({ hash, height, plan }: Voting): Undecided => {
   return { hash: hash!, height, transactions, intendedMs, approved: false };
 };
 
-/** The proposal of its block. */
 export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome) => void): Call {
   const { agents, block } = plan;
   return {
@@ -114,7 +112,7 @@ export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome)
   };
 }
 
-/** Its producer, and who signed its transactions, used their keys. */
+/** Records the keys of the producer and of the senders of the transactions. */
 export function noteUse(
   record: SignedRecord,
   { producer, transactions, firstTransaction, signedAtMs }: Block,
@@ -126,7 +124,7 @@ export function noteUse(
   }
 }
 
-/** The interface does not show this answer; what a server says must fit the proposal. */
+/** The protocol leaves this response open; it must match the proposal. */
 function proposalHolds(data: unknown, parent: string): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   const { block_hash, parent_hash } = data;
@@ -136,7 +134,7 @@ function proposalHolds(data: unknown, parent: string): boolean {
   );
 }
 
-/** A class, for there are very many: what they share is made once. */
+/** A class, so that the many instances share their code. */
 class VoteCall implements Call {
   readonly operation = 'vote';
   readonly method = 'POST';
@@ -153,7 +151,7 @@ class VoteCall implements Call {
     this.#voter = voter;
   }
 
-  /** The interface does not show this answer; what a server says must fit the vote. */
+  /** The protocol leaves this response open; it must match the vote. */
   holds(data: unknown): boolean {
     if (!isRecord(data)) return false;
     const { block_hash, agent_id, decision, duplicate } = data;
@@ -172,9 +170,9 @@ class VoteCall implements Call {
 }
 
 /*
- * Which blocks of a run are final, and since when. What counts was seen in the event stream: an
- * outcome, the head's hash, or, where a server shows neither, that its height reached that of a
- * block for which as many approvals were accepted as it needs.
+ * Final blocks of a run, with the time of finality as seen in the event stream: an outcome, the
+ * hash of the head, or, on servers that report neither, a height that reached a block with enough
+ * accepted approvals.
  */
 
 interface Undecided {
@@ -182,14 +180,13 @@ interface Undecided {
   height: number;
   transactions: number;
   intendedMs: number;
-  /** As many approvals were accepted as it needs. */
+  /** True once enough approvals were accepted. */
   approved: boolean;
 }
 
 export class Finality {
   readonly #waiting = new Map<string, Undecided>();
   readonly #finalized: (block: Undecided, atMs: number) => void;
-  /** Of the heights that the stream reported: the highest, and when. */
   #reached = { height: 0, atMs: 0 };
 
   constructor(finalized: (block: Undecided, atMs: number) => void) {
@@ -204,7 +201,7 @@ export class Finality {
     this.#waiting.set(block.hash, block);
   }
 
-  /** All approvals that it needs were accepted; the stream may have reported it before. */
+  /** Enough approvals were accepted. The stream may have reported the height before. */
   approved(hash: string): void {
     const block = this.#waiting.get(hash);
     if (!block) return;
@@ -212,13 +209,13 @@ export class Finality {
     if (this.#reached.height >= block.height) this.#final(block, this.#reached.atMs);
   }
 
-  /** This block is the head, or was. */
+  /** This block is, or was, the head. */
   final(hash: string, atMs: number): void {
     const block = this.#waiting.get(hash);
     if (block) this.#final(block, atMs);
   }
 
-  /** It will never be final. */
+  /** The block will not become final. */
   closed(hash: string): void {
     this.#waiting.delete(hash);
   }
@@ -240,14 +237,14 @@ export type ChainEvent =
   | { kind: 'final'; hash: string; height: number }
   /** Rejected, expired or orphaned. */
   | { kind: 'closed'; hash: string }
-  /** Something at this height is final; the server does not say what. */
+  /** A block at this height is final; the server does not report its hash. */
   | { kind: 'height'; height: number }
   | { kind: 'proposal'; hash: string; parent: string; height: number; producer: string };
 
-/** Votes are by far the most, and of no interest here. */
+/** Votes are the most frequent events and not needed here. */
 const VOTE_EVENT = Buffer.from('"block_validation"');
 
-/** Null for what is of no interest, or no event. */
+/** Returns null for other events and for invalid text. */
 export function readChainEvent(text: Buffer): ChainEvent | null {
   if (text.subarray(0, 64).includes(VOTE_EVENT)) return null;
   const { type, data } = parseObject(text.toString());

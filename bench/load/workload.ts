@@ -1,22 +1,25 @@
 /**
- * The contract between a run, which knows when and how requests are sent, and a workload, which
- * knows what is asked. Neither knows the other's side.
+ * The contract between a run, which decides when and how requests are sent, and a workload, which
+ * decides their content.
  */
 import type { LoadOptions } from './options.js';
 
 export type OperationName = 'vote' | 'propose' | 'read' | 'meme' | 'status' | 'register';
 
-/** A request ready to be sent: everything costly was done before. */
+/** A request ready to be sent, with all expensive work done. */
 export interface Call {
   operation: OperationName;
   method: 'GET' | 'POST' | 'PUT';
-  /** From /api/v1/ on, query included. */
+  /** Path from /api/v1/ on, with query. */
   target: string;
   headers: Record<string, string>;
   body: string | Uint8Array | null;
-  /** Whether an answer of success has what the interface promises: else it is a lie. */
+  /**
+   * True if a successful response has the data that the protocol promises. If not, it counts as a
+   * lie.
+   */
   holds(data: unknown): boolean;
-  /** DeliveryRecord once what became of it, after it was recorded. */
+  /** Called with the outcome, after it was recorded. */
   completed(outcome: CallOutcome): void;
 }
 
@@ -25,72 +28,71 @@ export type CallOutcome =
   | { kind: 'refused'; status: number; code: string; reason: string }
   | { kind: 'lie' | 'timed_out' | 'broken' | 'unfinished' };
 
-/** Causes for which an arrival waits: answers of the server, or signatures of the generator. */
+/** Cause of a wait: responses of the server, or signatures of the generator. */
 export type Wait = 'answers' | 'signatures';
 
-/** The highest rate that a workload offers, and the option and value that raise it. */
+/** Highest rate that a workload offers, and the option and value that raise it. */
 export interface Limit {
   perS: number;
   option: '--agents' | '--batch';
   value: number;
 }
 
-/** What a run gives to its workload. */
 export interface RunContext {
   options: LoadOptions;
-  /** Of this process, milliseconds, as `performance.now()`: all times of a run are on it. */
+  /** Clock of this process, milliseconds (`performance.now()`), used for all times of a run. */
   now(): number;
   /**
-   * Sends outside the schedule: registrations, the votes that finalize a block. They go before
-   * arrivals, and are recorded apart, as `vote (beside)`.
+   * Sends a call outside the schedule: a registration, or a vote that finalizes a block. Such calls
+   * precede arrivals, and are recorded separately, as `vote (beside)`.
    */
   send(call: Call): void;
-  /** Arrivals waited for something of the workload's (an open block); now `next` has one again. */
+  /** `next` returns a call again, after arrivals had to wait. */
   wake(): void;
-  /** Transactions of a proposal sent for an arrival that was intended at `intendedMs`. */
+  /** A proposal was sent for the arrival scheduled at `intendedMs`. */
   proposed(count: number, intendedMs: number): void;
-  /** Of the same proposal, once its answer says so. */
+  /** The proposal was accepted. */
   transactionsAccepted(count: number, intendedMs: number): void;
-  /** Seen finalized through the event stream, at `atMs`. */
+  /** Transactions were seen final in the event stream at `atMs`. */
   finalized(count: number, intendedMs: number, atMs: number): void;
-  /** One event at one subscriber, `latencyMs` after what caused it was intended. */
+  /** A subscriber received an event, `latencyMs` after the scheduled time of its cause. */
   delivered(latencyMs: number, intendedMs: number): void;
   /**
-   * How often deliveries were due, missing, or connections closed by the server; with the intended
-   * time of what caused them, or of what was sent last before them.
+   * Changes the counts of expected and missing deliveries and of connections closed by the server.
+   * The time is that of the cause, or of the last request before.
    */
   deliveries(
     change: { expected?: number; holes?: number; disconnects?: number },
     intendedMs: number,
   ): void;
-  /** The run cannot go on: it ends with what it measured, marked as failed for this reason. */
+  /** Ends the run as failed, with the figures measured so far. */
   fail(reason: string): void;
 }
 
 export interface Workload {
-  /** Registers agents, signs ahead, connects; tells what takes long. All before the warm-up. */
+  /** Registers agents, signs ahead and connects, before the warm-up; reports slow steps. */
   prepare(context: RunContext, progress: (line: string) => void): Promise<PreparedRun>;
   /**
-   * The call of the next arrival, or null when it has to wait: `wake` is called when it need not
-   * any more. What it returns is sent at once.
+   * Returns the call of the next arrival, which is sent at once; null if the arrival must wait
+   * until `wake`.
    */
   next(intendedMs: number): Call | null;
-  /** Names the cause when `next` gave null; without it, answers. */
+  /** Cause of the wait after `next` has returned null; default: answers. */
   waitsFor?(): Wait;
   /**
-   * Computes the rate that the workload offered, and the option that makes it offer `perS` arrivals
-   * a second; null where the workload has no limit, or no option raises it.
+   * Computes the rate that the workload offered, and the option that makes it offer `perS`
+   * arrivals/s; null if the workload has no limit, or no option raises it.
    */
   limit?(perS: number): Limit | null;
-  /** The schedule is over: resolves when what is under way is final, late, or `signal` aborts. */
+  /**
+   * The schedule is over. Resolves once all work in flight is final or late, or `signal` aborts.
+   */
   drain(signal: AbortSignal): Promise<void>;
-  /** Closes connections and threads, and takes the run's agents out of the network. */
+  /** Closes connections and threads, and sets the agents of the run inactive. */
   close(): Promise<void>;
-  /** What was signed, for the result. */
   signed(): { keys: number; messages: number; preparedAhead: number };
 }
 
 export interface PreparedRun {
-  /** Subscribers connected. */
   subscribers: number;
 }

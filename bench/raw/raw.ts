@@ -1,7 +1,6 @@
 /**
- * R: the rate at which one core's libsodium verifies in a plain loop. All other figures are ratios
- * to it. Here is also how rates are measured: benchmark.js repeats the work, each time on an item
- * it never had.
+ * R: the rate at which libsodium verifies on one core in a plain loop. All other figures are ratios
+ * to R. Also the measurement of rates: benchmark.js repeats the work, each time on a new item.
  */
 import { Worker } from 'node:worker_threads';
 import Benchmark from 'benchmark';
@@ -10,24 +9,24 @@ import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js
 import type { VerifyJob } from '../../engine/crypto/verifier.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 
-/** Verifications a second of 250-byte messages, on this thread; each message once. */
+/** Verifications per second of 250-byte messages on this thread, each message once. */
 export function rawVerifications(seed = 'raw', seconds = 0.5): number {
   return measureRate(jobSource(seed), verifyOrThrow(), seconds).perSecond;
 }
 
-/** R as far as it is known: null where libsodium does not load. */
+/** R; null if libsodium does not load. */
 export const rawSpeed = (): number | null => (verifyWithLibsodium ? rawVerifications() : null);
 
-/** Throws for a signature that does not hold: a loop over refusals would be no measurement. */
+/** Throws for an invalid signature, because a loop over refusals would measure something else. */
 export function verifyOrThrow(): (job: VerifyJob) => void {
   const verify = verifyWithLibsodium;
-  if (!verify) throw new Error('sodium-native does not load here: there is no R');
+  if (!verify) throw new Error('sodium-native does not load, so R cannot be measured');
   return (job) => {
-    if (!verify(job)) throw new Error('libsodium refuses a signature of the benchmark');
+    if (!verify(job)) throw new Error('libsodium rejects a signature of the benchmark');
   };
 }
 
-/** The same on so many threads at once, in all: the limit of whatever verifies in a pool. */
+/** Total rate of several threads: the upper bound of a verifier pool. */
 export async function measureRawThreads(threads: number, seed: string): Promise<number> {
   const url = new URL('./raw-thread.js', import.meta.url);
   const rates = Array.from({ length: threads }, (_, ordinal) => {
@@ -40,20 +39,20 @@ export async function measureRawThreads(threads: number, seed: string): Promise<
   return (await Promise.all(rates)).reduce((sum, rate) => sum + rate, 0);
 }
 
-// It would compile our functions from their text, far from what they refer to.
+// benchmark.js would compile the functions from their source, outside their scope.
 Benchmark.support.decompilation = false;
 
 export interface Rate {
-  /** By the clock, on one thread. */
+  /** By wall time, on one thread. */
   perSecond: number;
-  /** CPU time of each, microseconds: hardly moved by other programs. */
+  /** CPU time per item, microseconds. Hardly affected by other programs. */
   cpuUs: number;
 }
 
 /**
- * How often a second `work` is done, and what it costs.
- * @param prepare makes the items of one sample, outside of the measured time: nothing is worked on
- * twice, so no result comes out of a cache.
+ * Measures the rate of `work` and its CPU time.
+ * @param prepare makes the items of one sample, outside the measured time. Each item is used once,
+ *   so that no result comes from a cache.
  */
 export function measureRate<T>(
   prepare: (count: number) => readonly T[],
@@ -81,12 +80,12 @@ export function measureRate<T>(
     },
   });
   measured.run();
-  // benchmark.js keeps what was thrown for itself.
+  // benchmark.js does not rethrow errors.
   if (measured.error) throw measured.error;
   return { perSecond: measured.hz, cpuUs: (1e6 * cpu) / done };
 }
 
-/** The same on a few items in turn, again and again: for work that remembers nothing. */
+/** Cycles over a few items, for work without memory. */
 export function rateOver<T>(
   items: readonly T[],
   work: (item: T) => unknown,
@@ -97,7 +96,7 @@ export function rateOver<T>(
   return measureRate(around, work, seconds);
 }
 
-/** How long work that waits takes, with the CPU time of all threads; both in seconds. */
+/** Duration of asynchronous work, and CPU time of all threads; both in seconds. */
 export async function measureTime(
   work: () => Promise<void>,
 ): Promise<{ wall: number; cpu: number }> {
@@ -119,10 +118,10 @@ export function median(values: readonly number[]): number {
 }
 
 const KEYS = 1_000;
-/** About what a vote's signing input takes. */
+/** Approximate size of the signing input of a vote. */
 const MESSAGE_BYTES = 250;
 
-/** Gives as many further jobs as asked for; no message comes twice. */
+/** Returns a source of jobs with unique messages. */
 export function jobSource(seed: string): (count: number) => VerifyJob[] {
   const keys = Array.from({ length: KEYS }, (_, ordinal) => keyOf(seed, ordinal));
   let made = 0;

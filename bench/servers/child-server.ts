@@ -1,20 +1,20 @@
 /**
- * Programs of bench/ that serve in a process of their own, and tell their parent what they paid.
- * The programs import this module too, so it imports nothing else of ours.
+ * Programs of bench/ that serve in their own process and report their CPU time to the parent. The
+ * programs import this module too, so it must not import other modules of the project.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What such a program is asked, and what it answers; first of all, unasked, it tells its port. */
+/** Messages to such a program. Its first message, unasked, is its port. */
 type Question = 'usage' | { body: string };
 type Answer = { port: number } | { cpuSeconds: number; residentBytes: number };
 
 interface ForkedServer extends MeasuredServer {
-  /** Gives it what it needs to know; resolves when it has understood. */
+  /** Configures the program; resolves once it has done so. */
   tell(question: Question): Promise<void>;
 }
 
-/** The program `name` of bench/, for the work of a case. */
+/** Runs the program `name` of bench/ for the duration of `work`. */
 export async function withChildServer<T>(
   name: string,
   args: readonly string[],
@@ -25,7 +25,9 @@ export async function withChildServer<T>(
   const ended = once(child, 'exit');
   const answered = async (): Promise<Answer> => {
     const over = ended.then(([code, signal]) => {
-      throw new Error(`bench/${name} ended by ${signal ?? code}; does what it imports load here?`);
+      throw new Error(
+        `bench/${name} ended with ${signal ?? code}; check that its native modules load`,
+      );
     });
     const [message] = await Promise.race([once(child, 'message'), over]);
     return message as Answer;
@@ -54,7 +56,7 @@ export async function withChildServer<T>(
   }
 }
 
-/** The other end: tells the port, then answers; `told` takes what is no question. */
+/** Program side: reports the port, then answers; `told` takes messages that are not questions. */
 export function answerParent(port: number, told: (question: { body: string }) => void): void {
   const tell = (answer: Answer) => void process.send?.(answer);
   process.on('message', (question: Question) => {
@@ -66,13 +68,11 @@ export function answerParent(port: number, told: (question: { body: string }) =>
   tell({ port });
 }
 
-/** A server in a process of its own, whose CPU time and memory can be asked for. */
+/** A server in its own process, with its CPU time and memory. */
 export interface MeasuredServer {
   url: string;
   pid: number;
-  /** CPU time of all its threads so far. */
   cpuSeconds(): Promise<number>;
-  /** Resident memory. */
   residentBytes(): Promise<number>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The load tester against a server of folkmoot, with what the server paid meanwhile. */
+/** The load tester against a folkmoot server, with the CPU time of the server. */
 import { type LoadOptions, loadDefaults, workloadDefaults } from '../load/options.js';
 import type { LoadResult } from '../load/result.js';
 import { runLoad } from '../load/run.js';
@@ -6,28 +6,28 @@ import { type ByThread, type FolkmootServer, spentBetween, threadSeconds } from 
 
 export interface LoadMeasurement {
   result: LoadResult;
-  /** CPU time of the server, microseconds, for each entry of its log. */
+  /** CPU time of the server per log entry, microseconds. */
   cpuUs: number;
-  /** The same for each signature that it verified. */
+  /** CPU time of the server per verified signature, microseconds. */
   cpuUsPerSignature: number;
   /**
-   * Share of the measured time that the verifier pool's threads did not run: they had nothing to
-   * do, or no core was free for them. Null where threads cannot be told apart.
+   * Share of the measured time in which the threads of the verifier pool did not run, for lack of
+   * work or of a free core. Null if threads cannot be distinguished.
    */
   idle: number | null;
-  /** What it paid and did in the measured time; `threads` null where they cannot be told apart. */
+  /** Work and CPU time in the measured time; `threads` null if they cannot be distinguished. */
   spent: { entries: number; signatures: number; threads: ByThread | null };
-  /** Empty where all is well; else the verdict. */
+  /** Empty, or the verdict if it is not VALID. */
   note: string;
 }
 
 export type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs' | 'seed'> &
   Partial<LoadOptions>;
 
-/** The verifier pool's threads in a server: its default. */
+/** Default threads of the verifier pool of a server. */
 export const POOL_THREADS = 2;
 
-/** `poolThreads` is 0 where others than the verifier pool verify. */
+/** @param poolThreads 0 if the verifier pool is not used. */
 export async function load(
   server: FolkmootServer,
   wanted: Wanted,
@@ -41,7 +41,7 @@ export async function load(
     rate: null,
     agents,
     batch,
-    // A server that has just begun spends half of its time on compiling.
+    // A new server spends half of its time compiling.
     warmupMs: 1_500,
     keepAgents: true,
     ...wanted,
@@ -53,12 +53,13 @@ export async function load(
   });
   const { ended, verdict, reasons, arrivals } = result;
   if (ended !== 'complete' || arrivals.accepted === 0) {
-    throw new Error(`the load run was no measurement: ${[verdict, ...reasons].join('; ')}`);
+    throw new Error(`load run not usable: ${[verdict, ...reasons].join('; ')}`);
   }
   const taken = await Promise.all(samples);
   const first = taken[0];
   const last = taken.at(-1);
-  if (!first || !last || first === last) throw new Error('a load run needs two seconds or more');
+  if (!first || !last || first === last)
+    throw new Error('load run too short (expected at least 2 s)');
   return {
     result,
     ...figuresBetween(server.pid, first, last, poolThreads),
@@ -89,7 +90,7 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
 function figuresBetween(pid: number, first: Sample, last: Sample, poolThreads: number) {
   const entries = last.entries - first.entries;
   const signatures = last.signatures - first.signatures;
-  if (entries === 0) throw new Error('the server logged nothing in the load run');
+  if (entries === 0) throw new Error('no log entry during the load run');
   const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
   const threads =
     first.threads && last.threads

@@ -1,6 +1,6 @@
 /**
- * Servers in processes of their own: `folkmoot serve --limits off` as users run it, the bare and
- * the plain server, and the CPU time of their threads, from Linux' /proc.
+ * Servers in their own processes: `folkmoot serve --limits off` as users run it, the bare and the
+ * plain server; and the CPU time of their threads, from /proc on Linux.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,13 +14,13 @@ import { withFolder } from '../fixtures/network.js';
 import { type MeasuredServer, withChildServer } from './child-server.js';
 
 export interface FolkmootServer extends MeasuredServer {
-  /** Sends a signed request; throws unless it is accepted. */
+  /** Sends a signed request; throws unless the server accepts it. */
   send(request: SignedRequest): Promise<unknown>;
-  /** What /metrics says, each line by its name and labels. */
+  /** Values of /metrics by name and labels. */
   metrics(): Promise<Map<string, number>>;
 }
 
-/** A server for the work of a case, gone afterwards; `more` are options of `serve`. */
+/** Runs a server for the duration of `work`; `more` are options of `serve`. */
 export function withFolkmoot<T>(
   work: (server: FolkmootServer) => Promise<T>,
   more: readonly string[] = [],
@@ -43,7 +43,7 @@ async function startFolkmoot(data: string, more: readonly string[]): Promise<Fol
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
   const line = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
-  if (!line) throw new Error('folkmoot serve ended before it listened');
+  if (!line) throw new Error('folkmoot serve ended before it was listening');
   const { url } = JSON.parse(String(line[0])) as { url: string };
   const metrics = async () => parseMetrics(await (await fetch(`${url}/metrics`)).text());
   const metric = async (name: string) => (await metrics()).get(`folkmoot_${name}`) ?? 0;
@@ -68,11 +68,11 @@ async function send(url: string, request: SignedRequest): Promise<unknown> {
   const { method, path, headers } = formatHead(request);
   const response = await fetch(url + path, { method, headers, body: request.body });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${request.kind} was answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${request.kind} failed with ${response.status}: ${text}`);
   return (JSON.parse(text) as { data: unknown }).data;
 }
 
-/** Registers agents, some at a time. */
+/** Registers agents with limited concurrency. */
 export async function registerAt(server: FolkmootServer, by: readonly Signatory[]): Promise<void> {
   const timestamp = new Date().toISOString();
   for (let from = 0; from < by.length; from += 32) {
@@ -81,7 +81,6 @@ export async function registerAt(server: FolkmootServer, by: readonly Signatory[
   }
 }
 
-/** Prometheus' text format, as far as it is numbers. */
 function parseMetrics(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -92,13 +91,13 @@ function parseMetrics(text: string): Map<string, number> {
   );
 }
 
-/** The flag stands in the program's first line, which only a shell reads. */
+/** The flag of the shebang line, which applies only when run by a shell. */
 export const folkmootArguments: readonly string[] = [
   '--max-semi-space-size=128',
   fileURLToPath(new URL('../../cli/main.js', import.meta.url)),
 ];
 
-/** A bare server that answers each GET with `body`, for the work of a case. */
+/** Runs a bare server that answers each GET with `body`, for the duration of `work`. */
 export function withBare<T>(
   body: string,
   work: (server: MeasuredServer) => Promise<T>,
@@ -116,10 +115,10 @@ export function withPlain<T>(
   return withFolder((path) => withChildServer('plain-server', [path, networkId], work));
 }
 
-/** Linux counts in hundredths of a second for every program, whatever its own clock is. */
+/** Unit of CPU time in /proc on Linux, independent of the clock of the kernel. */
 const TICKS_PER_SECOND = 100;
 
-/** Seconds by thread id; those of the processes that it started are together under `fronts`. */
+/** Seconds by thread id; the processes that it started are summed under `fronts`. */
 export function threadSeconds(pid: number): Map<string, number> | null {
   try {
     const own = secondsOf(pid);
@@ -141,25 +140,25 @@ function secondsOf(pid: number): Map<string, number> {
   );
 }
 
-/** proc(5): utime and stime are fields 14 and 15; the second, in brackets, may hold spaces. */
+/** proc(5): utime and stime are fields 14 and 15; field 2, in parentheses, may contain spaces. */
 function secondsIn(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** What a server's threads worked, seconds. */
+/** CPU time of the threads of a server, seconds. */
 export interface ByThread {
-  /** The main one: what needs order happens there. */
+  /** Main thread, which orders all requests. */
   engine: number;
-  /** The verifier pool's: the busiest of the others, for threads have no names. */
+  /** Verifier pool: the busiest of the other threads, since threads have no names. */
   verifier: number;
-  /** Garbage collection, compilation, and those of libuv, which commit. */
+  /** Garbage collection, compilation, and the threads of libuv, which commit. */
   rest: number;
-  /** All of the processes that have its connections; 0 where there are none. */
+  /** All connection processes; 0 without any. */
   fronts: number;
 }
 
-/** What each thread works from now on; null where that is not known. A pool of 0 rests. */
+/** Measures the threads from now on; null if unsupported. A pool of 0 has no verifier threads. */
 export function watchThreads(pid: number, poolThreads: number): () => ByThread | null {
   const before = threadSeconds(pid);
   return () => {
@@ -168,7 +167,7 @@ export function watchThreads(pid: number, poolThreads: number): () => ByThread |
   };
 }
 
-/** By thread, where the pool has `poolThreads`. */
+/** Splits the CPU time, with `poolThreads` threads in the pool. */
 export function spentBetween(
   pid: number,
   before: Map<string, number>,
@@ -181,7 +180,7 @@ export function spentBetween(
   return { engine: of(String(pid)), verifier, rest, fronts: of(FRONTS) };
 }
 
-/** What the `count` busiest threads beside the main one worked in between, seconds. */
+/** CPU time of the `count` busiest threads other than the main one, seconds. */
 function busiest(
   pid: number,
   before: Map<string, number>,

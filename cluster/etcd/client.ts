@@ -1,8 +1,8 @@
 /**
- * The client of an etcd with one or several members. A call goes to the member that answered last;
- * where that one is not to be had it goes to the next, as long as it is sure that nothing was done,
- * or does not matter. A write that may have been done is never sent twice: that is told by an error
- * with the outcome `unknown`, and who asked finds out, or asks in a way that can be repeated.
+ * Client of an etcd cluster. A call goes to the member that answered last. If that member fails,
+ * the client retries the call at the next member, but only if the call was not executed or can be
+ * repeated. A write that may have been executed is never sent twice: the caller gets an error with
+ * the outcome `unknown`, and reads the state or repeats an idempotent write.
  */
 
 import type { ServiceError } from './bundled/grpc.js';
@@ -24,12 +24,14 @@ import { type WatchBatch, type WatchOptions, watchAt } from './watch.js';
 import { type Answers, EtcdError, type EtcdTls, type MethodName, toEtcdError } from './wire.js';
 
 export interface EtcdOptions {
-  /** As `parseEndpoints` gives them. */
+  /** From `parseEndpoints`. */
   endpoints: readonly string[];
   tls?: EtcdTls;
-  /** How long one member may take to be connected; default: 2,000. */
+  /** Connection timeout per member, milliseconds; default: 2,000. */
   connectMs?: number;
-  /** How long one member may take to answer; default: 5,000, an election is 1 to 3 s. */
+  /**
+   * Response timeout per member, milliseconds; default: 5,000, since an election takes 1 to 3 s.
+   */
   callMs?: number;
 }
 
@@ -38,17 +40,14 @@ export class EtcdClient {
   readonly #limits: { connectMs: number; callMs: number };
   readonly #picker: MemberPicker;
 
-  /** Connects when it is first asked something. */
+  /** Connects on the first call. */
   constructor({ endpoints, tls, connectMs = 2_000, callMs = 5_000 }: EtcdOptions) {
     this.#members = endpoints.map((endpoint) => new Member(endpoint, tls));
     this.#limits = { connectMs, callMs };
     this.#picker = new MemberPicker(endpoints.length);
   }
 
-  /**
-   * What every call throws.
-   * @throws {EtcdError}
-   */
+  /** Reads keys. This and each other call rejects with {@link EtcdError}. */
   async range(keys: Keys, options: RangeOptions = {}): Promise<Range> {
     const { revision = 0, limit = 0, after, keysOnly = false, serializable = false } = options;
     const how = { revision, limit, keys_only: keysOnly, serializable };
@@ -60,18 +59,18 @@ export class EtcdClient {
     return (await this.range(key)).values[0] ?? null;
   }
 
-  /** @returns the revision that it made. */
+  /** @returns the revision of the write. */
   async put(key: string, value: string | Uint8Array, lease = '0'): Promise<number> {
     const { request_put } = wireOperation({ put: key, value, lease }) as { request_put: object };
     return Number((await this.#ask('KV/Put', request_put, false)).header.revision);
   }
 
-  /** @returns how many keys were there. */
+  /** @returns the number of keys deleted. */
   async delete(keys: Keys): Promise<number> {
     return Number((await this.#ask('KV/DeleteRange', toRange(keys), false)).deleted);
   }
 
-  /** All at once, or nothing: at most 128 operations, no key put twice. */
+  /** Executes all operations or none: at most 128 operations, and no key put twice. */
   async transact(transaction: Transaction): Promise<TransactionResult> {
     const { if: conditions = [], do: operations, otherwise = [] } = transaction;
     const request = {
@@ -89,14 +88,14 @@ export class EtcdClient {
     };
   }
 
-  /** Takes away what was before `revision`, which itself stays; again it is `compacted`. */
+  /** Deletes the history before `revision`. Repeating it fails with `compacted`. */
   async compact(revision: number): Promise<void> {
     await this.#ask('KV/Compact', { revision }, false);
   }
 
   /**
-   * Follows keys at one member; each watch begins at the next member in turn, so that who calls
-   * again after it was cut, or because what must come does not come, gets another one.
+   * Watches keys at one member. Each watch starts at the next member, so that a caller that retries
+   * after a cut or silent watch gets another one.
    *
    * @example
    * for await (const { events } of client.watch({ prefix: 'a/' }, { from: revision + 1 })) {
@@ -116,25 +115,25 @@ export class EtcdClient {
     }
   }
 
-  /** Etcd may take a longer time than it was asked for. */
+  /** Grants a lease. etcd may choose a longer duration. */
   async grantLease(seconds: number): Promise<{ id: string; seconds: number }> {
-    // One that was granted unheard of ends by itself.
+    // Repeatable: an unused lease expires.
     const { ID, TTL } = await this.#ask('Lease/LeaseGrant', { TTL: seconds }, true);
     return { id: ID, seconds: Number(TTL) };
   }
 
   /**
-   * @returns for how many seconds from now.
-   * @throws {EtcdError} `no_lease` when it has ended.
+   * @returns the seconds until the lease expires.
+   * @throws {EtcdError} `no_lease` if the lease has expired.
    */
   async keepLease(id: string): Promise<number> {
     const keep = (member: Member) => keepAt(member, id, this.#limits);
     const left = await this.#tryEach(keep, true);
     if (left > 0) return left;
-    throw new EtcdError('no_lease', `lease ${id} has ended`);
+    throw new EtcdError('LEASE_EXPIRED', { lease: id });
   }
 
-  /** Its keys are deleted; one that has ended already is none the worse. */
+  /** Revokes a lease and so deletes its keys. An expired lease is not an error. */
   async revokeLease(id: string): Promise<void> {
     try {
       await this.#ask('Lease/LeaseRevoke', { ID: id }, true);
@@ -143,12 +142,12 @@ export class EtcdClient {
     }
   }
 
-  /** Asks every member; none throws. */
+  /** Queries every member; never rejects. */
   status(): Promise<MemberStatus[]> {
     return Promise.all(this.#members.map((member) => fetchStatus(member, this.#limits)));
   }
 
-  /** What etcd has raised: `NOSPACE` stops all writes until `disarm`. */
+  /** Lists the alarms of etcd. `NOSPACE` blocks all writes until `disarm`. */
   async alarms(): Promise<{ memberId: string; alarm: 'NOSPACE' | 'CORRUPT' }[]> {
     const { alarms } = await this.#ask('Maintenance/Alarm', { action: 'GET' }, true);
     return alarms.flatMap(({ memberID, alarm }) =>
@@ -160,12 +159,11 @@ export class EtcdClient {
     await this.#ask('Maintenance/Alarm', { action: 'DEACTIVATE', memberID: memberId, alarm }, true);
   }
 
-  /** Ends what is under way. */
   close(): void {
     for (const member of this.#members) member.close();
   }
 
-  /** @param repeatable whether it may be done twice. */
+  /** @param repeatable true if executing the call twice does no harm. */
   #ask<Name extends MethodName>(
     name: Name,
     request: object,
@@ -177,7 +175,7 @@ export class EtcdClient {
   async #tryEach<T>(ask: (member: Member) => Promise<T>, repeatable: boolean): Promise<T> {
     let last: EtcdError | null = null;
     for (const { at, leftOut } of this.#picker.now()) {
-      // Who answers is believed: asking one that was silent would take long.
+      // A member that answers is believed; trying a silent one would take too long.
       if (last?.member === 'answers' && leftOut) break;
       try {
         const answer = await ask(this.#members[at]!);
@@ -195,16 +193,16 @@ export class EtcdClient {
 }
 
 /*
- * Which member of an etcd is asked, and which after it. One that gave no sign of life is left out
- * for a while, as long as another answers: that one says at once what it cannot do.
+ * Selects the member for a call. A silent member is skipped for a while, as long as another one
+ * answers; the others fail fast.
  */
 
-/** How long one is left out that fell silent. */
+/** Time for which a silent member is skipped. */
 const SILENT_MS = 3_000;
 
 export class MemberPicker {
   readonly #leftOutUntil: number[];
-  /** The member that is asked first: the one that answered last. */
+  /** Index of the first member to try: the one that answered last. */
   #first = 0;
   #watches = 0;
 
@@ -212,12 +210,12 @@ export class MemberPicker {
     this.#leftOutUntil = Array<number>(members).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** Whom to ask now, one after the other; who was silent, and is left out, comes last. */
+  /** Members to try, in order. Skipped members come last. */
   now(): { at: number; leftOut: boolean }[] {
     return this.#from(this.#first);
   }
 
-  /** Where the next watch is to be: each time at another member. */
+  /** Returns the member for the next watch, another one each time. */
   watch(): number {
     const { at } = this.#from(this.#first + this.#watches)[0]!;
     this.#watches += 1;
@@ -228,7 +226,7 @@ export class MemberPicker {
     this.#leftOutUntil[member] = Number.NEGATIVE_INFINITY;
   }
 
-  /** It cannot help; others may have moved on meanwhile. */
+  /** Moves on to the next member, unless another call has done so. */
   failed(member: number, silent: boolean): void {
     if (silent) this.#leftOutUntil[member] = performance.now() + SILENT_MS;
     if (this.#first === member) this.#first = this.#from(member + 1)[0]!.at;
@@ -245,7 +243,7 @@ export class MemberPicker {
 }
 
 /**
- * @returns the seconds that the lease has from now on; 0 when it has ended.
+ * @returns the seconds until the lease expires; 0 if it has expired.
  * @throws {EtcdError}
  */
 async function keepAt(
@@ -262,6 +260,5 @@ async function keepAt(
   } finally {
     stream.cancel();
   }
-  const ended = `etcd at ${member.endpoint} ended a call`;
-  throw new EtcdError('unavailable', ended, { outcome: 'unknown' });
+  throw new EtcdError('CALL_ENDED', { endpoint: member.endpoint }, { outcome: 'unknown' });
 }

@@ -1,16 +1,17 @@
 /**
- * A lease that is kept alive until it is released or lost. That it is held is a belief: what rests
- * on it must be written under conditions that etcd checks, such as the `createRevision` of a key.
+ * A lease that is renewed until it is released or lost. The client can be wrong about holding it.
+ * So a write that relies on the lease must have a condition that etcd checks, such as the
+ * `createRevision` of a key.
  */
 import type { EtcdClient } from './client.js';
 import { EtcdError } from './wire.js';
 
-/** Renewed so many times in the time that it has. */
+/** Renewals per lease duration. */
 const RENEWALS = 3;
 
 export class Lease {
   readonly id: string;
-  /** Aborted when etcd has let go of it, or may have: nobody could ask in time. */
+  /** Aborts when the lease has expired, or may have because no renewal succeeded in time. */
   readonly lost: AbortSignal;
   readonly #client: EtcdClient;
   readonly #lose = new AbortController();
@@ -34,7 +35,7 @@ export class Lease {
     this.#timer = this.#later();
   }
 
-  /** Its keys are deleted, or will be when its time is over and etcd cannot be asked. */
+  /** Revokes the lease, which deletes its keys. If etcd is unreachable, the lease expires. */
   async release(): Promise<void> {
     clearTimeout(this.#timer);
     this.#lose.abort();

@@ -1,7 +1,4 @@
-/**
- * One member of an etcd cluster: its connection, calls with a time limit, streams, and the gRPC
- * status codes that its answers carry.
- */
+/** One member of an etcd cluster: its connection, unary calls with a timeout, and streams. */
 import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import type { Client, ClientDuplexStream, Metadata } from './bundled/grpc.js';
@@ -14,12 +11,12 @@ import {
   toEtcdError,
 } from './wire.js';
 
-/** What a member may answer at once: a range that is larger is asked for in parts. */
+/** Limit of one response. Larger ranges must be read in pages. */
 const LARGEST_BYTES = 64 * 1_048_576;
 
 /**
- * A dead connection under a stream is found by these at the latest, in milliseconds. More often
- * than every 5 s etcd does not let itself be asked.
+ * Keepalive that finds a dead connection under a stream, in milliseconds. etcd rejects pings more
+ * often than every 5 s.
  */
 const KEEPALIVE = { everyMs: 10_000, answerMs: 3_000 } as const;
 
@@ -30,7 +27,7 @@ const channel = {
   'grpc.keepalive_timeout_ms': KEEPALIVE.answerMs,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
-  // Whoever asks knows what may be asked twice; and a proxy of the environment is for the web.
+  // The caller decides about retries. Proxy variables of the environment are meant for the web.
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
@@ -48,12 +45,12 @@ export class Member {
     const named = tls && address ? { 'grpc.ssl_target_name_override': UNNAMED } : {};
     const known = credentialsOf(tls, address, credentials);
     this.#client = new GrpcClient(endpoint, known, { ...channel, ...named });
-    // A member without a leader says so at once, in place of waiting for one.
+    // Makes a member without a leader fail at once rather than wait for one.
     this.#ledOnly = new GrpcMetadata();
     this.#ledOnly.set('hasleader', 'true');
   }
 
-  /** @param limits in milliseconds: for a connection, and for the answer with it. */
+  /** @param limits connection timeout and response timeout, in milliseconds. */
   async call<Name extends MethodName>(
     name: Name,
     request: object,
@@ -78,7 +75,7 @@ export class Member {
     });
   }
 
-  /** What goes wrong on it is given by its event `error`, as gRPC says it. */
+  /** Opens a stream. Its `error` event carries the error of gRPC. */
   async stream<Name extends MethodName>(
     name: Name,
     limits: { connectMs: number; callMs?: number },
@@ -100,7 +97,7 @@ export class Member {
     this.#client.close();
   }
 
-  /** How a member is, and what it has itself, is seen of one without a leader, too. */
+  /** Reads of the state of the member itself also work without a leader. */
   #metadataOf(name: MethodName, request: { serializable?: boolean }): Metadata {
     const { Metadata: GrpcMetadata } = loadGrpc().grpc;
     const ownOnly = name.startsWith('Maintenance/') || request.serializable === true;
@@ -108,8 +105,8 @@ export class Member {
   }
 
   /**
-   * Resolves when there is a connection, or when a call would say at once why there is none.
-   * @throws {EtcdError} `unavailable` when neither comes in time: nothing was sent.
+   * Resolves once connected, or once a call would fail at once with the reason.
+   * @throws {EtcdError} `unavailable` after a timeout; nothing was sent.
    */
   async #connect(connectMs: number): Promise<void> {
     const { connectivityState: states } = loadGrpc().grpc;
@@ -118,27 +115,26 @@ export class Member {
     for (;;) {
       const state = connection.getConnectivityState(true);
       if (state === states.READY || state === states.TRANSIENT_FAILURE) return;
-      if (state === states.SHUTDOWN) throw new EtcdError('unavailable', 'this client is closed');
+      if (state === states.SHUTDOWN) throw new EtcdError('CLIENT_CLOSED', {});
       const failure = await new Promise<Error | undefined>((resolve) => {
         connection.watchConnectivityState(state, deadline, resolve);
       });
       if (!failure) continue;
-      const within = `no connection within ${connectMs} ms`;
-      const message = `etcd at ${this.endpoint}: ${within}`;
-      throw new EtcdError('unavailable', message, { member: 'silent' });
+      const values = { endpoint: this.endpoint, connectMs };
+      throw new EtcdError('CONNECT_TIMEOUT', values, { member: 'silent' });
     }
   }
 }
 
-/** Of `host:port`; null where the host is a name. */
+/** Returns the IP address of `host:port`; null for a host name. */
 function addressIn(endpoint: string): string | null {
   const host = endpoint.slice(0, endpoint.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   return isIP(host) ? host : null;
 }
 
 /**
- * TLS asks for a server by its name, of which an address is none, and Node warns of that: so such a
- * server is asked for by this one, and its certificate held against the address.
+ * TLS server names cannot be IP addresses, and Node.js warns about them. For an IP address the
+ * client sends this name, and checks the certificate against the address.
  */
 const UNNAMED = 'etcd';
 
@@ -155,7 +151,7 @@ function credentialsOf(
   });
 }
 
-/** What one member says of itself; of one that does not answer, why. */
+/** Status of a member, or the problem with it. */
 export type MemberStatus = { endpoint: string } & (
   | { problem: string }
   | {
@@ -163,7 +159,7 @@ export type MemberStatus = { endpoint: string } & (
       version: string;
       clusterId: string;
       memberId: string;
-      /** The `memberId` of the leader that it knows; `0` without one. */
+      /** Member id of the known leader; `0` without one. */
       leader: string;
       revision: number;
       raftTerm: number;
@@ -171,7 +167,7 @@ export type MemberStatus = { endpoint: string } & (
     }
 );
 
-/** Throws for a bug only. */
+/** Rejects only on a bug. */
 export async function fetchStatus(
   member: Member,
   limits: { connectMs: number; callMs: number },

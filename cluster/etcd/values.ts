@@ -1,47 +1,49 @@
-/** What is asked of etcd and what it answers, as our programs have it: keys are text. */
+/** Requests and responses of etcd as plain values, with keys as text. */
 import type { DeleteRangeResponse, RangeResponse, ResponseOp, WireKeyValue } from './wire.js';
 
-/** One key and what etcd knows of it; revisions count all changes of the whole etcd. */
+/** A key with its metadata. A revision counts all changes of the whole store. */
 export interface KeyValue {
-  /** Of a key that is no UTF-8, with U+FFFD for what is none. */
+  /** Bytes that are not UTF-8 are replaced with U+FFFD. */
   key: string;
   value: Buffer;
-  /** When it was last made: who knows this revision knows its own key from a later one. */
+  /**
+   * Revision of the creation of the key. A key that was deleted and created again has a new one.
+   */
   createRevision: number;
   modRevision: number;
-  /** Counts from 1 since it was made, without gaps. */
+  /** Counts the changes since the creation, from 1, without gaps. */
   version: number;
-  /** `0` without one. */
+  /** `0` if the key has no lease. */
   lease: string;
 }
 
-/** One key, or all that begin with something: `{ prefix: '' }` is every key. */
+/** One key, or all keys with a prefix: `{ prefix: '' }` is every key. */
 export type Keys = string | { prefix: string };
 
 export interface RangeOptions {
-  /** As it was then. */
+  /** Reads the state as of this revision. */
   revision?: number;
-  /** Left out, all; more than 64 MiB must be asked for in parts. */
+  /** Default: all. More than 64 MiB must be read in pages. */
   limit?: number;
-  /** Begins behind this key: the next part of a range by prefix. */
+  /** Starts after this key, to read the next page of a prefix. */
   after?: string;
   keysOnly?: boolean;
-  /** What the member has that is asked, which may be old. */
+  /** Reads the state of the member, which may be stale. */
   serializable?: boolean;
 }
 
 export interface Range {
-  /** Of the whole etcd, when this was read. */
+  /** Revision of the store at the time of the read. */
   revision: number;
-  /** In the order of their keys, as bytes. */
+  /** Ordered by key, as bytes. */
   values: KeyValue[];
-  /** Whether `limit` left some out. */
+  /** True if `limit` cut the result. */
   more: boolean;
-  /** How many there are, with those left out. */
+  /** Number of matching keys, before `limit`. */
   count: number;
 }
 
-/** What must hold of a key; one that is not there has version and revisions 0. */
+/** Condition on a key. An absent key has version 0 and revisions 0. */
 export type Condition =
   | { key: string; is: '=' | '!=' | '<' | '>'; version: number }
   | { key: string; is: '=' | '!=' | '<' | '>'; createRevision: number }
@@ -55,18 +57,18 @@ export type Operation =
   | { delete: Keys };
 
 export interface Transaction {
-  /** All must hold; none always does. */
+  /** All must be true. Default: none. */
   if?: readonly Condition[];
   do: readonly Operation[];
-  /** Where one does not hold; default: nothing. */
+  /** Executed if a condition is false. Default: none. */
   otherwise?: readonly Operation[];
 }
 
-/** Of each operation in turn: what a `get` found, how many a `delete` took away, null of a put. */
+/** Result of an operation: a range for a `get`, a count for a `delete`, null for a `put`. */
 export type OperationResult = Range | { deleted: number } | null;
 
 export interface TransactionResult {
-  /** Whether the conditions held. */
+  /** True if the conditions were met. */
   succeeded: boolean;
   revision: number;
   results: OperationResult[];
@@ -75,16 +77,16 @@ export interface TransactionResult {
 const bytes = (value: string | Uint8Array): Uint8Array =>
   typeof value === 'string' ? Buffer.from(value) : value;
 
-/** Etcd's way to say which keys: from one to before another. */
+/** Builds the half-open key range that etcd expects. */
 export function toRange(keys: Keys, after?: string): { key: Uint8Array; range_end?: Uint8Array } {
   if (typeof keys === 'string') return { key: bytes(keys) };
   const least = after === undefined ? bytes(keys.prefix) : bytes(`${after}\0`);
-  // A key may not be empty; and a single zero as the end stands for none.
+  // A key may not be empty; a single zero byte as the end means no end.
   const key = least.length === 0 ? Buffer.of(0) : least;
   return { key, range_end: beyond(keys.prefix) };
 }
 
-/** The least that does not begin with it. */
+/** Returns the smallest key after all keys with the prefix. */
 function beyond(prefix: string): Uint8Array {
   const end = Buffer.from(prefix);
   for (let last = end.length - 1; last >= 0; last -= 1) {
@@ -130,7 +132,7 @@ export function toKeyValue(wire: WireKeyValue): KeyValue {
   };
 }
 
-/** @param revision of the answer as a whole: inside of a transaction etcd leaves some out. */
+/** @param revision of the whole response: etcd omits it inside a transaction. */
 export function toRangeResult({ kvs, more, count }: RangeResponse, revision: number): Range {
   return { revision, values: kvs.map(toKeyValue), more, count: Number(count) };
 }

@@ -1,8 +1,8 @@
 /**
- * One watch at one member, from its creation until it is cut: events in the order of revisions.
- * It asks the member for a sign of life all the while, since a connection to a machine that has
- * stopped stays open. It never begins anew by itself: who has read up to a revision knows where to
- * go on.
+ * One watch at one member, from its creation until it ends: events in the order of revisions. The
+ * client requests progress periodically, because a connection to a stopped machine stays open. A
+ * watch does not restart by itself. The caller knows the last revision it read, and continues from
+ * there.
  */
 import type { ClientDuplexStream, ServiceError } from './bundled/grpc.js';
 import type { Member } from './member.js';
@@ -10,34 +10,34 @@ import { type Keys, type KeyValue, toKeyValue, toRange } from './values.js';
 import { EtcdError, toEtcdError, type WatchResponse } from './wire.js';
 
 export interface WatchOptions {
-  /** The first revision whose events are wanted; left out, those from now on. */
+  /** First revision to deliver; default: from now on. */
   from?: number;
-  /** Ends the watch: what waits for its next batch gets none. */
+  /** Ends the watch without another batch. */
   signal?: AbortSignal;
 }
 
-/** Of a key that was deleted only `key` and `modRevision` mean something. */
+/** Of a deleted key, only `key` and `modRevision` are meaningful. */
 export interface WatchEvent extends KeyValue {
   type: 'put' | 'delete';
 }
 
 /**
- * The first one has no events: it says that the watch stands. What happened in one revision may
- * come in two batches, and etcd 3.4 may send an event twice: `modRevision` and `version` tell.
+ * The first batch is empty and confirms the watch. One revision may be split over two batches, and
+ * etcd 3.4 may repeat an event; compare `modRevision` and `version`.
  */
 export interface WatchBatch {
   endpoint: string;
-  /** Of the whole etcd, as this member knew it. */
+  /** Latest revision known to the member. */
   revision: number;
   events: WatchEvent[];
 }
 
-/** How often a sign of life is asked for, and how often in vain. */
+/** Interval of progress requests, and how many may stay unanswered. */
 const SIGNS = { everyMs: 500, inVain: 3 } as const;
 
 /**
- * @throws {EtcdError} `compacted`, with the revision from which on all is there; `unavailable` when
- * the watch was cut: nothing that came before is in doubt.
+ * @throws {EtcdError} `compacted`, with the oldest revision available; `unavailable` if the watch
+ *   ended. The events delivered so far are valid.
  */
 export async function* watchAt(
   member: Member,
@@ -68,11 +68,12 @@ export async function* watchAt(
     signal?.removeEventListener('abort', cancel);
     stream.cancel();
   }
-  if (!signal?.aborted)
-    throw new EtcdError('unavailable', `etcd at ${member.endpoint} ended a watch`);
+  if (!signal?.aborted) {
+    throw new EtcdError('WATCH_CANCELED', { endpoint: member.endpoint, reason: 'stream ended' });
+  }
 }
 
-/** Signs of life, counted: a process that was busy for long has asked for one only. */
+/** Progress requests, counted per tick: a process that was blocked has sent one only. */
 class Signs {
   readonly #timer: NodeJS.Timeout;
   #waiting = false;
@@ -82,14 +83,13 @@ class Signs {
     this.#timer = setInterval(() => {
       if (this.#waiting) this.#inVain += 1;
       if (this.#inVain > SIGNS.inVain) {
-        const message = `etcd at ${endpoint} gives no sign of life on a watch`;
-        // In place of a race with a promise that stays open: it would keep all that ever came.
-        stream.destroy(new EtcdError('unavailable', message, { member: 'silent' }));
+        // Not a race with a pending promise: that would retain every event ever received.
+        stream.destroy(new EtcdError('WATCH_SILENT', { endpoint }, { member: 'silent' }));
       } else stream.write({ progress_request: {} });
     }, SIGNS.everyMs);
   }
 
-  /** The same, counted as waiting; the stream ends by an error when no sign of life comes. */
+  /** Awaits the next message. The stream fails if no progress arrives meanwhile. */
   async before<T>(awaited: Promise<T>): Promise<T> {
     this.#waiting = true;
     this.#inVain = 0;
@@ -109,10 +109,10 @@ function refuseEnd({ canceled, compact_revision, cancel_reason }: WatchResponse,
   if (!canceled) return;
   const compactRevision = Number(compact_revision);
   if (compactRevision > 0) {
-    const what = `etcd at ${at} has nothing from before revision ${compactRevision} any more`;
-    throw new EtcdError('compacted', what, { compactRevision });
+    const values = { endpoint: at, revision: compactRevision };
+    throw new EtcdError('WATCH_COMPACTED', values, { compactRevision });
   }
-  throw new EtcdError('unavailable', `etcd at ${at} ended a watch: ${cancel_reason}`);
+  throw new EtcdError('WATCH_CANCELED', { endpoint: at, reason: cancel_reason });
 }
 
 const batchOf = ({ header, events }: WatchResponse, endpoint: string): WatchBatch => ({

@@ -1,9 +1,15 @@
 /**
- * The messages of etcd's protocol as they come out of etcd.proto (64-bit numbers as text, keys and
- * values as bytes), their errors, and the endpoints and TLS files of a client.
+ * Messages of the etcd protocol as decoded with etcd.proto (64-bit integers as strings, keys and
+ * values as bytes), the errors of the client, and its endpoints and TLS files.
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageTable,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { MethodDefinition, ServiceError } from './bundled/grpc.js';
 
@@ -39,7 +45,7 @@ export interface DeleteRangeResponse {
   deleted: string;
 }
 
-/** One of them is there. */
+/** Exactly one member is present. */
 export interface ResponseOp {
   response_range?: RangeResponse;
   response_put?: PutResponse;
@@ -80,7 +86,7 @@ interface StatusResponse {
   raftTerm: string;
 }
 
-/** What each method answers with; streams, with what comes on them. */
+/** Response of each method, or the messages of its stream. */
 export interface Answers {
   'KV/Range': RangeResponse;
   'KV/Put': PutResponse;
@@ -103,7 +109,7 @@ type Methods = {
 type Grpc = typeof import('./bundled/grpc.js');
 let loaded: { grpc: Grpc; methods: Methods } | undefined;
 
-/** gRPC and the methods of the protocol: required when they are first used, which takes 60 ms. */
+/** Loads gRPC and the methods of the protocol on first use, which takes 60 ms. */
 export function loadGrpc(): { grpc: Grpc; methods: Methods } {
   if (loaded) return loaded;
   const grpc = createRequire(import.meta.url)('./bundled/grpc.cjs') as Grpc;
@@ -120,12 +126,12 @@ export function loadGrpc(): { grpc: Grpc; methods: Methods } {
 }
 
 /**
- * - `unavailable`: no member answers, or the one that was asked has no leader
- * - `out_of_space`: etcd takes no writes until somebody makes room and disarms its alarm
- * - `too_large`: a request or a value over etcd's limit (1.5 MiB unless an operator raised it)
- * - `compacted`: the revision asked for is gone; `compactRevision` is the oldest that is there
- * - `no_lease`: the lease has expired or was revoked
- * - `refused`: etcd does not want it: who we are, what we ask, or it is no etcd
+ * - `unavailable`: no member answers, or the member has no leader
+ * - `out_of_space`: etcd rejects writes until an operator frees space and disarms the alarm
+ * - `too_large`: request or value above the limit of etcd (1.5 MiB by default)
+ * - `compacted`: the revision was compacted; `compactRevision` is the oldest one available
+ * - `no_lease`: the lease expired or was revoked
+ * - `refused`: etcd rejects the credentials or the request, or the server is not etcd
  */
 type EtcdFailure =
   | 'unavailable'
@@ -135,42 +141,73 @@ type EtcdFailure =
   | 'no_lease'
   | 'refused';
 
-export class EtcdError extends Error {
+/** Texts of `EtcdError`; `kind` is its category. */
+const etcdMessages = {
+  UNAVAILABLE: { kind: 'unavailable', text: 'etcd at {endpoint}: {details}' },
+  OUT_OF_SPACE: {
+    kind: 'out_of_space',
+    text: 'etcd at {endpoint}: {details}',
+    fix: 'compact and defragment etcd, then disarm its alarm',
+  },
+  TOO_LARGE: { kind: 'too_large', text: 'etcd at {endpoint}: {details}' },
+  COMPACTED: { kind: 'compacted', text: 'etcd at {endpoint}: {details}' },
+  NO_LEASE: { kind: 'no_lease', text: 'etcd at {endpoint}: {details}' },
+  REFUSED: { kind: 'refused', text: 'etcd at {endpoint}: {details}' },
+  CLIENT_CLOSED: { kind: 'unavailable', text: 'etcd client is closed' },
+  CONNECT_TIMEOUT: {
+    kind: 'unavailable',
+    text: 'etcd at {endpoint}: no connection within {connectMs} ms',
+    fix: 'check the address and that the member runs',
+  },
+  CALL_ENDED: { kind: 'unavailable', text: 'etcd at {endpoint}: call ended without a response' },
+  LEASE_EXPIRED: { kind: 'no_lease', text: 'etcd lease expired: {lease}' },
+  WATCH_CANCELED: { kind: 'unavailable', text: 'etcd at {endpoint}: watch canceled: {reason}' },
+  WATCH_SILENT: { kind: 'unavailable', text: 'etcd at {endpoint}: no response on a watch' },
+  WATCH_COMPACTED: {
+    kind: 'compacted',
+    text: 'etcd at {endpoint}: revisions before {revision} were compacted',
+  },
+} as const satisfies Record<string, MessageRow & { kind: EtcdFailure }>;
+
+type EtcdProblem = keyof typeof etcdMessages;
+
+export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Error {
   override name = 'EtcdError';
   readonly kind: EtcdFailure;
-  /** Whether what was asked is surely not done, or may be: now, or by and by. */
+  /** `unknown` if the request may have been executed, or may still be. */
   readonly outcome: 'not_done' | 'unknown';
-  /** With `compacted` of a watch: from there on, all is there. */
+  /** Oldest revision available to a watch that was `compacted`. */
   readonly compactRevision: number | null;
-  /** With `unavailable`: whether the member said so, is not there, or gave no sign of life. */
+  /** State of the member when `unavailable`: responds with an error, unreachable, or silent. */
   readonly member: 'answers' | 'away' | 'silent';
 
   constructor(
-    kind: EtcdFailure,
-    message: string,
+    readonly problem: Problem,
+    values: MessageValues<(typeof etcdMessages)[Problem]>,
     more: Partial<Pick<EtcdError, 'outcome' | 'compactRevision' | 'member'>> = {},
   ) {
-    super(message);
-    this.kind = kind;
+    const row = etcdMessages[problem];
+    super(formatMessage<MessageRow>(row, values));
+    this.kind = row.kind;
     this.outcome = more.outcome ?? 'not_done';
     this.compactRevision = more.compactRevision ?? null;
     this.member = more.member ?? 'answers';
   }
 }
 
-/** What etcd or gRPC says when nothing was done; all that is not here may have been. */
-const surely: readonly [says: RegExp, kind: EtcdFailure][] = [
-  [/database space exceeded/, 'out_of_space'],
-  [/request is too large|grpc: received message larger|Attempted to send message/, 'too_large'],
-  [/has been compacted/, 'compacted'],
-  [/requested lease not found/, 'no_lease'],
-  // Said before it is proposed, as a request for a member with a leader is answered.
-  [/etcdserver: no leader|too many requests/, 'unavailable'],
-  // Said by gRPC before anything was sent.
-  [/^No connection established|^Name resolution failed/, 'unavailable'],
+/** Messages of etcd and gRPC that mean that nothing was done. After any other, it may have been. */
+const surely: readonly [says: RegExp, problem: FailedCall][] = [
+  [/database space exceeded/, 'OUT_OF_SPACE'],
+  [/request is too large|grpc: received message larger|Attempted to send message/, 'TOO_LARGE'],
+  [/has been compacted/, 'COMPACTED'],
+  [/requested lease not found/, 'NO_LEASE'],
+  // Sent before the request is proposed to the cluster, if the member has no leader.
+  [/etcdserver: no leader|too many requests/, 'UNAVAILABLE'],
+  // Reported by gRPC before anything was sent.
+  [/^No connection established|^Name resolution failed/, 'UNAVAILABLE'],
 ];
 
-/** By the numbers of gRPC: what a member says who has understood, and does not want to. */
+/** gRPC status codes of a member that has understood the request and rejects it. */
 const unwanted = new Set([
   3, // INVALID_ARGUMENT
   5, // NOT_FOUND
@@ -182,77 +219,104 @@ const unwanted = new Set([
   16, // UNAUTHENTICATED
 ]);
 
-/** By the numbers of gRPC: nothing came in the time that a call has. */
+/** gRPC status code of a call that timed out. */
 const DEADLINE_EXCEEDED = 4;
 
+/** Rows for a failed call, all with the same values. */
+type FailedCall =
+  | 'UNAVAILABLE'
+  | 'OUT_OF_SPACE'
+  | 'TOO_LARGE'
+  | 'COMPACTED'
+  | 'NO_LEASE'
+  | 'REFUSED';
+
 export function toEtcdError({ code, details }: ServiceError, endpoint: string): EtcdError {
-  const message = `etcd at ${endpoint}: ${oneLine(details)}`;
+  const values = { endpoint, details: oneLine(details) };
   const known = surely.find(([says]) => says.test(details));
   const said = details.includes('etcdserver: ');
   const member = code === DEADLINE_EXCEEDED ? 'silent' : said ? 'answers' : 'away';
-  if (known) return new EtcdError(known[1], message, { member });
-  if (unwanted.has(code)) return new EtcdError('refused', message);
-  return new EtcdError('unavailable', message, { outcome: 'unknown', member });
+  if (known) return new EtcdError(known[1], values, { member });
+  if (unwanted.has(code)) return new EtcdError('REFUSED', values);
+  return new EtcdError('UNAVAILABLE', values, { outcome: 'unknown', member });
 }
 
-/** Foreign text in a message of ours, without what TLS and gRPC say for themselves only. */
+/** One line, without the internals of TLS and gRPC. */
 const oneLine = (text: string): string =>
   text
     .replace(
       /\S+:SSL routines:[^:]*:\S+ alert ([a-z ]+):.* alert number \d+/,
-      'it refuses us by TLS: $1',
+      'TLS connection rejected: $1',
     )
     .replace(/ Resolution note: $/, '')
     .replace(/\s+/g, ' ')
     .slice(0, 300);
 
 const DEFAULT_PORT = 2379;
-/** More members no etcd should have. */
+/** Larger clusters are a mistake: etcd recommends at most 7 members. */
 const MOST_ENDPOINTS = 16;
 
-/** An address or a file of TLS that cannot be used: a user can mend it. */
-export class EtcdAddressError extends Error {
+/** Texts of `EtcdAddressError`. */
+const addressMessages = {
+  INVALID_ADDRESS: {
+    text: 'invalid etcd address: {address} (expected etcd://HOST:PORT, or a comma-separated list)',
+  },
+  INVALID_MEMBER: { text: 'invalid etcd member: {member} in {address} (expected HOST:PORT)' },
+  TOO_MANY_MEMBERS: { text: 'too many etcd members: {count} in {address} (limit {limit})' },
+  CERTIFICATE_WITHOUT_KEY: {
+    text: 'client certificate and key belong together',
+    fix: 'give both, or none',
+  },
+  FILE_UNREADABLE: { text: 'cannot read TLS file: {path}: {reason}' },
+  NOT_PEM: { text: 'invalid TLS file: {path} (expected PEM, with a line -----BEGIN ...)' },
+} as const satisfies MessageTable;
+
+/** An invalid address, or an unusable TLS file: a usage error. */
+export class EtcdAddressError<
+  Problem extends keyof typeof addressMessages = keyof typeof addressMessages,
+> extends Error {
   override name = 'EtcdAddressError';
+
+  constructor(
+    readonly problem: Problem,
+    values: MessageValues<(typeof addressMessages)[Problem]>,
+  ) {
+    super(formatMessage<MessageRow>(addressMessages[problem], values));
+  }
 }
 
-/** PEM, as bytes: who may vouch for etcd, and who we are where etcd asks for that. */
+/** CA certificates, client certificate and its key, as PEM bytes. */
 export interface EtcdTls {
-  /** Left out, the authorities that Node knows. */
+  /** Default: the CAs built into Node.js. */
   ca?: Buffer;
   cert?: Buffer;
   key?: Buffer;
 }
 
 /**
- * The members that an address names, each as `host:port`.
+ * Parses an address into the `host:port` of each member.
  *
  * @throws {EtcdAddressError}
  */
 export function parseEndpoints(address: string): string[] {
-  const expected = `expected etcd://host:port, with commas between several`;
   const [, list] = /^etcd:\/\/([^/?#@\s]+)\/?$/.exec(address) ?? [];
   if (list === undefined) {
-    throw new EtcdAddressError(
-      `${JSON.stringify(address)} is not the address of an etcd: ${expected}`,
-    );
+    throw new EtcdAddressError('INVALID_ADDRESS', { address: JSON.stringify(address) });
   }
   const endpoints = list.split(',').map((part) => {
     const [, host, port = String(DEFAULT_PORT)] =
       /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/.exec(part) ?? [];
     if (host !== undefined && 1 <= Number(port) && Number(port) <= 65_535) return `${host}:${port}`;
-    throw new EtcdAddressError(
-      `${JSON.stringify(part)} in ${address} is no host:port; ${expected}`,
-    );
+    throw new EtcdAddressError('INVALID_MEMBER', { member: JSON.stringify(part), address });
   });
   const different = [...new Set(endpoints)];
   if (different.length <= MOST_ENDPOINTS) return different;
-  throw new EtcdAddressError(
-    `${address} names ${different.length} members; expected at most ${MOST_ENDPOINTS}`,
-  );
+  const values = { address, count: different.length, limit: MOST_ENDPOINTS };
+  throw new EtcdAddressError('TOO_MANY_MEMBERS', values);
 }
 
 /**
- * Reads the files of TLS; undefined when none is named, which is a connection without it.
+ * Reads the TLS files. Returns undefined without files, for a connection without TLS.
  *
  * @throws {EtcdAddressError}
  */
@@ -260,7 +324,7 @@ export function readTls(files: { ca?: string; cert?: string; key?: string }): Et
   const named = Object.entries(files).filter(([, path]) => path !== undefined);
   if (named.length === 0) return undefined;
   if ((files.cert === undefined) !== (files.key === undefined)) {
-    throw new EtcdAddressError('a certificate needs its key, and a key its certificate: give both');
+    throw new EtcdAddressError('CERTIFICATE_WITHOUT_KEY', {});
   }
   return Object.fromEntries(named.map(([what, path]) => [what, pemIn(path)]));
 }
@@ -270,8 +334,8 @@ function pemIn(path: string): Buffer {
   try {
     text = readBounded(path, fileBounds.text);
   } catch (error) {
-    throw new EtcdAddressError(`${path} cannot be read: ${(error as Error).message}`);
+    throw new EtcdAddressError('FILE_UNREADABLE', { path, reason: (error as Error).message });
   }
   if (text.includes('-----BEGIN ')) return text;
-  throw new EtcdAddressError(`${path} is not PEM; expected a text with -----BEGIN in it`);
+  throw new EtcdAddressError('NOT_PEM', { path });
 }

@@ -1,8 +1,9 @@
 /**
- * What this node asks of the order: requests, and barriers. One batch is under way at a time; what
- * comes meanwhile is the next one. A batch is appended until it is known to stand, and who asked
- * is answered when it comes back out of the order and was applied here. All who ask for a barrier
- * have one, which goes along with requests, or in an empty batch now and then.
+ * Appends the requests and barriers of this node to the order. One batch is in flight at a time;
+ * requests that arrive meanwhile go into the next one. A batch is retried until its append is
+ * confirmed. A caller is answered once its batch has come back from the order and is applied here.
+ * All callers that wait for a barrier share one. The barrier rides on a batch of requests, or on an
+ * empty batch at a limited rate.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Verified } from '../../engine/admit/verify.js';
@@ -18,26 +19,28 @@ import {
 } from '../order/order.js';
 import { bounds } from './bounds.js';
 
-/** What became of it: what applying it gave, null of a barrier; or why nobody knows. */
+/**
+ * Result of applying a request, null for a barrier; or a refusal, also if the result is unknown.
+ */
 export type AppendResult = { applied: Applied | null } | { refusal: Refusal };
 
-/** A request, and the address that it came from as limits count it. */
+/** A request, and the client address that rate limits are charged to. */
 export interface AppendRequest {
   verified: Verified;
   spender: string;
 }
 
 interface Asked {
-  /** Null asks for a barrier. */
+  /** Null for a barrier. */
   wanted: AppendRequest | null;
   bytes: number;
   at: number;
-  /** Nobody waits for it any more. */
+  /** True once the caller has been refused and no longer waits. */
   givenUp: boolean;
   settle(settled: AppendResult): void;
 }
 
-/** A batch that was made, until it is applied here. */
+/** A batch from its creation until it is applied here. */
 interface Sent {
   asked: readonly Asked[];
   batch: Batch;
@@ -48,15 +51,11 @@ interface AppenderOptions {
   order: Pick<Order, 'append'>;
   node: string;
   incarnation: string;
-  /** Time and witness of a batch that is made now. */
   now(): Pick<Batch, 'stamp' | 'witness'>;
-  /** Without a word of the order for so many ms. */
+  /** Milliseconds without contact to the order; 0 in normal operation. */
   cutOffMs(): number;
-  /** The order has answered. */
   heard(): void;
-  /** The order has no room from now on. */
   full(): void;
-  /** Nothing can be appended any more. */
   failed(error: Error): void;
 }
 
@@ -64,16 +63,15 @@ export class Appender {
   readonly #options: AppenderOptions;
   #waiting: Asked[] = [];
   #waitingBytes = 0;
-  /** For all who ask for one before the next batch is made. */
+  /** Shared by all callers that ask before the next batch is built. */
   #barrier: { asked: Asked; settled: Promise<AppendResult> } | null = null;
-  /** When a batch without requests was made last. */
+  /** Time of the last batch without requests. */
   #emptyAt = Number.NEGATIVE_INFINITY;
   #emptyTimer: NodeJS.Timeout | undefined;
   readonly #sent = new Map<number, Sent>();
   #k = 0;
   #running = false;
   #closed = false;
-  /** Whether the order says that it has no room. */
   #full = false;
   readonly #sweeping: NodeJS.Timeout;
 
@@ -82,14 +80,14 @@ export class Appender {
     this.#sweeping = setInterval(() => this.#sweep(), bounds.sweepMs);
   }
 
-  /** Requests that wait for their batch, or for it to come. */
+  /** Requests that wait for a batch, or whose batch has not come back. */
   get pending(): number {
     let sent = 0;
     for (const { asked } of this.#sent.values()) sent += asked.length;
     return this.#waiting.length + (this.#barrier ? 1 : 0) + sent;
   }
 
-  /** Why nothing is taken now, or null. */
+  /** Returns the refusal for any request now, or null. */
   unable(): Refusal | null {
     if (this.#closed) return refuse('NETWORK_CLOSED');
     const cutOffMs = this.#options.cutOffMs();
@@ -100,7 +98,7 @@ export class Appender {
     return full ? refuse('ORDER_QUEUE_FULL', { pending: this.pending }) : null;
   }
 
-  /** Asks for a request's place in the order, or, of null, for a barrier. */
+  /** Appends a request, or a barrier if null. */
   ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = this.unable();
     if (refusal) return Promise.resolve({ refusal });
@@ -114,14 +112,14 @@ export class Appender {
     if (wanted) this.#waiting.push(asked);
     else this.#barrier = { asked, settled };
     this.#waitingBytes += bytes;
-    // After this turn: what comes in it goes together.
+    // Deferred, so that requests of one event-loop turn share a batch.
     if (!this.#running) queueMicrotask(() => void this.#run());
     return settled;
   }
 
   /**
-   * The requests of an own batch, as they were verified here; undefined of another one, and of one
-   * that only says that it is this node's.
+   * Returns the verified requests of a batch of this process; undefined for other batches, and for
+   * forged ones that claim to be of this process.
    */
   requestsOf(batch: Batch): Verified[] | undefined {
     const sent = this.#sent.get(batch.k);
@@ -132,8 +130,8 @@ export class Appender {
   }
 
   /**
-   * An own batch came out of the order, and gave this, request by request.
-   * @returns of each request whether somebody waited for it.
+   * Settles the requests of an own batch that came back from the order.
+   * @returns for each request, true if its caller still waited.
    */
   came(k: number, applied: readonly Applied[]): boolean[] {
     const asked = this.#sent.get(k)?.asked ?? [];
@@ -144,7 +142,7 @@ export class Appender {
     return requests.map(({ givenUp }) => !givenUp);
   }
 
-  /** Whoever waits is told that nobody knows, or that it was not done. */
+  /** Refuses the waiting requests; those in flight get UNCERTAIN. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -167,7 +165,6 @@ export class Appender {
     this.#emptyTimer = setTimeout(() => void this.#run(), Math.ceil(this.#due()));
   }
 
-  /** In how many ms the next batch is to be made. */
   #due(): number {
     if (this.#waiting.length > 0) return 0;
     if (!this.#barrier) return Number.POSITIVE_INFINITY;
@@ -218,7 +215,9 @@ export class Appender {
     }
   }
 
-  /** Nobody waits for ever: what was not sent is not done, what was sent may be. */
+  /**
+   * Limits the wait: a request that was not sent is refused; one in flight may have been executed.
+   */
   #sweep(): void {
     const oldest = performance.now() - bounds.uncertainMs;
     for (const { asked, at } of this.#sent.values())
@@ -230,7 +229,6 @@ export class Appender {
     this.#giveUp(given, cutOffMs > 0 ? noQuorum(cutOffMs) : late);
   }
 
-  /** Takes out of what waits for a batch. */
   #taken(which: (asked: Asked) => boolean): Asked[] {
     const taken = this.#waiting.filter(which);
     this.#waiting = this.#waiting.filter((one) => !which(one));

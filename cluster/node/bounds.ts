@@ -1,48 +1,48 @@
-/** Every bound of a network of several nodes, units in the names. */
+/** Limits and intervals of a cluster node, with units in the names. */
 export const bounds = {
-  /** A batch that a node appends: what comes meanwhile is the next one. */
+  /** Size of one batch. Further requests go into the next one. */
   batchInputs: 256,
   batchBytes: 1024 * 1024,
   /**
-   * How soon after an empty batch a node appends the next one, where no requests go: whoever asks
-   * for barriers, with many unknown keys say, gets no more of them.
+   * Minimum interval of empty batches. It limits the batches caused by barriers, such as by many
+   * requests with unknown keys.
    */
   emptyMs: 100,
-  /** Requests that wait for a batch; beyond, the caller is refused: QUEUE_FULL. */
+  /** Requests that wait for a batch. Above this, requests are refused with QUEUE_FULL. */
   waitingInputs: 16_384,
   waitingBytes: 64 * 1024 * 1024,
-  /** What has not come of the order after so long is answered UNCERTAIN: it may have been done. */
+  /** A request that has not come back from the order after this time is answered UNCERTAIN. */
   uncertainMs: 5_000,
-  /** How often it is looked at, and how soon an append is tried again. */
+  /** Interval of that check, and pause before an append is retried. */
   sweepMs: 250,
   retryMs: 100,
-  /** How often a node tells of itself. */
+  /** Interval at which a node announces its card. */
   cardMs: 1_000,
-  /** Without a word of the order for so long a node takes no writes, and says that it is old. */
+  /** Without contact to the order for this long, a node refuses writes and reports stale reads. */
   cutOffMs: 3_000,
-  /** Batches that are there and do not come for so long are asked for anew. */
+  /** A batch that is known and does not arrive for this long makes the node follow anew. */
   overdueMs: 2_000,
-  /** A node is alive, for who fires a deadline, as long as its last card is no older. */
+  /** A node whose last card is older does not count as alive when deadlines are fired. */
   aliveMs: 5_000,
-  /** How much later each further node fires a deadline that nobody before it has fired. */
+  /** Delay of each further node before it fires a deadline that the earlier nodes missed. */
   rankMs: 150,
-  /** Clocks are compared over so long; from there on it is told, and nothing is written. */
+  /** Window of clock comparison, and the offsets at which a node warns and refuses writes. */
   clockWindowMs: 60_000,
   clockWarnMs: 500,
   clockMostMs: 2_000,
-  /** How long a node that starts waits for a card of another, to know its clock by. */
+  /** Time for which a starting node waits for a card, to compare clocks. */
   greetingMs: 1_500,
-  /** What all nodes have is let go of after so many batches, or bytes. */
+  /** Batches, or bytes, after which the part of the order that all nodes have is deleted. */
   trimBatches: 10_000,
   trimBytes: 32 * 1024 * 1024,
-  /** What is kept for a node that is away, where it can have a snapshot in place of the rest. */
+  /** Kept for absent nodes if they can get a snapshot instead of older batches. */
   keptBytes: 64 * 1024 * 1024,
-  /** What a batch takes beside its requests, as far as that matters here. */
+  /** Approximate size of a batch without its requests. */
   batchOverheadBytes: 256,
-  /** What a node that begins remembers of what agents spent, until somebody counts it. */
+  /** Remote usage that a starting node buffers until the first listener. */
   unheardSpendings: 32_768,
-  /** How long who asks for all nodes waits for the order to tell; then for what was known. */
+  /** Timeout of a status query; after it, the last known status is returned. */
   lookMs: 1_500,
-  /** How soon a full disk is looked at again, before a batch is applied. */
+  /** Interval at which a full disk is checked before the next batch. */
   roomMs: 50,
 } as const;

@@ -1,6 +1,7 @@
 /**
- * Takes batches out of the order, each once and in order: it skips a repeated batch, and at a gap
- * it starts again from its own position. It also reports how far the node is behind.
+ * Follows the order and applies each batch once, in order. The follower skips repeated batches, and
+ * at a gap restarts from the last applied position. Also the status of the cluster: which nodes are
+ * alive and how far they lag.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
@@ -16,20 +17,18 @@ import { bounds } from './bounds.js';
 
 interface FollowerOptions {
   order: Pick<Order, 'follow' | 'head'>;
-  /** What was applied last. */
   position(): Position;
   /**
-   * Readies what comes next; what it gives then applies it, in one turn, and is called only if the
-   * batch is still the next one.
+   * Prepares the next batch. The returned function applies it in one event-loop turn; it is called
+   * only if the batch is still the next one.
    */
   prepare(batch: OrderedBatch): Promise<() => void>;
-  /** Why it is not heard of now; it tries again. */
+  /** The order is unreachable; the follower retries. */
   warn(message: string): void;
-  /** It cannot go on. */
   failed(error: Error): void;
 }
 
-/** Batches are missing between what was applied and what came. */
+/** Batches are missing between the last applied one and the one that arrived. */
 class Gap extends Error {}
 
 export class Follower {
@@ -42,7 +41,7 @@ export class Follower {
     void this.#run();
   }
 
-  /** Asks anew for what comes next: by another way, where there is one. */
+  /** Restarts the stream, at another member if possible. */
   restart(): void {
     this.#current.abort();
   }
@@ -62,8 +61,8 @@ export class Follower {
       } catch (error) {
         if (this.#closing.signal.aborted) return;
         const passing = error instanceof OrderError && error.code === 'UNAVAILABLE';
-        if (!passing && !(error instanceof Gap)) return failed(asTold(error as Error));
-        if (passing) warn(`the order is not heard of: ${error.message}`);
+        if (!passing && !(error instanceof Gap)) return failed(withAdvice(error as Error));
+        if (passing) warn(`cannot follow the order, retrying: ${error.message}`);
       }
       if (!this.#closing.signal.aborted) await sleep(bounds.retryMs);
     }
@@ -72,62 +71,57 @@ export class Follower {
   async #take(batch: OrderedBatch, signal: AbortSignal): Promise<void> {
     if (!this.#isNext(batch)) return;
     const apply = await this.#options.prepare(batch);
-    // Meanwhile another may have come, or the same once more.
+    // While preparing, the stream may have restarted, or the batch may have arrived again.
     if (!signal.aborted && this.#isNext(batch)) apply();
   }
 
-  /** False of what was applied already. */
+  /** Returns false for a batch that is already applied. */
   #isNext({ position }: OrderedBatch): boolean {
     const { version } = this.#options.position();
     if (position.version > version + 1) {
-      throw new Gap(`batch ${position.version} came after ${version}`);
+      throw new Gap(`batch ${position.version} follows ${version}`);
     }
     return position.version === version + 1;
   }
 }
 
-/** What to do about a node that was away too long is known here only. */
-function asTold(error: Error): Error {
+function withAdvice(error: Error): Error {
   if (!(error instanceof OrderError) || error.code !== 'TRIMMED') return error;
-  const peers = 'start it with --peer-listen, as others are, and it gets a snapshot of one';
-  const advice = `${peers}; or stop another node, copy its folder, and begin this one on the copy`;
-  return new OrderError('TRIMMED', `${error.message}; this node has not had it all: ${advice}`);
+  return new OrderError('TOO_FAR_BEHIND', { message: error.message }, { cause: error });
 }
 
-/** One of the nodes, as its last card has it; this one as it is. */
+/** A node by its last card; for this node, its current state. */
 interface NodeShown {
   node: string;
   alive: boolean;
-  /** Of one that is alive when it began, else when it last told of itself. */
+  /** Start time of a node that is alive; otherwise the time of its last card. */
   since: string;
-  /** The last batch that its folder has, a moment after it was applied; and how many come after. */
+  /** Last batch stored by the node, and number of batches after it. */
   batch: number;
   behind: number;
   entry: number;
-  /** Hex; of that entry. */
+  /** Digest of that entry, hex. */
   digest: string;
-  /** Where its clients find it; empty where nobody said. */
+  /** URL for clients; empty if unknown. */
   url: string;
   version: string;
 }
 
 export interface ClusterStatus {
-  /** The node that tells this. */
+  /** The node that reports this status. */
   node: string;
-  /** For how long it has not heard of the order; 0 as long as it does. */
+  /** Milliseconds without contact to the order; 0 in normal operation. */
   cut_off_ms: number;
-  /** The last batch of the order that it has heard of. */
   batches: number;
   nodes: NodeShown[];
-  /** Null where they did not answer in time. */
+  /** Null if etcd did not answer in time. */
   etcd: OrderHealth | null;
 }
 
 interface StatusReaderOptions {
   order: Pick<Order, 'head' | 'cards' | 'health'>;
-  /** This node's card as of now. */
   card(): Card;
-  /** The other nodes that were heard of a moment ago. */
+  /** Other nodes that were heard of recently. */
   alive(): readonly string[];
   cutOffMs(): number;
 }
@@ -137,7 +131,7 @@ export class StatusReader {
   #batches = 0;
   #cards: readonly Card[] = [];
   #health: OrderHealth | null = null;
-  /** When it was looked last, and until when that is under way. */
+  /** Time of the last refresh, and the refresh in progress. */
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<unknown> | null = null;
 
@@ -145,7 +139,7 @@ export class StatusReader {
     this.#options = options;
   }
 
-  /** Where the order does not answer in time, what was known last. */
+  /** Reads the status. If the order does not answer in time, returns the last known status. */
   async read(): Promise<ClusterStatus> {
     await Promise.race([this.#refresh(), sleep(bounds.lookMs, undefined, { ref: false })]);
     const { card, cutOffMs } = this.#options;
@@ -172,13 +166,13 @@ export class StatusReader {
     return { node, alive, since, ...place, url, version };
   }
 
-  /** However many ask, the order is asked once in a while. */
+  /** Queries the order at most once per interval, shared by all callers. */
   #refresh(): Promise<unknown> {
     if (this.#looking) return this.#looking;
     if (performance.now() - this.#lookedAt < bounds.cardMs) return Promise.resolve();
     const { order } = this.#options;
     const ask = async <T>(asked: Promise<T>, take: (answer: T) => void): Promise<void> => {
-      // What does not answer leaves what was known before.
+      // A failed query leaves the last known value.
       await asked.then(take, () => {});
     };
     this.#looking = Promise.all([

@@ -1,6 +1,6 @@
 /**
- * The nodes of a network by the cards that they send, this node's own card, which it renews about
- * once a second, and the difference between their clocks.
+ * The nodes of a network by their cards, the card that this node announces about once a second, and
+ * the offsets between the clocks of the nodes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
@@ -10,21 +10,18 @@ interface MembersOptions {
   order: Pick<Order, 'announce' | 'cards' | 'watchCards'>;
   node: string;
   offsets: ClockOffsets;
-  /** This node's card as of now. */
   card(): Card;
-  /** The last batch that this node has applied. */
   applied(): number;
-  /** A quorum knew that the order ends there, after this node had applied `applied`. */
+  /** The order ended at `head`, read from a quorum after this node had applied `applied`. */
   ends(head: Position, applied: number): void;
-  /** A quorum has answered, though it has no room for a card. */
+  /** A quorum has answered, although it has no space for a card. */
   heard(): void;
-  /** Cards cannot be sent or read any more. */
+  /** Cards can no longer be announced or read. */
   failed(error: Error): void;
 }
 
 export class Members {
   readonly #options: MembersOptions;
-  /** When each of the others was last heard of. */
   readonly #heardAt = new Map<string, number>();
   readonly #closing = new AbortController();
   #greeted: () => void = () => {};
@@ -33,7 +30,10 @@ export class Members {
     this.#options = options;
   }
 
-  /** Begins to tell and to listen; where there are others it waits for one of them, or a while. */
+  /**
+   * Starts to announce and to watch cards. If there are other nodes, waits for a card, up to a
+   * timeout.
+   */
   async greet(): Promise<void> {
     const { order, node } = this.#options;
     const known = await order.cards();
@@ -47,7 +47,7 @@ export class Members {
     }
   }
 
-  /** Of those other nodes that were heard of a moment ago. */
+  /** Other nodes that were heard of recently. */
   alive(): string[] {
     const oldest = performance.now() - bounds.aliveMs;
     return [...this.#heardAt].flatMap(([name, at]) => (at > oldest ? [name] : []));
@@ -77,7 +77,7 @@ export class Members {
     );
   }
 
-  /** Again and again, also where it cannot be done for a while: others notice that. */
+  /** Repeats `work`, also after passing failures. */
   async #onAndOn(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
@@ -97,8 +97,8 @@ export class Members {
 const passingCodes = new Set<string>(['UNAVAILABLE', 'FULL']);
 
 /**
- * The network's time by this node: its wall clock, or what has passed since time last moved where
- * that is more. So a deadline comes also where all clocks are behind the end of the order.
+ * Network time at this node: the wall clock, or the time of the last batch plus the time elapsed
+ * since, if that is later. So deadlines pass even if all clocks are behind the order.
  */
 export class NodeTime {
   readonly #wall: () => number;
@@ -116,7 +116,7 @@ export class NodeTime {
     return Math.max(this.#wall(), this.#reached + passed);
   }
 
-  /** A batch moved the network's time, or left it where it was. */
+  /** A batch has set the network time. */
   came(time: number): void {
     if (time === this.#reached) return;
     this.#reached = time;
@@ -124,12 +124,12 @@ export class NodeTime {
   }
 }
 
-/** How far this node's clock is from those of the others, by what they tell about once a second. */
+/** Offset between the clock of this node and the other nodes, measured from their cards. */
 export class ClockOffsets {
   readonly #wall: () => number;
-  /** Of each other node: when it was heard, and our clock less its, which has the way in it. */
+  /** Samples per node: arrival time, and local clock minus remote clock, which includes latency. */
   readonly #heard = new Map<string, { at: number; ahead: number }[]>();
-  /** What it comes to, as of when; null once more was heard. */
+  /** Cached offset and its time; null after a new sample. */
   #known: { at: number; ahead: number } | null = null;
 
   constructor(wall: () => number) {
@@ -145,13 +145,13 @@ export class ClockOffsets {
   }
 
   /**
-   * By how many milliseconds this clock is ahead of the others', negative where it is behind. It is
-   * the one in the middle that counts, its own among them; of two in the middle the one farther
-   * off, since nobody knows which is right.
+   * Returns the milliseconds by which the local clock is ahead; negative if behind. This is the
+   * median over all nodes, including this one with 0. Of two middle values the larger offset
+   * counts, because neither clock is known to be right.
    */
   ahead(): number {
     const now = performance.now();
-    // Each request asks.
+    // Cached, since each request calls this.
     if (!this.#known || now - this.#known.at > bounds.cardMs) {
       this.#known = { at: now, ahead: this.#aheadAt(now) };
     }
@@ -162,7 +162,7 @@ export class ClockOffsets {
     const all = [0];
     for (const samples of this.#heard.values()) {
       const recent = samples.filter(({ at }) => now - at < bounds.clockWindowMs);
-      // The one that was quickest on its way tells most.
+      // The sample with the lowest latency is the most accurate.
       if (recent.length > 0) all.push(Math.min(...recent.map(({ ahead }) => ahead)));
     }
     all.sort((a, b) => a - b);
@@ -174,7 +174,9 @@ export class ClockOffsets {
 
 export class FailureDetector {
   #heardAt = performance.now();
-  /** Since when batches are there that have not come, and after which one; null where all came. */
+  /**
+   * Since when batches are known but missing, and the last applied version then; null if caught up.
+   */
   #lagsSince: { since: number; version: number } | null = null;
 
   /** A quorum has answered. */
@@ -183,8 +185,8 @@ export class FailureDetector {
   }
 
   /**
-   * A quorum says that the order ends at `head`, and `applied` is applied here.
-   * @returns whether what is there does not come.
+   * Compares the end of the order, read from a quorum, with the last applied batch.
+   * @returns true if known batches do not arrive.
    */
   compared(head: number, applied: number): boolean {
     this.heard();
@@ -195,12 +197,12 @@ export class FailureDetector {
     return this.#lagsSince !== null && performance.now() - this.#lagsSince.since > bounds.overdueMs;
   }
 
-  /** A batch was applied here: what is behind it comes. */
+  /** A batch was applied, so batches arrive. */
   came(): void {
     this.#lagsSince = null;
   }
 
-  /** For how many ms nothing was heard; 0 as long as that is usual. */
+  /** Milliseconds without contact; 0 in normal operation. */
   cutOffMs(): number {
     const now = performance.now();
     const since = Math.min(this.#heardAt, this.#lagsSince?.since ?? now);

@@ -1,7 +1,7 @@
 /**
- * This process's part of a network that several nodes keep: it takes batches out of the order,
- * applies each to its own network in one turn, and appends what clients request here. It also tells
- * the limits what agents have spent at other nodes.
+ * A node of a network. It follows the order, applies each batch to its network in one event-loop
+ * turn, and appends the requests of its clients. It also passes on what agents have spent of their
+ * rate limits at other nodes.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,32 +29,31 @@ import { Ticker, Trimmer } from './ticker.js';
 
 export interface NodeOptions {
   order: Order;
-  /** This node's name: no other process may have it. */
+  /** Unique name of this node. */
   node: string;
-  /** Verifies what other nodes let in as well. */
+  /** Also verifies requests that other nodes have verified. */
   verifyAll?: boolean;
-  /** Of this program, for its card. */
+  /** Version of Folkmoot, for the card. */
   version?: string;
-  /** The wall clock, milliseconds since 1970; default: the system's. */
+  /** Wall clock, milliseconds since 1970; default: the system clock. */
   wall?: () => number;
-  /** What whoever runs the node should know. */
   warn?: (message: string) => void;
-  /** Called once when it cannot go on. */
+  /** Called once when the node has failed. */
   onFatal: (error: Error) => void;
 }
 
-/** The clock of a network whose time comes by an order. */
+/** Clock of a network whose time is set by the order. */
 interface OrderClock {
   time: number;
 }
 
 export class ClusterNode {
   readonly incarnation = randomUUID();
-  /** Where clients find this node, for its card; empty where nobody said. */
+  /** URL for clients, for the card; empty if unknown. */
   url = '';
-  /** What agents spend of their quotas at other nodes. */
+  /** Usage of rate limits at other nodes. */
   readonly spendings: RemoteUsage;
-  /** Where its peers find it; empty where it gives them nothing. */
+  /** URL for peers; empty if the node serves no snapshots. */
   peer = '';
   readonly #options: NodeOptions;
   readonly #inner: Network;
@@ -70,14 +69,13 @@ export class ClusterNode {
   readonly #ticker: Ticker;
   readonly #trimmer: Trimmer;
   #follower: Follower | null = null;
-  /** What was applied last. */
   #mark: OrderMark;
-  /** Where the order ended when this node began: what comes later is news. */
+  /** End of the order when this node started. Witnesses of later batches are checked. */
   #begin = 0;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  /** Over a network that was opened at its mark, with this clock. */
+  /** @param inner a network opened at its mark, with `clock`. */
   constructor(inner: Network, clock: OrderClock, options: NodeOptions) {
     const { order, node, wall = Date.now, warn = () => {} } = options;
     this.#options = options;
@@ -127,10 +125,10 @@ export class ClusterNode {
   }
 
   /**
-   * Resolves when it has the name, and all is applied that stood in the order when it began.
+   * Takes the node name. Resolves once the batches that the order had at the start are applied.
    *
-   * @throws {OrderError} when the order is not to be had.
-   * @throws {StoreError} `OTHER_NETWORK` when the folder is ahead of the order.
+   * @throws {OrderError} if the order is unavailable.
+   * @throws {StoreError} `OTHER_NETWORK` if the folder is ahead of the order.
    */
   async begin(): Promise<void> {
     const { order, node } = this.#options;
@@ -150,35 +148,34 @@ export class ClusterNode {
     this.#ticker.set();
   }
 
-  /** Requests that wait for the order. */
   get pending(): number {
     return this.#appender.pending;
   }
 
-  /** The other nodes that were heard of a moment ago. */
+  /** Other nodes that were heard of recently. */
   alive(): string[] {
     return this.#members.alive();
   }
 
-  /** For how many ms the order was not heard of; 0 as long as that is usual. */
+  /** Milliseconds without contact to the order; 0 in normal operation. */
   cutOffMs(): number {
     return this.#contact.cutOffMs();
   }
 
-  /** Why no request is taken now, or null. */
+  /** Returns the refusal for any request now, or null. */
   unable(): Refusal | null {
     const outcome = this.#inner.unable();
     if (outcome?.result === 'refused') return outcome.refusal;
     return this.#clockProblem() ?? this.#appender.unable();
   }
 
-  /** Asks for a request's place in the order, or, of null, for a barrier. */
+  /** Appends a request, or a barrier if null. */
   async ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = wanted ? this.unable() : null;
     return refusal ? { refusal } : this.#appender.ask(wanted);
   }
 
-  /** Nothing more is asked or applied; whoever waits is told. */
+  /** Stops all work and refuses the waiting requests. */
   close(): void {
     this.#closed = true;
     this.#ticker.close();
@@ -187,14 +184,16 @@ export class ClusterNode {
     this.#appender.close();
   }
 
-  /** Time and witness of a batch that is made now; a clock that is off moves nothing. */
+  /**
+   * Time and witness for a new batch. With a wrong clock, the stamp is 0 and does not advance time.
+   */
   #now(): Pick<Batch, 'stamp' | 'witness'> {
     const { seq, digest } = this.#inner.read.position;
     const stamp = this.#clockProblem() ? 0 : this.#time.now();
     return { stamp, witness: { seq, digest } };
   }
 
-  /** What it tells of itself: of the order, how much it needs no more. */
+  /** The card of this node. The other nodes keep the order from its position on. */
   card(): Card {
     const { node, version = '' } = this.#options;
     const { url, peer } = this;
@@ -208,8 +207,8 @@ export class ClusterNode {
 
   async #prepare(batch: OrderedBatch): Promise<() => void> {
     if (batch.unreadable !== undefined) {
-      const why = `${batch.unreadable}; every node skips it`;
-      this.#warn(`batch ${batch.position.version} of the order is unreadable: ${why}`);
+      const which = `batch ${batch.position.version} of the order`;
+      this.#warn(`${which} is unreadable and skipped by all nodes: ${batch.unreadable}`);
     }
     const own = this.#appender.requestsOf(batch);
     const requests = own
@@ -218,12 +217,12 @@ export class ClusterNode {
           verifyAll: this.#options.verifyAll === true,
           skip: this.#warn,
         });
-    // A batch is applied whole: what would refuse a request is waited for.
+    // A batch must be applied whole, so the node waits until no request would be refused.
     while (!this.#closed && this.#inner.unable()) await sleep(bounds.roomMs);
     return () => this.#apply(batch, requests, own !== undefined);
   }
 
-  /** In one turn: whatever reads the network sees all of a batch, or nothing. */
+  /** Applies a batch in one event-loop turn, so readers see all of it or nothing. */
   #apply(batch: OrderedBatch, requests: readonly ReadRequest[], isOwn: boolean): void {
     if (this.#closed) return;
     const { log } = this.#mark;
@@ -234,11 +233,11 @@ export class ClusterNode {
     const applied = this.#inner.applyOrdered(verified, this.#mark);
     this.#time.came(time);
     this.#contact.came();
-    const told = isOwn ? this.#appender.came(batch.k, applied) : [];
+    const answered = isOwn ? this.#appender.came(batch.k, applied) : [];
     const isNews = batch.position.version > this.#begin && batch.unreadable === undefined;
     if (!isOwn && isNews) this.#check(batch);
     for (const [index, { input, verified: request }] of requests.entries()) {
-      if (told[index]) continue;
+      if (answered[index]) continue;
       const { spender } = input;
       this.spendings.came({ verified: request, spender }, applied[index]!, time);
     }
@@ -247,29 +246,33 @@ export class ClusterNode {
     this.#trimmer.came(batch.position, bytes);
   }
 
-  /** Digests are chains: the same one at an entry means the same all the way. */
+  /**
+   * Compares the witness of another node. Equal digests at an entry mean equal logs up to there.
+   */
   #check(batch: OrderedBatch): void {
     const { node, position, witness } = batch;
     const { seq, digest } = witness;
     const { read, durable } = this.#inner;
-    // Where all are idle it stood where this node does: that spares a look into the store.
+    // On an idle network the witness is the current position. This avoids a read of the store.
     if (read.position.seq === seq && read.position.digest === digest) return;
     const compare = async () => {
       const own = read.log.entry(seq)?.digest ?? 'none';
       if (own === digest || this.#closed) return;
-      const parts = `at entry ${seq} node ${node} has the digest ${digest}, this one ${own}`;
+      const parts = `entry ${seq} has digest ${digest} at node ${node}, ${own} at this node`;
       if (!(await this.#options.order.isAppended(batch))) {
-        const by = `batch ${position.version} says that it is of node ${node}, and is not`;
-        return this.#warn(`${by}: another program writes to etcd; it says that ${parts}`);
+        const by = `forged batch ${position.version} in the name of node ${node}`;
+        return this.#warn(`${by}, written to etcd by another program; it claims: ${parts}`);
       }
-      const advice = '`folkmoot replay` tells which folder is damaged: begin that node anew';
-      this.#fail(new Error(`nodes have parted: ${parts}; ${advice}`));
+      const advice = 'find the damaged folder with `folkmoot replay` and replace it';
+      this.#fail(new Error(`nodes have diverged: ${parts}; ${advice}`));
     };
-    // What it refers to is applied here; it is read where it is stored.
+    // The entry is applied; wait until it can be read from the store.
     durable.then(compare).catch(() => {});
   }
 
-  /** What was applied when the order was asked for its end: more may have come meanwhile. */
+  /**
+   * @param applied last batch applied before the order was queried; more may have arrived since.
+   */
   #compare(head: number, applied: number): void {
     if (head < applied) return this.#fail(this.#isAhead(head));
     if (this.#contact.compared(head, this.#mark.version)) this.#follower?.restart();
@@ -303,19 +306,19 @@ export class ClusterNode {
   }
 }
 
-/** A request of a batch, and what the batch says of it. */
+/** A request of a batch in both forms. */
 interface ReadRequest {
   input: Input;
   verified: Verified;
 }
 
 /**
- * They are taken as verified, since the node that let them in has done that; or verified again. A
- * request that no node lets in is skipped: all nodes have the same bytes, and so all skip it.
+ * Reads the requests of a batch. The node that admitted a request has verified it, so signatures
+ * are verified again only with `verifyAll`. An inadmissible request is skipped: all nodes have the
+ * same bytes, so all nodes skip it.
  *
- * @param skip reports one.
- * @throws {OrderError} `FOREIGN` for a signature that does not hold, which other nodes have not
- *   verified.
+ * @param skip reports a skipped request.
+ * @throws {OrderError} `FOREIGN` for an invalid signature, which other nodes have not verified.
  */
 async function readRequests(
   { node, position, inputs }: OrderedBatch,
@@ -324,12 +327,11 @@ async function readRequests(
 ): Promise<ReadRequest[]> {
   const { genesis, verification } = network;
   const read = inputs.map(async (input, index): Promise<ReadRequest | null> => {
-    const told = ({ reason, message }: Refusal) =>
-      `request ${index} of batch ${position.version}, by node ${node}: ${reason}, ${message}`;
+    const which = `request ${index} of batch ${position.version}, by node ${node}`;
     const { request, failedTransaction } = input;
     const admitted = admit(request, genesis.network_id);
     if ('refusal' in admitted) {
-      skip(`${told(admitted.refusal)}; every node skips it`);
+      skip(`${which} is invalid and skipped by all nodes: ${format(admitted.refusal)}`);
       return null;
     }
     if (!verifyAll) {
@@ -337,39 +339,41 @@ async function readRequests(
     }
     const verified = await verification.all(admitted);
     if (!('refusal' in verified)) return { input, verified };
-    const expected = 'expected: the same version, and signatures that hold';
-    throw new OrderError('FOREIGN', `${told(verified.refusal)}; ${expected}`);
+    const reason = format(verified.refusal);
+    throw new OrderError('REQUEST_UNVERIFIED', { request: which, reason });
   });
   return (await Promise.all(read)).filter((one) => one !== null);
 }
 
+const format = ({ reason, message }: Refusal) => `${reason}, ${message}`;
+
 /*
- * What agents spend at other nodes of what each may do in a time: told to whoever counts it here.
- * It decides at the door what is asked of the order, and never what is applied.
+ * Usage of rate limits at other nodes, passed on to the limits of this node. It affects only which
+ * requests this node admits, never how the order is applied.
  */
 
-/** When it was done, by the network's time. */
+/** Usage with network time. */
 type Dated = Omit<Spent, 'ageMs'> & { at: number };
 
 class RemoteUsage {
   readonly #now: () => number;
   readonly #listeners = new Set<(spent: Spent) => void>();
-  /** Until somebody listens: the latest of what is read when a node begins. */
+  /** Latest usage before the first listener; null afterwards. */
   #unheard: Dated[] | null = [];
 
-  /** `now`: the network's time, milliseconds since 1970. */
+  /** @param now network time, milliseconds since 1970. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** The first listener is told what came before it. */
+  /** Adds a listener. The first one also receives the buffered usage. */
   listen(listener: (spent: Spent) => void): void {
     this.#listeners.add(listener);
     for (const dated of this.#unheard ?? []) this.#tell(dated);
     this.#unheard = null;
   }
 
-  /** A request of a batch was applied at `at`; who let it in counts it as well. */
+  /** A request of a batch was applied at `at`. The node that admitted it counts it by itself. */
   came({ verified, spender }: AppendRequest, { outcome }: Applied, at: number): void {
     const { request, command, signature } = verified;
     const { kind, public_key: publicKey } = command;

@@ -1,7 +1,7 @@
 /**
- * Moves the network's time on to its deadlines, and trims what the order no longer needs. The node
- * whose turn it is appends an empty batch; if it does not, the next node does. A second batch
- * changes nothing.
+ * Advances network time to its deadlines, and trims the order. For each deadline the nodes have a
+ * random rank. The first one appends an empty batch when the deadline has passed; if it does not,
+ * the next node does. A second batch has no effect.
  */
 import { createHash } from 'node:crypto';
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
@@ -11,13 +11,12 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface TickerOptions {
   node: string;
-  /** The nodes that are alive, this one among them or not. */
+  /** Nodes that are alive; may include this one. */
   alive(): readonly string[];
-  /** The network's time by this node. */
+  /** Network time at this node. */
   now(): number;
-  /** When something happens by itself next, or null. */
   deadline(): number | null;
-  /** Appends a batch; resolves when it was applied, or nobody knows. */
+  /** Appends an empty batch. Resolves once it is applied, or its outcome is unknown. */
   tick(): Promise<unknown>;
 }
 
@@ -26,14 +25,14 @@ export class Ticker {
   #timer: NodeJS.Timeout | undefined;
   #ticking = false;
   #closed = false;
-  /** What each node has drawn for one deadline: that is looked at after each batch. */
+  /** Hashes of the node names for one deadline, cached because `set` runs after each batch. */
   #drawn = { due: Number.NaN, byName: new Map<string, string>() };
 
   constructor(options: TickerOptions) {
     this.#options = options;
   }
 
-  /** Looks again when the next deadline is: after each batch. */
+  /** Schedules the next deadline. Called after each batch. */
   set(): void {
     clearTimeout(this.#timer);
     const { deadline, now } = this.#options;
@@ -59,7 +58,7 @@ export class Ticker {
     this.set();
   }
 
-  /** How many nodes come before this one: another order for each deadline. */
+  /** Number of nodes that come before this one. The rank differs from deadline to deadline. */
   #rank(due: number): number {
     const { node, alive } = this.#options;
     const own = this.#draw(due, node);
@@ -77,33 +76,30 @@ export class Ticker {
   }
 }
 
-/** A deadline that is past and was not fired is tried again soon, not at once. */
+/** A deadline that has passed and was not fired is retried after a pause. */
 const clamped = (ms: number) => Math.min(LONGEST_TIMEOUT_MS, Math.max(bounds.rankMs, ms));
 
 /*
- * Lets go of batches that all nodes have stored, now and then, and where there is no room for more:
- * etcd keeps what it is not told to drop. One node does it. A node that is away keeps what it has
- * still to take, up to a size, where it can have a snapshot of another in its place.
+ * Deletes batches that all nodes have stored, periodically and when the order runs out of space.
+ * One node does it. Batches that an absent node still needs are kept; if a snapshot is available,
+ * only up to a size.
  */
 
 interface TrimmerOptions {
   order: Pick<Order, 'cards' | 'trim'>;
-  /** This node's name. */
   node: string;
-  /** The other nodes that were heard of a moment ago. */
+  /** Other nodes that were heard of recently. */
   alive(): readonly string[];
   warn(message: string): void;
 }
 
-/** How far apart places are marked. */
 const MARK_BYTES = bounds.trimBytes / 16;
 
 export class Trimmer {
   readonly #options: TrimmerOptions;
-  /** Places in the order, ascending, and how many bytes had come until there. */
+  /** Positions in the order, ascending, with the bytes up to there. */
   readonly #marks: { position: Position; until: number }[] = [];
   #bytes = 0;
-  /** What had come when it trimmed last. */
   #last = { version: 0, bytes: 0 };
   #trimming = false;
 
@@ -111,7 +107,7 @@ export class Trimmer {
     this.#options = options;
   }
 
-  /** A batch was applied here, whose requests take so many bytes. */
+  /** A batch with requests of `bytes` bytes was applied. */
   came(position: Position, bytes: number): void {
     this.#bytes += bytes + bounds.batchOverheadBytes;
     const { version } = position;
@@ -128,7 +124,6 @@ export class Trimmer {
     this.trim();
   }
 
-  /** Now, unless it does so already. */
   trim(): void {
     if (!this.#trimming) void this.#trim();
   }
@@ -143,14 +138,14 @@ export class Trimmer {
       if (least && least.version > 0) await order.trim(least);
     } catch (error) {
       if (!(error instanceof OrderError)) throw error;
-      // So far it was done before.
-      if (error.code !== 'TRIMMED') warn(`the order is not trimmed now: ${error.message}`);
+      // Another node has trimmed further.
+      if (error.code !== 'TRIMMED') warn(`cannot trim the order: ${error.message}`);
     } finally {
       this.#trimming = false;
     }
   }
 
-  /** What is before it nobody needs. */
+  /** Returns the position up to which no node needs the order. */
   #leastOf(cards: readonly Card[], present: ReadonlySet<string>): Position | undefined {
     const least = first(cards.map(({ position }) => position));
     const most = this.#keptFrom();
@@ -161,14 +156,15 @@ export class Trimmer {
     }
     const away = cards.filter(({ node }) => !present.has(node)).map(({ node }) => node);
     if (away.length > 0) {
-      const why = `etcd keeps over ${bounds.keptBytes / 2 ** 20} MiB for nodes that are away`;
-      const advice = '`folkmoot cluster forget` those that will not come back';
-      this.#options.warn(`${why}: ${away.join(', ')}; ${advice}, and give nodes --peer-listen`);
+      const why = `etcd keeps over ${bounds.keptBytes / 2 ** 20} MiB for absent nodes`;
+      const forget = 'remove nodes that will not return with `folkmoot cluster forget`';
+      const listen = 'start nodes with --peer-listen';
+      this.#options.warn(`${why}: ${away.join(', ')}; ${forget}, and ${listen}`);
     }
     return least;
   }
 
-  /** The last place behind which as much stands as is kept for nodes that are away. */
+  /** Returns the last position with at least `keptBytes` after it. */
   #keptFrom(): Position | undefined {
     const isFarther = ({ until }: { until: number }) => this.#bytes - until >= bounds.keptBytes;
     const beyond = this.#marks.findLastIndex(isFarther);

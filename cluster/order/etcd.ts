@@ -1,9 +1,9 @@
 /**
- * An order in etcd: one key, whose value is the last batch. etcd counts the key's versions without
- * gaps, so a version is the number of a batch and its revision the place to continue from. A node
- * puts a batch only if its own key says that the batch before it was its last, so a batch is
- * appended once, however often it is tried, and by one process of a name. A batch that is larger
- * than a value of etcd may be is put in parts.
+ * An order in etcd: one key, whose value is the last batch. etcd counts the versions of a key
+ * without gaps, so the version is the number of the batch and its revision is the place to continue
+ * from. A node puts a batch in a transaction that checks its own key for the number of its previous
+ * batch. So a batch is appended once, however often the node retries, and by one process per node
+ * name. A batch above the size limit of an etcd value is stored in parts.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,32 +25,32 @@ import {
   Founding,
   type Order,
   OrderError,
-  type OrderErrorCode,
   type OrderedBatch,
   type OrderHealth,
+  type OrderProblem,
   OtherProtocol,
   type Position,
   parseJsonOrUndefined,
   UnreadableBatch,
 } from './order.js';
 
-/** How long one member may take, in milliseconds, before the next one is asked. */
+/** Timeouts per member, in milliseconds. They are short, so that the next member is tried soon. */
 const PATIENCE = { connectMs: 1_000, callMs: 2_000 } as const;
-/** Nodes that are alive repair the founding each second. */
+/** Attempts to read the founding record. Live nodes repair a damaged one each second. */
 const FOUNDING = { looks: 4, everyMs: 1_000 } as const;
-/** Values that were reported; beyond, they may be reported again. */
+/** Number of values remembered as reported. Beyond it, values may be reported again. */
 const MOST_REPORTED = 1_000;
 
 interface EtcdOrderOptions {
-  /** As `parseEndpoints` gives them. */
+  /** From `parseEndpoints`. */
   endpoints: readonly string[];
   tls?: EtcdTls;
   networkId: string;
-  /** Reports values in etcd that no node has written. */
+  /** Reports values in etcd that were not written by a node. */
   tell?: (line: string) => void;
 }
 
-/** What a node's own key holds: the process that has its name, and the number of its last batch. */
+/** Value of the key of a node: its incarnation and the number of its last batch. */
 const HOLDER = /^[^:]{1,64}:\d{1,16}$/;
 
 export class EtcdOrder implements Order {
@@ -59,9 +59,9 @@ export class EtcdOrder implements Order {
   readonly #parts: Parts;
   readonly #appended = new AppendedParts();
   readonly #tell: (line: string) => void;
-  /** The value that the network was begun with, once that is known. */
+  /** The founding record as stored; null until read. */
   #founding: string | null = null;
-  /** Revisions of unreadable values that were reported, by their keys. */
+  /** Revisions of the unreadable values that were reported, by key. */
   readonly #reported = new Map<string, number>();
 
   constructor({ endpoints, tls, networkId, tell = () => {} }: EtcdOrderOptions) {
@@ -71,7 +71,6 @@ export class EtcdOrder implements Order {
     this.#parts = new Parts(this.client, this.#prefix);
   }
 
-  /** Ends what is under way. */
   close(): void {
     this.client.close();
   }
@@ -93,7 +92,7 @@ export class EtcdOrder implements Order {
         this.#founding = stored;
         return read.value;
       }
-      if (look === FOUNDING.looks) throw unreadableFounding(key, read.problem);
+      if (look === FOUNDING.looks) throw unreadable(key, read.problem);
       await sleep(FOUNDING.everyMs);
     }
   }
@@ -126,7 +125,7 @@ export class EtcdOrder implements Order {
       if (last === after) return;
       if (found && !HOLDER.test(last)) return this.#retake(found, before);
       if (last !== before) throw fenced(node);
-      throw new OrderError('UNAVAILABLE', 'parts of a batch were cleared away before it stood');
+      throw new OrderError('PARTS_DELETED', {});
     });
   }
 
@@ -180,7 +179,7 @@ export class EtcdOrder implements Order {
         ],
       });
       const holder = valueIn(results[2]).toString();
-      // The next append repairs a key that holds what no node writes.
+      // A key with a foreign value is repaired by the next append.
       const isOurs = holder.startsWith(`${incarnation}:`) || !HOLDER.test(holder);
       if (!succeeded || !isOurs) throw fenced(node);
       await this.#repairFounding(valuesIn(results[3])[0]);
@@ -192,7 +191,7 @@ export class EtcdOrder implements Order {
     return (await this.allCards()).cards;
   }
 
-  /** The cards of nodes, and the values among them that are not cards. */
+  /** Returns the cards of nodes, and the values under card keys that are not cards. */
   allCards(): Promise<{ cards: Card[]; bad: BadCard[] }> {
     return this.#ask(async () => {
       const { values } = await this.client.range({ prefix: this.#key('card/') });
@@ -211,7 +210,7 @@ export class EtcdOrder implements Order {
     return { members: members.length, answering: answering.length, leader };
   }
 
-  /** Its card is gone, and nothing is kept for it; a process of that name is fenced. */
+  /** Deletes the card and the name of a node, which fences a process of that name. */
   forget(node: string): Promise<boolean> {
     return this.#ask(async () => {
       const [card] = await Promise.all([
@@ -241,14 +240,13 @@ export class EtcdOrder implements Order {
     return this.#prefix + name;
   }
 
-  /** A bad card is skipped, and reported once. */
   #cardIn(stored: KeyValue): Card | BadCard {
     const node = stored.key.slice(this.#key('card/').length);
     const read = readAs<Card>(cardProblem, stored.value.toString());
     if ('value' in read && read.value.node === node) return read.value;
-    const problem = 'value' in read ? `it is the card of ${read.value.node}` : read.problem;
-    const advice = '`folkmoot cluster forget` deletes it';
-    this.#report(stored, `it is not the card of a node: ${problem}; it is skipped; ${advice}`);
+    const problem = 'value' in read ? `card of another node: ${read.value.node}` : read.problem;
+    const advice = 'delete it with `folkmoot cluster forget`';
+    this.#report(stored, `not a node card: ${problem}; skipped; ${advice}`);
     return { node, problem };
   }
 
@@ -260,15 +258,15 @@ export class EtcdOrder implements Order {
   }
 
   /**
-   * Takes the own name back where another program has written over it. Whether the batch was put
-   * before that is not known: it is put again, and a request that comes twice is a repeat.
+   * Restores the key of this node after another program has overwritten it. The batch may have been
+   * put before that, so it is put again; repeated requests are idempotent.
    */
   async #retake(found: KeyValue, before: string): Promise<never> {
     const { key, modRevision } = found;
-    this.#report(found, 'it does not name a process of the node; this node writes it anew');
+    this.#report(found, 'not an incarnation of this node; rewritten');
     const holds = [{ key, is: '=', modRevision } as const];
     await this.client.transact({ if: holds, do: [{ put: key, value: before }] });
-    throw new OrderError('UNAVAILABLE', `another program has written over ${key}`);
+    throw new OrderError('KEY_OVERWRITTEN', { key });
   }
 
   async #repairFounding(found: KeyValue | undefined): Promise<void> {
@@ -277,19 +275,14 @@ export class EtcdOrder implements Order {
     if (value.toString() === this.#founding) return;
     const read = readAs<Founding>(foundingProblem, value.toString());
     if (!('problem' in read)) return;
-    this.#report(found, `it is not what a network is begun with: ${read.problem}; it is restored`);
+    this.#report(found, `not a founding record: ${read.problem}; restored`);
     const holds = [{ key, is: '=', modRevision } as const];
     await this.client.transact({ if: holds, do: [{ put: key, value: this.#founding }] });
   }
 
   async #batchOf(event: WatchEvent): Promise<OrderedBatch> {
     const { type, value, version, modRevision } = event;
-    if (type === 'delete') {
-      throw new OrderError(
-        'FOREIGN',
-        `another program has deleted the order in etcd: ${event.key}`,
-      );
-    }
+    if (type === 'delete') throw new OrderError('ORDER_DELETED', { key: event.key });
     const position = { version, revision: modRevision };
     const own = this.#appended.take(value);
     if (own) return { ...own, position };
@@ -308,12 +301,12 @@ export class EtcdOrder implements Order {
       return await work();
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error;
-      throw new OrderError(codes[error.kind], error.message, { cause: error });
+      throw new OrderError(problems[error.kind], { message: error.message }, { cause: error });
     }
   }
 }
 
-/** What all nodes apply in place of an unreadable batch: no request, and no time passes. */
+/** Applied by all nodes in place of an unreadable batch: no requests, and time does not advance. */
 const NOTHING: Omit<OrderedBatch, 'position'> = {
   node: '',
   incarnation: '',
@@ -323,10 +316,9 @@ const NOTHING: Omit<OrderedBatch, 'position'> = {
   inputs: [],
 };
 
-/** A value of etcd as its schema has it, or what is wrong with it. */
 function readAs<T>(check: ReturnType<typeof validator>, text: string): Read<T> {
   const value = parseJsonOrUndefined(text);
-  if (value === undefined) return { problem: 'it is not JSON' };
+  if (value === undefined) return { problem: 'not JSON' };
   const problem = check(value);
   if (problem) return { problem: `${problem.pointer} ${problem.message}`.trim() };
   return { value: value as T };
@@ -337,54 +329,48 @@ type Read<T> = { value: T } | { problem: string };
 const cardProblem = validator('cluster_card', Card);
 const foundingProblem = validator('cluster_founding', Founding);
 
-function unreadableFounding(key: string, problem: string): OrderError {
-  const what = `the founding of the network in etcd, ${key}, is unreadable: ${problem}`;
-  const advice = 'a node that runs restores it within a second; else restore etcd from a copy';
-  return new OrderError('FOREIGN', `${what}; ${advice}`);
-}
+const unreadable = (key: string, problem: string): OrderError =>
+  new OrderError('FOUNDING_UNREADABLE', { key, problem });
 
-const codes: Record<EtcdError['kind'], OrderErrorCode> = {
-  unavailable: 'UNAVAILABLE',
-  out_of_space: 'FULL',
-  too_large: 'FOREIGN',
-  compacted: 'TRIMMED',
-  no_lease: 'FOREIGN',
-  refused: 'FOREIGN',
-};
+const problems = {
+  unavailable: 'ETCD_UNAVAILABLE',
+  out_of_space: 'ETCD_FULL',
+  too_large: 'ETCD_FOREIGN',
+  compacted: 'ETCD_TRIMMED',
+  no_lease: 'ETCD_FOREIGN',
+  refused: 'ETCD_FOREIGN',
+} as const satisfies Record<EtcdError['kind'], OrderProblem>;
 
-const fenced = (node: string): OrderError =>
-  new OrderError('FENCED', `another process has taken the name ${node}, or it was forgotten`);
+const fenced = (node: string): OrderError => new OrderError('NODE_NAME_TAKEN', { node });
 
-/** What a `get` of a transaction found. */
 const valuesIn = (result: OperationResult | undefined): KeyValue[] =>
   result && 'values' in result ? result.values : [];
 
-/** Of one key; empty where it is not there. */
+/** Returns an empty buffer if the key is absent. */
 const valueIn = (result: OperationResult | undefined): Buffer =>
   valuesIn(result)[0]?.value ?? Buffer.alloc(0);
 
-/** Where the order ends, by its key. */
 const positionIn = (found: KeyValue | null): Position =>
   found ? { version: found.version, revision: found.modRevision } : { version: 0, revision: 0 };
 
 /*
- * Batches that are larger than etcd takes at a time: they are put aside in parts, and the batch in
- * the order refers to these. A key beside them is written with the batch, and so has its revision.
+ * Parts of batches that exceed the size limit of an etcd request. The parts are put first; the
+ * batch in the order then refers to them. A marker key is put in the same transaction as the batch,
+ * so the marker has the revision of the batch.
  */
 
-/** Etcd refuses more than 1.5 MiB. */
+/** etcd refuses requests above 1.5 MiB. */
 const PART_BYTES = 1024 * 1024;
-/** In place of the length of a batch's head: what follows says where its parts are. */
+/** Replaces the length of the head; a reference to the parts follows. */
 const IN_PARTS = Buffer.from('ffffffff', 'hex');
 
-/** Where the parts of a batch are; the largest batch has a few. */
 const Reference = Type.Object({
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   parts: Type.Integer({ minimum: 1, maximum: 64 }),
 });
 const referenceProblem = validator('order_parts', Reference);
 
-/** A value for the order, and what must hold, and be written, where it is put. */
+/** The value to put into the order, with the conditions and the marker of its parts. */
 interface PutAside {
   value: Buffer;
   holds: Condition[];
@@ -400,7 +386,7 @@ class Parts {
     this.#prefix = prefix;
   }
 
-  /** Parts go first; the same again is the same. */
+  /** Puts the parts of a large batch. Repeating it has no effect. */
   async putAside(bytes: Buffer): Promise<PutAside> {
     if (bytes.length <= PART_BYTES) return { value: bytes, holds: [], refer: [] };
     const sha256 = sha256Hex(bytes);
@@ -408,7 +394,7 @@ class Parts {
     for (let from = 0; from < bytes.length; from += PART_BYTES) {
       const key = this.#partKey(sha256, holds.length);
       const modRevision = await this.#client.put(key, bytes.subarray(from, from + PART_BYTES));
-      // Where the batch is put, its parts are as they were put: all nodes read them as of then.
+      // The parts must be unchanged when the batch is put: nodes read the parts as of its revision.
       holds.push({ key, is: '=', modRevision });
     }
     const reference = Buffer.from(JSON.stringify({ sha256, parts: holds.length }));
@@ -420,31 +406,31 @@ class Parts {
   }
 
   /**
-   * The bytes of the batch that a value of the order is or refers to, as of its revision: they are
-   * the same at every node, whatever is written to the keys of its parts later.
+   * Returns the bytes of a batch, from the value itself or from the parts that the value refers to.
+   * Parts are read as of `revision`, so all nodes get the same bytes.
    *
    * @throws {UnreadableBatch}
-   * @throws {EtcdError} `compacted` where that revision is not kept any more.
+   * @throws {EtcdError} `compacted` if that revision was deleted.
    */
   async together(value: Buffer, revision: number): Promise<Buffer> {
     if (!IN_PARTS.equals(value.subarray(0, IN_PARTS.length))) return value;
     const reference = parseJsonOrUndefined(value.toString('utf8', IN_PARTS.length));
     if (referenceProblem(reference)) {
-      throw new UnreadableBatch('it does not say where its parts are');
+      throw new UnreadableBatch('invalid reference to the parts of a batch');
     }
     const { sha256, parts } = reference as Static<typeof Reference>;
     const found: Buffer[] = [];
     for (let part = 0; part < parts; part += 1) {
       const [stored] = (await this.#client.range(this.#partKey(sha256, part), { revision })).values;
-      if (!stored) throw new UnreadableBatch(`its part ${part} was not there when it was written`);
+      if (!stored) throw new UnreadableBatch(`part not found: ${part} of ${parts}`);
       found.push(stored.value);
     }
     const bytes = Buffer.concat(found);
     if (sha256Hex(bytes) === sha256) return bytes;
-    throw new UnreadableBatch('its parts are not those that were put aside');
+    throw new UnreadableBatch('parts of a batch do not match its SHA-256');
   }
 
-  /** Deletes the parts of batches up to a revision, and those that no batch came to refer to. */
+  /** Deletes the parts of batches up to `revision`, and parts without a batch. */
   async clear(revision: number): Promise<void> {
     const { values } = await this.#client.range(this.#partsOf(''), { keysOnly: true });
     const hashes = new Set(values.map(({ key }) => key.split('/').at(-2)!));
@@ -452,7 +438,7 @@ class Parts {
       const ref = this.#refKey(sha256);
       const found = await this.#client.get(ref);
       if (found && found.modRevision > revision) continue;
-      // A batch may come to refer to them meanwhile.
+      // A batch may refer to the parts by now.
       await this.#client.transact({
         if: [{ key: ref, is: '=', modRevision: found?.modRevision ?? 0 }],
         do: [{ delete: this.#partsOf(`${sha256}/`) }, { delete: ref }],

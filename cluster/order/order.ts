@@ -1,10 +1,15 @@
 /**
- * The order of a network that several nodes keep: batches of requests, one after the other, the
- * same for all nodes. A batch is durable before any node sees it. Batches are encoded as canonical
- * JSON with a limit on their size.
+ * The order of a network with several nodes: a sequence of batches of requests, the same on all
+ * nodes. A batch is durable before any node reads it. A batch is encoded as a JSON head of limited
+ * size, followed by the bodies and files.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
@@ -13,145 +18,191 @@ import { validator } from '../../engine/protocol/schema/validator.js';
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 /** Milliseconds since 1970, until the end of the year 9999. */
 const Instant = Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 });
-/** What a process draws for itself. */
+/** A random id of a process or an order. */
 const Drawn = Type.String({ minLength: 1, maxLength: 64 });
 const NodeName = Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' });
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Address = Type.String({ maxLength: 2_048 });
 
-/** What the network was begun with: once for all its nodes. */
+/** Founding record: written once, and shared by all nodes of the network. */
 export const Founding = Type.Object({
-  /** Names this order: drawn when it was begun. */
   log: Drawn,
-  /** The epoch of event numbers, drawn then as well. */
   epoch: Drawn,
-  /** When that was: the time of entry 0. */
+  /** Time of entry 0. */
   at: Instant,
   genesis: Genesis,
 });
 export type Founding = Static<typeof Founding>;
 
-/** A place in the order. */
 export const Position = Type.Object({
-  /** Batches from 1, without gaps; 0 before the first. */
+  /** Batches are numbered from 1 without gaps; 0 is before the first. */
   version: count,
-  /** Where etcd keeps the batch; ascends with `version`. */
+  /** The etcd revision of the batch; ascends with `version`. */
   revision: count,
 });
 export type Position = Static<typeof Position>;
 
-/** A request that a node let in: its form was checked, and its signatures. */
+/** A request admitted by a node: its form and signatures were checked. */
 export interface Input {
   request: SignedRequest;
-  /** The address that it came from, as limits count it; empty where it came by no server. */
+  /** The client address that rate limits are charged to; empty for a request without a server. */
   spender: string;
-  /** The transaction of a proposal, counted from 0, whose signature does not hold. */
+  /** Index of the first transaction of a proposal whose signature is invalid. */
   failedTransaction?: number;
 }
 
-/** The last entry of a node when it made a batch: all nodes have the same digest there. */
+/** The last entry of a node when it built a batch. All nodes must have the same digest there. */
 const Witness = Type.Object({ seq: count, digest: Digest });
 type Witness = Static<typeof Witness>;
 
-/** What a node appends at a time: often some requests, or none, where only time is to go on. */
+/** Requests that a node appends at once; none if the batch only advances time. */
 export interface Batch {
   node: string;
-  /** Drawn by each process that takes a node's name. */
+  /** Random, new in each process that takes the name of a node. */
   incarnation: string;
-  /** Counts the batches of an incarnation, from 1. */
+  /** Number of the batch within its incarnation, from 1. */
   k: number;
-  /** The network's time by this node, milliseconds since 1970: it never goes back for others. */
+  /** Network time at this node, milliseconds since 1970. Earlier stamps do not move time back. */
   stamp: number;
   witness: Witness;
   inputs: readonly Input[];
 }
 
-/** By what a batch is known, and its place. */
 export interface BatchId extends Pick<Batch, 'node' | 'incarnation' | 'k'> {
   position: Position;
 }
 
 export interface OrderedBatch extends Batch {
   position: Position;
-  /** Why its bytes are not a batch; it then has no inputs, and every node skips it. */
+  /** Reason why the bytes are not a batch. Every node skips such a batch; it has no inputs. */
   unreadable?: string;
 }
 
-/** What a node says of itself, about once a second. */
+/** Status record of a node, announced about once a second. */
 export const Card = Type.Object({
   node: NodeName,
   incarnation: Drawn,
-  /** When it began, and its clock now: the wall's. */
+  /** Start time and current time, by the wall clock. */
   began: Instant,
   wall: Instant,
-  /** What it has applied and stored. */
+  /** Applied and stored so far. */
   position: Position,
   seq: count,
   event_seq: count,
-  /** Of entry `seq`. */
+  /** Digest of entry `seq`. */
   digest: Digest,
-  /** Where its clients find it; empty where that is not known. */
+  /** URL for clients; empty if unknown. */
   url: Address,
-  /** Where its peers find it; empty where it gives them nothing. */
+  /** URL for peers; empty if the node does not serve snapshots. */
   peer: Address,
-  /** Of its program. */
   version: Type.String({ maxLength: 64 }),
 });
 export type Card = Static<typeof Card>;
 
-/** A value among the cards that is not the card of that node. */
+/** A value under a card key that is not the card of that node. */
 export interface BadCard {
   node: string;
   problem: string;
 }
 
-/** How whoever keeps the order is. */
 export interface OrderHealth {
   members: number;
-  /** Those of them that answer. */
   answering: number;
-  /** Whether one of them leads: else nothing can be ordered. */
+  /** True if a member is the leader. Without one, nothing can be ordered. */
   leader: boolean;
 }
 
 /**
- * - `UNAVAILABLE`: not to be had now. Of an append: it may have been done, the same again tells
- * - `FENCED`: another process has taken this node's name
- * - `TRIMMED`: what is asked for is not kept any more
- * - `FULL`: whoever keeps it has no room
- * - `FOREIGN`: what stands there is not of this program, or not of this network
+ * - `UNAVAILABLE`: no answer now. A batch may have been appended; append it again to find out.
+ * - `FENCED`: another process has taken the name of this node
+ * - `TRIMMED`: the batches were deleted
+ * - `FULL`: the store of the order is out of space
+ * - `FOREIGN`: the data belongs to another program, version or network
  */
 export type OrderErrorCode = 'UNAVAILABLE' | 'FENCED' | 'TRIMMED' | 'FULL' | 'FOREIGN';
 
-/** Why an order does not do what was asked. */
-export class OrderError extends Error {
+/** Texts of {@link OrderError}; `code` is its category. */
+const orderMessages = {
+  ETCD_UNAVAILABLE: { code: 'UNAVAILABLE', text: '{message}' },
+  ETCD_FULL: { code: 'FULL', text: '{message}' },
+  ETCD_TRIMMED: { code: 'TRIMMED', text: '{message}' },
+  ETCD_FOREIGN: { code: 'FOREIGN', text: '{message}' },
+  PARTS_DELETED: {
+    code: 'UNAVAILABLE',
+    text: 'parts of the batch were deleted before it was appended',
+    fix: 'append it again',
+  },
+  KEY_OVERWRITTEN: {
+    code: 'UNAVAILABLE',
+    text: 'etcd key overwritten by another program: {key}',
+    fix: 'keep other programs out of this prefix',
+  },
+  ORDER_DELETED: {
+    code: 'FOREIGN',
+    text: 'order deleted from etcd by another program: {key}',
+    fix: 'restore etcd from a backup',
+  },
+  FOUNDING_UNREADABLE: {
+    code: 'FOREIGN',
+    text: 'unreadable founding record in etcd at {key}: {problem}',
+    fix: 'start again while another node runs, which restores it, or restore etcd from a backup',
+  },
+  NODE_NAME_TAKEN: {
+    code: 'FENCED',
+    text: 'node name taken by another process, or forgotten: {node}',
+    fix: 'give each node its own --node',
+  },
+  OTHER_PROTOCOL: {
+    code: 'FOREIGN',
+    text: 'batch of the order has protocol {protocol} (expected {expected})',
+    fix: 'run the same version on all nodes',
+  },
+  TOO_FAR_BEHIND: {
+    code: 'TRIMMED',
+    text: 'this node is too far behind the order: {message}',
+    fix: 'start all nodes with --peer-listen, or start this one on a copy of a stopped node',
+  },
+  REQUEST_UNVERIFIED: {
+    code: 'FOREIGN',
+    text: 'unverified request in the order: {request}, {reason}',
+    fix: 'run the same version on all nodes',
+  },
+} as const satisfies Record<string, MessageRow & { code: OrderErrorCode }>;
+
+export type OrderProblem = keyof typeof orderMessages;
+
+/** Failure of an order. Callers decide by `code`; `problem` is the row of the message table. */
+export class OrderError<Problem extends OrderProblem = OrderProblem> extends Error {
   override name = 'OrderError';
+  readonly code: OrderErrorCode;
 
   constructor(
-    readonly code: OrderErrorCode,
-    message: string,
+    readonly problem: Problem,
+    values: MessageValues<(typeof orderMessages)[Problem]>,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    const row = orderMessages[problem];
+    super(formatMessage<MessageRow>(row, values), options);
+    this.code = row.code;
   }
 }
 
-/** What every call may throw: {@link OrderError}. */
+/** Each method may reject with {@link OrderError}. */
 export interface Order {
-  /** What the network was begun with; that is `mine` where nobody has begun it. */
+  /** Returns the founding record; writes `mine` if there is none. */
   found(mine: Founding): Promise<Founding>;
-  /** Takes a node's name: nothing that another incarnation appends is taken any more. */
+  /** Takes the name of a node. Batches of other incarnations are no longer appended. */
   join(node: string, incarnation: string): Promise<void>;
-  /** The end, as a quorum knows it. */
+  /** The end of the order, read from a quorum. */
   head(): Promise<Position>;
   /**
-   * Resolves when the batch stands in the order for good; it does so once, however often the same
-   * one is appended. One at a time for each incarnation, `k` without gaps.
+   * Resolves once the batch is durable in the order. Appending the same batch again has no effect.
+   * An incarnation appends one batch at a time, with `k` ascending without gaps.
    */
   append(batch: Batch): Promise<void>;
   /**
-   * Gives what follows `from`, in order, and goes on with what comes until `signal`; rejects when
-   * it cannot go on. It awaits `take`. Who takes must bear repeats and gaps.
+   * Passes the batches after `from` to `take`, in order, until `signal` aborts; rejects when the
+   * stream breaks. Awaits `take`, which must tolerate repeats and gaps.
    */
   follow(
     from: Position,
@@ -159,42 +210,41 @@ export interface Order {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Whether the node that a batch names has appended it: other programs can write what looks like
-   * a batch. True also where that is not kept any more.
+   * True if the node named by a batch has appended it: another program may have written a forged
+   * batch. Also true if the record was deleted.
    */
   isAppended(batch: BatchId): Promise<boolean>;
-  /** Batches up to and with this one need not be kept. */
+  /** Allows the store to delete batches up to and including this position. */
   trim(upTo: Position): Promise<void>;
   /**
-   * Tells the others, unless another incarnation has the name; resolves with the end of the order,
-   * as a quorum knows it.
+   * Publishes the card of a node, unless another incarnation has its name. Resolves with the end of
+   * the order, read from a quorum.
    */
   announce(card: Card): Promise<Position>;
-  /** Asks all who keep it. */
   health(): Promise<OrderHealth>;
-  /** The last card of every node that was not forgotten. */
+  /** The last card of each node that was not forgotten. */
   cards(): Promise<Card[]>;
-  /** Calls back with each card as it comes, until `signal`; rejects when it cannot go on. */
+  /** Calls back with each new card until `signal` aborts; rejects when the stream breaks. */
   watchCards(tell: (card: Card) => void, signal: AbortSignal): Promise<void>;
 }
 
 /*
- * What was appended here and has not come out of the order yet: whoever made a batch need not read
- * it again. The same bytes are the same batch, for they name the process that made it and count.
+ * Batches appended by this process that have not come back from the order. A node need not decode
+ * its own batches. Equal bytes mean the same batch, since they contain the incarnation and the
+ * batch number.
  */
 
-/** One is under way at a time; more are kept where they come late. */
+/** One append runs at a time; a few more are kept in case their events are late. */
 const MOST = 4;
 
 export class AppendedParts {
   #all: { value: Buffer; batch: Batch }[] = [];
 
-  /** A batch, and its value in the order. */
   add(value: Buffer, batch: Batch): void {
     this.#all = [...this.#all.slice(1 - MOST), { value, batch }];
   }
 
-  /** The batch whose value came out of the order; undefined of one that was made elsewhere. */
+  /** Returns the batch with this value; undefined if another process built it. */
   take(value: Buffer): Batch | undefined {
     const found = this.#all.find((one) => one.value.equals(value));
     if (found) this.#all = this.#all.filter((one) => one !== found);
@@ -203,16 +253,16 @@ export class AppendedParts {
 }
 
 /*
- * A batch as bytes: the length of its head in four bytes, big-endian; the head as JSON; then the
- * bodies and files, whose lengths the head has.
+ * Binary form of a batch: length of the head (4 bytes, big-endian), head as JSON, then bodies and
+ * files, whose lengths are in the head.
  */
 
-/** Of what is written here: who finds another number must not guess. */
+/** Version of the format. A decoder rejects other versions. */
 const PROTOCOL = 1;
 const LENGTH_BYTES = 4;
 
 const size = Type.Integer({ minimum: 0, maximum: 2 ** 31 });
-/** As long as admission takes them. */
+/** Same limit as at admission. */
 const text = Type.String({ maxLength: limits.bodyBytes });
 
 const InputHead = Type.Object({
@@ -221,13 +271,12 @@ const InputHead = Type.Object({
   target: text,
   timestamp: text,
   signature: text,
-  /** Bytes. */
   body: size,
-  /** Bytes; absent without one. */
+  /** Absent without a file. */
   file: Type.Optional(size),
-  /** Of a proposal: the first transaction whose signature does not hold, -1 for none. */
+  /** First transaction of a proposal whose signature is invalid; -1 if all are valid. */
   failedTransaction: Type.Optional(Type.Integer({ minimum: -1, maximum: 2 ** 31 })),
-  /** Absent where it is empty. */
+  /** Absent if empty. */
   spender: Type.Optional(text),
 });
 type InputHead = Static<typeof InputHead>;
@@ -245,23 +294,22 @@ type Head = Static<typeof Head>;
 
 const problemOf = validator('order_head', Head);
 
-/** A batch that names another protocol: nodes of another version may read it. */
-export class OtherProtocol extends OrderError {
+/** A batch of another protocol version. Nodes of another version may be able to read it. */
+export class OtherProtocol extends OrderError<'OTHER_PROTOCOL'> {
   constructor(
     readonly by: Pick<Batch, 'node' | 'incarnation' | 'k'>,
     protocol: number,
   ) {
-    const what = `a batch of the order is written by protocol ${protocol}`;
-    super('FOREIGN', `${what}; expected ${PROTOCOL}: all nodes must run the same version`);
+    super('OTHER_PROTOCOL', { protocol, expected: PROTOCOL });
   }
 }
 
-/** Bytes that are not a batch: the same for every node, and so every node skips them. */
+/** Bytes that are not a batch. Every node sees the same bytes and skips them. */
 export class UnreadableBatch extends Error {
   override name = 'UnreadableBatch';
 }
 
-/** About how many bytes an input takes in a batch. */
+/** Approximate size of an input in a batch. */
 export function countBytes({ request }: Pick<Input, 'request'>): number {
   const { target, body, file } = request;
   return 512 + target.length + body.length + (file?.length ?? 0);
@@ -299,18 +347,20 @@ export function decodeBatch(bytes: Uint8Array): Batch {
 
 function decode(bytes: Buffer): Batch {
   const textEnd = LENGTH_BYTES + (bytes.length < LENGTH_BYTES ? 0 : bytes.readUInt32BE(0));
-  if (textEnd > bytes.length) throw new UnreadableBatch(`it is cut off at ${bytes.length} bytes`);
+  if (textEnd > bytes.length) {
+    throw new UnreadableBatch(`truncated batch: ${bytes.length} of at least ${textEnd} bytes`);
+  }
   const head = headIn(bytes.toString('utf8', LENGTH_BYTES, textEnd));
   const { node, incarnation, k, stamp, witness } = head;
   let at = textEnd;
   const take = (length: number) => {
     at += length;
-    // A copy: what is kept of a request must not keep the whole batch.
+    // Copy, so that a request does not keep the buffer of the whole batch alive.
     return new Uint8Array(bytes.subarray(at - length, at));
   };
   const inputs = head.inputs.map((input) => inputOf(input, take));
   if (at !== bytes.length) {
-    throw new UnreadableBatch(`it has ${bytes.length} bytes; expected ${at}`);
+    throw new UnreadableBatch(`invalid batch length: ${bytes.length} bytes (expected ${at})`);
   }
   return { node, incarnation, k, stamp, witness, inputs };
 }
@@ -323,7 +373,10 @@ function headIn(json: string): Head {
     throw new OtherProtocol(by, protocol as number);
   }
   const problem = problemOf(head);
-  if (problem) throw new UnreadableBatch(`its head: ${problem.pointer} ${problem.message}`.trim());
+  if (problem) {
+    const what = `${problem.pointer} ${problem.message}`.trim();
+    throw new UnreadableBatch(`invalid batch head: ${what}`);
+  }
   return head as Head;
 }
 
@@ -336,7 +389,7 @@ function inputOf(head: InputHead, take: (length: number) => Uint8Array): Input {
   return { request, spender, ...(failedTransaction === undefined ? {} : { failedTransaction }) };
 }
 
-/** Undefined where a text is not JSON. */
+/** Returns undefined if the text is not JSON. */
 export function parseJsonOrUndefined(json: string): unknown {
   try {
     return JSON.parse(json);

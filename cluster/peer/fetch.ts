@@ -1,6 +1,6 @@
 /**
- * Fetches a snapshot from a peer into a file, whole or not at all, and catches a node up that is
- * too far behind the order to follow it.
+ * Fetches a snapshot from a peer into a file, all of it or nothing. Brings a node up to date that
+ * lags too far behind the order to follow it.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
@@ -29,19 +29,17 @@ import {
 import { runInSubprocess } from './subprocess.js';
 
 interface FetchOptions {
-  /** The peer's address, as its card has it. */
+  /** Address of the peer, from its card. */
   from: string;
-  /** Where the bytes go: a new file. */
   file: string;
   secret: string;
   tls?: EtcdTls | undefined;
   network: string;
-  /** This node's name. */
   node: string;
   signal: AbortSignal;
-  /** Before the first byte is taken: throws where it is not wanted. */
+  /** Called before the body is read; throws to reject the snapshot. */
   accept(description: SnapshotDescription): void;
-  /** Now and then: bytes so far, and of how many. */
+  /** Reports bytes received, and their total, at an interval. */
   progress(bytes: number, of: number): void;
 }
 
@@ -49,7 +47,7 @@ interface FetchOptions {
 export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDescription> {
   const { secret, signal, accept } = options;
   const nonce = randomUUID();
-  // What takes longer than it may is ended, as is what is not wanted any more.
+  // Aborted on a timeout, by the caller, and at the end.
   const ending = new AbortController();
   const end = () => ending.abort();
   signal.addEventListener('abort', end);
@@ -59,8 +57,7 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
     if (answer.statusCode !== 200) throw await refusalOf(answer);
     const header = String(answer.headers[headers.snapshot]);
     if (!isEqualProof(proveResponse(secret, nonce, header), answer.headers[headers.proof])) {
-      const what = 'whoever answers does not know the secret of the nodes';
-      throw new PeerError('UNPROVEN', `${what}; nothing of it is taken`);
+      throw new PeerError('SECRET_UNPROVEN', {});
     }
     const description = parseDescription(header);
     accept(description);
@@ -71,9 +68,9 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
     signal.throwIfAborted();
     if (error instanceof PeerError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOSPC') throw new PeerError('NO_ROOM', 'the disk is full', { cause: error });
-    const why = ending.signal.aborted ? 'it is too slow' : (error as Error).message;
-    throw new PeerError('UNREACHABLE', why, { cause: error });
+    if (code === 'ENOSPC') throw new PeerError('DISK_FULL', {}, { cause: error });
+    if (ending.signal.aborted) throw new PeerError('TRANSFER_TIMEOUT', {}, { cause: error });
+    throw new PeerError('NO_RESPONSE', { reason: (error as Error).message }, { cause: error });
   } finally {
     signal.removeEventListener('abort', end);
     clearTimeout(late);
@@ -81,7 +78,7 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
   }
 }
 
-/** Resolves with the head of the answer, for which the peer may keep us waiting, awake. */
+/** Resolves with the response head. The peer keeps the connection open while it copies its data. */
 function asked(
   { from, secret, tls, network, node }: FetchOptions,
   nonce: string,
@@ -91,9 +88,8 @@ function asked(
   const { cert } = tls ?? {};
   const secure = from.startsWith('https:');
   if (secure !== (cert !== undefined)) {
-    const [is, other] = cert ? ['encrypts', 'does not'] : ['does not encrypt', 'does'];
-    const text = `this node ${is} what peers send, and that one ${other}`;
-    throw new PeerError('REFUSED', `${text}; expected: --cluster-cert at all nodes, or at none`);
+    const [own, peer] = cert ? ['uses', 'does not use'] : ['does not use', 'uses'];
+    throw new PeerError('TLS_MISMATCH', { own: own!, peer: peer! });
   }
   return new Promise((resolve, reject) => {
     const options = {
@@ -110,14 +106,14 @@ function asked(
     const sent: ClientRequest = secure
       ? httpsRequest(url, { ...options, ...tls, minVersion: 'TLSv1.2' })
       : httpRequest(url, options);
-    sent.once('timeout', () => sent.destroy(new Error(`silent for ${bounds.silenceMs} ms`)));
+    sent.once('timeout', () => sent.destroy(new Error(`no data for ${bounds.silenceMs} ms`)));
     sent.once('error', reject);
     sent.once('response', resolve);
     sent.end();
   });
 }
 
-/** What the peer says of why not: a word of ours, and nothing else of what it sends. */
+/** Returns the refusal of a peer. Of its text, only a known form of reason code is used. */
 async function refusalOf(answer: IncomingMessage): Promise<PeerError> {
   let text = '';
   for await (const chunk of answer) {
@@ -125,14 +121,14 @@ async function refusalOf(answer: IncomingMessage): Promise<PeerError> {
     if (text.length > bounds.refusalBytes) break;
   }
   const [, reason = ''] = /"reason":"([A-Z_]{1,32})"/.exec(text) ?? [];
-  const because = reason ? ` ${reason}${advice[reason] ?? ''}` : '';
-  return new PeerError('REFUSED', `it answers ${answer.statusCode}${because}`);
+  const values = { status: answer.statusCode!, reason };
+  return new PeerError(rejections[reason] ?? 'PEER_REFUSED', values);
 }
 
-const advice: Record<string, string> = {
-  SECRET: ': expected the same --peer-secret at all nodes',
-  CLOCK: ': set the clock of one of them',
-  ADDRESS: ': it was not reached where it says that it is',
+const rejections: Record<string, 'SECRET_REJECTED' | 'CLOCK_REJECTED' | 'ADDRESS_REJECTED'> = {
+  SECRET: 'SECRET_REJECTED',
+  CLOCK: 'CLOCK_REJECTED',
+  ADDRESS: 'ADDRESS_REJECTED',
 };
 
 async function written(
@@ -146,8 +142,7 @@ async function written(
   async function* counted() {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       taken += chunk.length;
-      if (taken > bytes)
-        throw new PeerError('UNSOUND', `more than the ${bytes} bytes it described`);
+      if (taken > bytes) throw new PeerError('TOO_LONG', { bytes });
       hash.update(chunk);
       if (performance.now() - toldAt > bounds.progressMs) {
         toldAt = performance.now();
@@ -160,41 +155,38 @@ async function written(
     await pipeline(counted, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
-    throw new PeerError('CUT', `it ended after ${taken} of ${bytes} bytes`, { cause: error });
+    throw new PeerError('TRUNCATED', { received: taken, bytes }, { cause: error });
   }
-  if (taken < bytes) throw new PeerError('CUT', `it ended after ${taken} of ${bytes} bytes`);
+  if (taken < bytes) throw new PeerError('TRUNCATED', { received: taken, bytes });
   if (hash.digest('hex') === sha256) return;
-  throw new PeerError('UNSOUND', 'its bytes are not those that it described');
+  throw new PeerError('HASH_MISMATCH', {});
 }
 
 /*
- * How a node gets what the order does not keep any more: the data of another node, whole, in the
- * place of its own. It asks one after the other until one has what holds, and goes on trying.
+ * Catch-up of a node that needs deleted batches: it replaces its data with the snapshot of a peer.
+ * The node tries all peers in turn until one has a valid snapshot, and then starts again.
  */
 
 interface CatchUpOptions {
   order: Order;
-  /** This node's name. */
   node: string;
-  /** As `checkedSecret` gives it. */
+  /** From `checkedSecret`. */
   secret: string;
   tls?: EtcdTls | undefined;
-  /** Every signature of a snapshot is verified, too. */
+  /** Also verifies every signature of a snapshot. */
   verifyAll: boolean;
-  /** Of this program, for its card. */
+  /** Version of Folkmoot, for the card. */
   version: string;
-  /** Gives up. */
   signal: AbortSignal;
-  /** What whoever runs the node should know. */
   tell(line: string): void;
-  /** Why it is not done yet; each time that it has tried all. */
+  /** Called with the reason each time that all peers have failed. */
   waiting(why: string): void;
 }
 
 /**
- * Resolves when the folder's data goes further than it did; until then it is as it was.
- * @throws {OrderError} `FENCED` where another process takes this node's name.
- * @throws {StoreError} where the own folder cannot be used.
+ * Resolves once the folder has newer data; until then it is unchanged.
+ * @throws {OrderError} `FENCED` if another process takes the name of this node.
+ * @throws {StoreError} if the folder of this node cannot be used.
  */
 export async function catchUp(behind: LaggingNode, options: CatchUpOptions): Promise<void> {
   const { folder } = behind;
@@ -214,7 +206,7 @@ export async function catchUp(behind: LaggingNode, options: CatchUpOptions): Pro
   }
 }
 
-/** As long as its card says where it is, the others keep the batches from there. */
+/** Announces a card with the current position, so that the others keep the batches from there. */
 async function announced(
   { position: own }: LaggingNode,
   { order, node, version }: CatchUpOptions,
@@ -241,7 +233,7 @@ async function announced(
     await order.join(node, incarnation);
     await members.greet();
   } catch (error) {
-    // It is told of when it is asked who there is.
+    // The order is queried again below, where the error is reported.
     if (!(error instanceof OrderError) || error.code !== 'UNAVAILABLE') throw error;
   }
   return members;
@@ -256,7 +248,7 @@ async function untilTaken(
   for (;;) {
     const why = await tryAll(behind, options, signal);
     if (why === null) return;
-    const text = `the order does not keep what this node needs, and no peer gives it: ${why}`;
+    const text = `this node needs deleted batches, and no peer has a usable snapshot: ${why}`;
     if (text !== last) options.tell(text);
     last = text;
     options.waiting(text);
@@ -265,7 +257,7 @@ async function untilTaken(
   }
 }
 
-/** Null when it is done, or why nobody gives a snapshot that holds. */
+/** Returns null on success, or the reason why no peer has a usable snapshot. */
 async function tryAll(
   behind: LaggingNode,
   options: CatchUpOptions,
@@ -277,7 +269,7 @@ async function tryAll(
   });
   if (typeof cards === 'string') return cards;
   const peers = cards.filter(({ node, peer }) => node !== options.node && peer);
-  if (peers.length === 0) return 'no other node has a peer port (--peer-listen)';
+  if (peers.length === 0) return 'no other node has a peer port; start them with --peer-listen';
   peers.sort((a, b) => b.position.version - a.position.version);
   const reasons: string[] = [];
   for (const peer of peers) {
@@ -311,18 +303,19 @@ async function take(
     ...{ from: peer, file, secret, tls, network, node: options.node, signal },
     accept({ bytes, ...snapshot }) {
       if (snapshot.network !== network || snapshot.log !== founding.log) {
-        const is = `network ${snapshot.network}, order ${snapshot.log}`;
-        throw new PeerError('OTHER_NETWORK', `it is of ${is}, not ${network}, ${founding.log}`);
+        const found = `${snapshot.network}, ${snapshot.log}`;
+        const expected = `${network}, ${founding.log}`;
+        throw new PeerError('OTHER_NETWORK', { found, expected });
       }
       if (snapshot.version <= position.order.version) {
-        const ends = `it ends at batch ${snapshot.version}`;
-        throw new PeerError('NOT_AHEAD', `${ends}, and this node has ${position.order.version}`);
+        const { version } = snapshot;
+        throw new PeerError('NOT_AHEAD', { version, own: position.order.version });
       }
-      const room = freeBytes(folder) - limits.freeSpaceBytes;
-      if (bytes > room) throw new PeerError('NO_ROOM', `it has ${bytes} bytes, room is ${room}`);
-      tell(`taking a snapshot of node ${node}: batch ${snapshot.version}, ${bytes} bytes`);
+      const free = freeBytes(folder) - limits.freeSpaceBytes;
+      if (bytes > free) throw new PeerError('NO_SPACE', { free, bytes });
+      tell(`receiving the snapshot of node ${node}: batch ${snapshot.version}, ${bytes} bytes`);
     },
-    progress: (bytes, of) => tell(`the snapshot of node ${node}: ${percent(bytes, of)} are here`),
+    progress: (bytes, of) => tell(`snapshot of node ${node}: ${percent(bytes, of)} received`),
   });
   let toldAt = performance.now();
   await runInSubprocess(
@@ -337,11 +330,11 @@ async function take(
     (entries, of) => {
       if (performance.now() - toldAt < bounds.progressMs) return;
       toldAt = performance.now();
-      tell(`the snapshot of node ${node}: ${percent(entries, of)} of its entries are checked`);
+      tell(`snapshot of node ${node}: ${percent(entries, of)} of entries checked`);
     },
   );
   replaceData(folder, file);
-  tell(`the snapshot of node ${node} is in place: batch ${described.version}`);
+  tell(`snapshot of node ${node} installed: batch ${described.version}`);
 }
 
 const percent = (part: number, of: number): string =>

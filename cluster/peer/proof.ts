@@ -1,42 +1,45 @@
 /**
- * Mutual authentication of nodes: both prove that they know the shared secret, and neither sends
- * it. A proof is bound to the address that is asked and to the question, so it cannot be passed on
- * to another node. Also the description of a snapshot and the limits of the protocol.
+ * Mutual authentication of nodes. Each proves that it knows the shared secret, without sending it.
+ * A proof covers the address of the peer and a nonce, so it cannot be replayed to another node.
+ * Also the description of a snapshot, and the limits of the protocol.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from '../../engine/protocol/bundled/typebox.js';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 
-/** What a node asks a peer with. */
 export interface PeerRequest {
   network: string;
-  /** The peer's address, as its card has it. */
+  /** Address of the peer, from its card. */
   to: string;
   node: string;
   /** Milliseconds since 1970. */
   at: number;
-  /** Drawn for this request. */
+  /** Random, new in each request. */
   nonce: string;
 }
 
-/** Names of the headers by which both sides know each other. */
 export const headers = {
   asking: 'folkmoot-peer',
   snapshot: 'folkmoot-snapshot',
   proof: 'folkmoot-proof',
 } as const;
 
-/** Hex. */
+/** Returns the proof of a request, hex. */
 export const proveRequest = (
   secret: string,
   { network, to, node, at, nonce }: PeerRequest,
 ): string => mac(secret, ['folkmoot asks for a snapshot', network, to, node, String(at), nonce]);
 
-/** Of a snapshot's description, for whoever drew the nonce; hex. */
+/** Returns the proof of a snapshot description for the request with this nonce, hex. */
 export const proveResponse = (secret: string, nonce: string, description: string): string =>
   mac(secret, ['folkmoot gives a snapshot', nonce, description]);
 
-/** Takes as long whatever differs. */
+/** Compares in constant time. */
 export function isEqualProof(proof: string, given: unknown): boolean {
   if (typeof given !== 'string') return false;
   const [own, other] = [Buffer.from(proof), Buffer.from(given)];
@@ -47,11 +50,10 @@ function mac(secret: string, parts: readonly string[]): string {
   return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('hex');
 }
 
-/** Each proof of a request holds once. */
 export class Proofs {
   readonly #used = new Map<string, number>();
 
-  /** Notes it; false where it was used before, or too many are remembered. */
+  /** Records a nonce. Returns false if it was used before, or if too many are recorded. */
   use(nonce: string, at: number): boolean {
     const now = Date.now();
     for (const [old, until] of this.#used) if (until < now) this.#used.delete(old);
@@ -61,24 +63,26 @@ export class Proofs {
   }
 }
 
-/** @throws {TypeError} where it is too short, or has no end. */
+/**
+ * Checks a secret read from a file. @throws {TypeError} if it is too short or has several lines.
+ */
 export function checkedSecret(text: string): string {
   const secret = text.trim();
   if (secret.length >= bounds.secretCharacters && !/\s/.test(secret)) return secret;
-  const expected = `expected at least ${bounds.secretCharacters}, drawn by chance, in one line`;
-  throw new TypeError(`a secret of ${secret.length} characters; ${expected}: openssl rand -hex 32`);
+  const found = `invalid peer secret: ${secret.length} characters`;
+  const expected = `expected at least ${bounds.secretCharacters} random characters on one line`;
+  throw new TypeError(`${found} (${expected}); create one with openssl rand -hex 32`);
 }
 
-/** Of what is written here: who finds another number must not guess. */
+/** Version of the protocol. A peer with another version is rejected. */
 export const PROTOCOL = 1;
 
 const Description = Type.Object(
   {
     protocol: Type.Literal(PROTOCOL),
     network: Type.String({ maxLength: 64 }),
-    /** Names the order that it has gone by. */
     log: Type.String({ maxLength: 64 }),
-    /** How many batches of it are in there. */
+    /** Number of its last batch of the order. */
     version: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
@@ -99,7 +103,7 @@ export interface SnapshotDescription {
 export const formatDescription = (description: SnapshotDescription): string =>
   Buffer.from(JSON.stringify(description)).toString('base64url');
 
-/** @throws {PeerError} `UNSOUND` */
+/** @throws {PeerError} `UNSOUND` if the header is not a description. */
 export function parseDescription(header: string): SnapshotDescription {
   let found: unknown;
   try {
@@ -108,22 +112,19 @@ export function parseDescription(header: string): SnapshotDescription {
     found = null;
   }
   if (!descriptionProblem(found)) return found as SnapshotDescription;
-  const expected = `expected one of protocol ${PROTOCOL}: all nodes must run the same version`;
-  throw new PeerError('UNSOUND', `it sends no description of a snapshot; ${expected}`);
+  throw new PeerError('INVALID_DESCRIPTION', { protocol: PROTOCOL });
 }
 
 /**
- * Why a node does not get, or give, a snapshot.
- *
- * - `UNREACHABLE`: nobody answers there, or not in time
- * - `REFUSED`: the peer gives none, and says why
- * - `UNPROVEN`: whoever answers does not know the secret of the nodes
- * - `CUT`: it ended before it was whole
- * - `UNSOUND`: what came is no snapshot, or does not follow from its own log
- * - `OTHER_NETWORK`: it is of another network, or of another order
- * - `PARTED`: it does not continue this node's own log, or is not what other nodes told of
- * - `NOT_AHEAD`: it goes no further than what this node has
- * - `NO_ROOM`: the disk has too little free space for it
+ * - `UNREACHABLE`: no response, or not in time
+ * - `REFUSED`: the peer refuses, with a reason
+ * - `UNPROVEN`: the peer does not know the secret
+ * - `CUT`: the transfer ended early
+ * - `UNSOUND`: the data is not a snapshot, or does not follow from its own log
+ * - `OTHER_NETWORK`: snapshot of another network, or of another order
+ * - `PARTED`: the log of the snapshot differs from that of this node, or of another node
+ * - `NOT_AHEAD`: the snapshot is not newer than the data of this node
+ * - `NO_ROOM`: too little free disk space
  */
 export type PeerErrorCode =
   | 'UNREACHABLE'
@@ -136,50 +137,123 @@ export type PeerErrorCode =
   | 'NOT_AHEAD'
   | 'NO_ROOM';
 
-/** Another peer may do better, or the same one later. */
-export class PeerError extends Error {
+/** Texts of `PeerError`; `code` is its category. */
+const peerMessages = {
+  NO_RESPONSE: { code: 'UNREACHABLE', text: 'no response: {reason}' },
+  TRANSFER_TIMEOUT: { code: 'UNREACHABLE', text: 'snapshot transfer timed out' },
+  PEER_REFUSED: { code: 'REFUSED', text: 'peer refused with status {status} {reason}' },
+  SECRET_REJECTED: {
+    code: 'REFUSED',
+    text: 'peer refused with status {status} {reason}',
+    fix: 'use the same --peer-secret on all nodes',
+  },
+  CLOCK_REJECTED: {
+    code: 'REFUSED',
+    text: 'peer refused with status {status} {reason}',
+    fix: 'synchronize the clocks of both nodes',
+  },
+  ADDRESS_REJECTED: {
+    code: 'REFUSED',
+    text: 'peer refused with status {status} {reason}',
+    fix: 'connect to the address that the peer announces (--peer-listen)',
+  },
+  TLS_MISMATCH: {
+    code: 'REFUSED',
+    text: 'this node {own} TLS between nodes, the peer {peer} it',
+    fix: 'give --cluster-cert to all nodes, or to none',
+  },
+  SECRET_UNPROVEN: {
+    code: 'UNPROVEN',
+    text: 'peer did not prove that it knows the secret; snapshot rejected',
+    fix: 'use the same --peer-secret on all nodes',
+  },
+  TRUNCATED: { code: 'CUT', text: 'transfer ended after {received} of {bytes} bytes' },
+  TOO_LONG: { code: 'UNSOUND', text: 'snapshot exceeds its announced size of {bytes} bytes' },
+  HASH_MISMATCH: { code: 'UNSOUND', text: 'snapshot does not match its announced SHA-256' },
+  INVALID_DESCRIPTION: {
+    code: 'UNSOUND',
+    text: 'invalid snapshot description (expected protocol {protocol})',
+    fix: 'run the same version on all nodes',
+  },
+  READER_DIED: {
+    code: 'UNSOUND',
+    text: 'cannot read the snapshot: the process that reads it ended with {status}',
+  },
+  SNAPSHOT_UNREADABLE: { code: 'UNSOUND', text: 'cannot read the snapshot: {reason}' },
+  WRONG_END: { code: 'UNSOUND', text: 'snapshot ends at batch {version} (expected {expected})' },
+  NOT_FROM_LOG: {
+    code: 'UNSOUND',
+    text: 'snapshot {what} of entry {seq} does not follow from its log',
+  },
+  NO_ORDER: { code: 'OTHER_NETWORK', text: 'snapshot of a network without a cluster' },
+  OTHER_NETWORK: {
+    code: 'OTHER_NETWORK',
+    text: 'snapshot of another network: {found} (expected {expected})',
+  },
+  DIVERGED: {
+    code: 'PARTED',
+    text: 'snapshot has digest {found} at entry {seq}, {who} has {digest}',
+    fix: 'find the damaged folder with `folkmoot replay`',
+  },
+  NOT_AHEAD: {
+    code: 'NOT_AHEAD',
+    text: 'snapshot ends at batch {version}, this node is at batch {own}',
+  },
+  DISK_FULL: { code: 'NO_ROOM', text: 'disk full' },
+  NO_SPACE: {
+    code: 'NO_ROOM',
+    text: 'not enough disk space: {free} bytes free for a snapshot of {bytes} bytes',
+  },
+} as const satisfies Record<string, MessageRow & { code: PeerErrorCode }>;
+
+export type PeerProblem = keyof typeof peerMessages;
+
+/** Failed transfer of a snapshot. Another peer may succeed, or the same one later. */
+export class PeerError<Problem extends PeerProblem = PeerProblem> extends Error {
   override name = 'PeerError';
+  readonly code: PeerErrorCode;
 
   constructor(
-    readonly code: PeerErrorCode,
-    message: string,
+    readonly problem: Problem,
+    readonly values: MessageValues<(typeof peerMessages)[Problem]>,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    const row = peerMessages[problem];
+    super(formatMessage<MessageRow>(row, values), options);
+    this.code = row.code;
   }
 }
 
-/** Every bound of what nodes give each other, units in the names. */
+/** Limits of the peer protocol, with units in the names. */
 export const bounds = {
-  /** A secret that is shorter can be guessed. */
+  /** Shorter secrets can be guessed. */
   secretCharacters: 32,
-  /** How far the clocks of two nodes may be apart, and for how long a proof is remembered. */
+  /** Maximum difference between the clocks of two nodes, and lifetime of a recorded proof. */
   proofMs: 60_000,
-  /** Proofs that are remembered; beyond, nothing more is given for a while. */
+  /** Recorded proofs. Above this, requests are refused until some expire. */
   proofs: 1_024,
-  /** Limits of a request's head, of connections without a proof, and of the time until it comes. */
+  /**
+   * Limits on the request head, on unauthenticated connections, and on the time to authenticate.
+   */
   headBytes: 8_192,
   connections: 64,
   requestMs: 10_000,
-  /** How often Node's server compares connections with these times; by default every 30 s. */
+  /** Interval at which the HTTP server enforces these timeouts; the default of Node.js is 30 s. */
   checkMs: 1_000,
-  /** Snapshots that are made or given at a time. */
   givenAtOnce: 1,
-  /** What keeps a connection awake while a snapshot is made. */
+  /** Interval of the interim responses that keep a connection open while a snapshot is copied. */
   wakeMs: 5_000,
-  /** Without a byte for so long the other side is gone. */
+  /** Time without a byte after which the other side is considered dead. */
   silenceMs: 30_000,
-  /** A snapshot may take so long, and a second more for each so many bytes. */
+  /** Time limit of a transfer: `wholeMs`, plus 1 s for each `leastBytesPerS` bytes. */
   wholeMs: 60_000,
   leastBytesPerS: 256 * 1024,
-  /** How long whoever has found nobody waits before it asks all again. */
   retryMs: 2_000,
-  /** How often it is told how far it is. */
   progressMs: 10_000,
-  /** What is read of an answer that is no snapshot. */
+  /** Bytes read of an error response. */
   refusalBytes: 4_096,
 } as const;
 
-/** How long a snapshot of that size may be on its way, in milliseconds. */
+/** Returns the time limit of a transfer of that size, milliseconds. */
 export const longestMs = (bytes: number): number =>
   bounds.wholeMs + Math.ceil(bytes / bounds.leastBytesPerS) * 1_000;

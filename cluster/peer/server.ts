@@ -1,6 +1,7 @@
 /**
- * The port that a node opens for the other nodes. A peer that proves to know the secret receives a
- * snapshot of the node's folder, one peer at a time; the server answers nothing else.
+ * The HTTP server that a node opens for its peers. A peer that proves that it knows the secret
+ * receives a snapshot of the data folder. One snapshot is sent at a time, and nothing else is
+ * served.
  */
 import { createReadStream, mkdirSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -27,18 +28,17 @@ import { runInSubprocess } from './subprocess.js';
 
 interface PeerServerOptions {
   host: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   port: number;
-  /** As `checkedSecret` gives it. */
+  /** From `checkedSecret`. */
   secret: string;
-  /** With a certificate of this node, all is encrypted; with an authority, peers must have one. */
+  /** With `cert` and `key` the port uses TLS; with `ca`, peers need a client certificate. */
   tls?: EtcdTls | undefined;
   network: string;
-  /** What whoever runs the node should know. */
   tell(line: string): void;
 }
 
-/** Why a request is not done: told as JSON `{reason, message}`. */
+/** A refused request, answered with JSON `{reason, message}`. */
 class Refused extends Error {
   constructor(
     readonly status: number,
@@ -58,7 +58,7 @@ export class PeerServer {
   #folder: string | null = null;
   #giving = 0;
 
-  /** Resolves when it listens; it has nothing to give yet. @throws where it cannot listen. */
+  /** Listens, without a folder to serve yet. @throws if the port cannot be opened. */
   static async listen(options: PeerServerOptions): Promise<PeerServer> {
     const made = new PeerServer(options);
     await new Promise<void>((resolve, reject) => {
@@ -86,17 +86,16 @@ export class PeerServer {
       cert && key
         ? createTlsServer({ ...limited, cert, key, ...mutual, minVersion: 'TLSv1.2' }, handle)
         : createServer(limited, handle);
-    // Twice as many: connections that the server closes count until they are closed.
+    // Doubled, because connections that the server is closing still count.
     this.#server.maxConnections = 2 * bounds.connections;
     this.#strangers = new Strangers(this.#server, {
       most: bounds.connections,
       ms: bounds.requestMs,
     });
-    // Closes connections on which nothing moves.
+    // Closes idle connections.
     this.#server.setTimeout(bounds.silenceMs);
   }
 
-  /** Where peers find it. */
   get url(): string {
     const { host, tls } = this.#options;
     const { port } = this.#server.address() as AddressInfo;
@@ -104,12 +103,11 @@ export class PeerServer {
     return `${tls?.cert ? 'https' : 'http'}://${name}:${port}`;
   }
 
-  /** From now on this folder is what it gives; a writer of this process has it open. */
+  /** Serves this folder from now on. A writer of this process has it open. */
   give(folder: string): void {
     this.#folder = folder;
   }
 
-  /** Ends what is under way. */
   async close(): Promise<void> {
     this.#closing.abort();
     const closed = new Promise((resolve) => this.#server.close(resolve));
@@ -126,50 +124,54 @@ export class PeerServer {
       await this.#giveTo(asking, response);
     } catch (error) {
       if (!(error instanceof Refused) && !response.destroyed && !this.#closing.signal.aborted) {
-        this.#options.tell(`a snapshot is not given: ${(error as Error).message}`);
+        this.#options.tell(`cannot send a snapshot: ${(error as Error).message}`);
       }
       refuse(response, error);
     }
   }
 
-  /** Nobody without the secret learns anything, not even what there is. @throws {Refused} */
+  /** Authenticates first: without the secret, a client learns nothing. @throws {Refused} */
   #checked(request: IncomingMessage): PeerRequest {
     const asking = askingIn(request.headers[headers.asking]);
     const { secret, network } = this.#options;
     const proof = asking ? proveRequest(secret, asking) : '';
     if (!asking || !isEqualProof(proof, request.headers[headers.proof])) {
-      throw new Refused(401, 'SECRET', 'expected the proof of a node that has the secret');
+      throw new Refused(401, 'SECRET', 'missing or invalid proof of the shared secret');
     }
     if (asking.network !== network) {
-      throw new Refused(409, 'OTHER_NETWORK', `this is a node of ${network}`);
+      throw new Refused(
+        409,
+        'OTHER_NETWORK',
+        `other network: ${asking.network} (expected ${network})`,
+      );
     }
     if (asking.to !== this.url) {
-      throw new Refused(401, 'ADDRESS', `asked was ${asking.to}, and this is ${this.url}`);
+      throw new Refused(401, 'ADDRESS', `other address: ${asking.to} (expected ${this.url})`);
     }
     const apartMs = Math.abs(asking.at - Date.now());
     if (apartMs > bounds.proofMs) {
-      throw new Refused(401, 'CLOCK', `the clocks of both nodes are ${apartMs} ms apart`);
+      throw new Refused(401, 'CLOCK', `clocks differ by ${apartMs} ms (limit ${bounds.proofMs})`);
     }
     if (!this.#proofs.use(asking.nonce, asking.at)) {
-      throw new Refused(401, 'USED', 'this proof was used before, or too many were');
+      throw new Refused(401, 'USED', 'proof already used, or too many requests');
     }
     const { method, url } = request;
-    if (url !== '/snapshot') throw new Refused(404, 'ROUTE', 'there is only /snapshot');
-    if (method !== 'GET') throw new Refused(405, 'METHOD', 'a snapshot is asked for by GET');
+    if (url !== '/snapshot') throw new Refused(404, 'ROUTE', 'not found (expected /snapshot)');
+    if (method !== 'GET') throw new Refused(405, 'METHOD', 'method not allowed (expected GET)');
     const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-    if (length !== '0' || coding) throw new Refused(413, 'TOO_LARGE', 'expected no body');
+    if (length !== '0' || coding) throw new Refused(413, 'TOO_LARGE', 'body not allowed');
     return asking;
   }
 
   async #giveTo(asking: PeerRequest, response: ServerResponse): Promise<void> {
     const folder = this.#folder;
-    if (folder === null) throw new Refused(503, 'STARTING', 'this node is behind itself');
+    if (folder === null) throw new Refused(503, 'STARTING', 'this node is catching up');
     if (this.#giving >= bounds.givenAtOnce) {
-      throw new Refused(503, 'BUSY', `${this.#giving} snapshot is given now; try again later`);
+      throw new Refused(503, 'BUSY', 'another snapshot is being sent; retry later');
     }
     this.#giving += 1;
     const gone = new AbortController();
-    const leave = () => gone.abort(new Error(`node ${asking.node} has gone`));
+    const leave = () => gone.abort(new Error(`node ${asking.node} disconnected`));
     response.once('close', leave);
     this.#closing.signal.addEventListener('abort', leave);
     const to = join(folder, copiedName);
@@ -206,14 +208,17 @@ export class PeerServer {
     const { file, ...rest } = copied;
     const { bytes, version } = rest;
     const description = formatDescription({ protocol: PROTOCOL, ...rest });
-    this.#options.tell(`node ${node} is given a snapshot of batch ${version}, ${bytes} bytes`);
+    this.#options.tell(`sending a snapshot to node ${node}: batch ${version}, ${bytes} bytes`);
     response.writeHead(200, {
       'Content-Type': 'application/octet-stream',
       'Content-Length': bytes,
       [headers.snapshot]: description,
       [headers.proof]: proveResponse(this.#options.secret, nonce, description),
     });
-    const late = setTimeout(() => response.destroy(new Error('it is too slow')), longestMs(bytes));
+    const late = setTimeout(
+      () => response.destroy(new Error('transfer timed out')),
+      longestMs(bytes),
+    );
     try {
       await pipeline(createReadStream(file), response);
     } finally {
@@ -222,14 +227,14 @@ export class PeerServer {
   }
 }
 
-/** @throws {Refused} where a copy could fill the disk. */
+/** @throws {Refused} if a copy could fill the disk. */
 function assertRoom(folder: string): void {
   const { size } = statSync(join(folder, 'data.mdb'));
   if (freeBytes(folder) - size >= limits.freeSpaceBytes) return;
-  throw new Refused(507, 'DISK_FULL', 'this node has no room for a copy of its data');
+  throw new Refused(507, 'DISK_FULL', 'not enough disk space for a copy of the data');
 }
 
-/** What a header says; null where it is none of ours. */
+/** Parses a request header; returns null if it is invalid. */
 function askingIn(header: string | string[] | undefined): PeerRequest | null {
   try {
     const found = JSON.parse(
@@ -246,15 +251,17 @@ function askingIn(header: string | string[] | undefined): PeerRequest | null {
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const refused = error instanceof Refused;
-  const { reason, message } = refused ? error : { reason: 'FAILED', message: 'see its log' };
+  const { reason, message } = refused
+    ? error
+    : { reason: 'FAILED', message: 'internal error, see the log of the node' };
   response.writeHead(refused ? error.status : 500, { 'Content-Type': 'application/json' });
   response.end(JSON.stringify({ reason, message }));
 }
 
 /*
- * Connections of a server whose clients have not proved yet that they know its secret. There are
- * at most so many, each for a limited time. One more closes the oldest connection of the address
- * that has most of them, so that strangers cannot keep out a client that knows the secret.
+ * Connections that are not authenticated yet. Their number and their time are limited. Above the
+ * limit, the oldest connection of the address with the most connections is closed, so strangers
+ * cannot keep out an authenticated client.
  */
 
 interface Stranger {
@@ -273,7 +280,7 @@ export class Strangers {
     server.on('connection', (socket: Socket) => this.#came(socket));
   }
 
-  /** The client of this connection has proved that it knows the secret. */
+  /** The client of this connection has authenticated. */
   isKnown(socket: Socket): void {
     this.#forget(nameOf(socket));
   }
@@ -305,5 +312,5 @@ export class Strangers {
   }
 }
 
-/** The same for a connection and for the TLS connection in it. */
+/** Key of a connection, equal for the TCP socket and the TLS socket over it. */
 const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

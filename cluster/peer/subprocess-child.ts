@@ -1,4 +1,4 @@
-/** The child process that copies a folder, or checks a copy: see subprocess.ts. */
+/** Child process that copies a folder or checks a copy; see subprocess.ts. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
@@ -9,18 +9,19 @@ import { storedLines } from '../../engine/replay/lines.js';
 import { replay } from '../../engine/replay/replay.js';
 import { copyLmdbStore, openLmdbStore } from '../../engine/store/lmdb.js';
 import { type Store, StoreError, type StoreMeta } from '../../engine/store/store.js';
-import { PeerError, type PeerErrorCode } from './proof.js';
+import { PeerError } from './proof.js';
 import type {
   CheckTask,
   CopiedFiles,
   CopyTask,
   PeerDigest,
+  PeerFailure,
   SubprocessMessage,
   Task,
 } from './subprocess.js';
 
-const say = (said: SubprocessMessage) =>
-  new Promise<void>((told) => process.send!(said, () => told()));
+const send = (message: SubprocessMessage) =>
+  new Promise<void>((sent) => process.send!(message, () => sent()));
 
 async function copy({ folder, to }: CopyTask): Promise<CopiedFiles> {
   await copyLmdbStore({ path: folder, tables }, to);
@@ -41,11 +42,11 @@ function openCopy(path: string, whole: boolean): Store {
   return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true, whole });
 }
 
-/** Of a network that goes by an order. */
+/** @throws {PeerError} if the store does not belong to a cluster. */
 function metaOf(store: Store): StoreMeta & Required<Pick<StoreMeta, 'order'>> {
   const meta = store.meta();
   if (meta?.order) return { ...meta, order: meta.order };
-  throw new PeerError('OTHER_NETWORK', 'it holds no network of several nodes');
+  throw new PeerError('NO_ORDER', {});
 }
 
 /** @throws {PeerError} */
@@ -54,14 +55,11 @@ async function check(task: CheckTask): Promise<null> {
   const store = openCopy(folder, true);
   try {
     const meta = metaOf(store);
-    const is = [meta.network_id, meta.order.log, meta.epoch].join(', ');
+    const found = [meta.network_id, meta.order.log, meta.epoch].join(', ');
     const expected = [network, log, epoch].join(', ');
-    if (is !== expected) {
-      const text = `it holds network, order and epoch ${is}, not ${expected}`;
-      throw new PeerError('OTHER_NETWORK', text);
-    }
+    if (found !== expected) throw new PeerError('OTHER_NETWORK', { found, expected });
     if (meta.order.version !== version) {
-      throw new PeerError('UNSOUND', `it ends at batch ${meta.order.version}, not ${version}`);
+      throw new PeerError('WRONG_END', { version: meta.order.version, expected: version });
     }
     for (const one of [own, ...told.filter(({ seq }) => seq <= meta.seq)]) assertSame(store, one);
     await assertFollows(store, meta, signatures);
@@ -71,16 +69,14 @@ async function check(task: CheckTask): Promise<null> {
   }
 }
 
-/** Digests are chains: the same one at an entry means the same all the way. */
+/** Digests are chained, so equal digests mean equal logs up to that entry. */
 function assertSame(store: Store, { who, seq, digest }: PeerDigest): void {
   const stored = store.entry(seq);
   const found = stored ? splitStored(stored).digest : 'none';
-  if (found === digest) return;
-  const text = `at entry ${seq} it has the digest ${found}, and ${who} ${digest}`;
-  throw new PeerError('PARTED', `${text}: folkmoot replay tells which folder is damaged`);
+  if (found !== digest) throw new PeerError('DIVERGED', { found, seq, who, digest });
 }
 
-/** Everything that is stored is computed anew from the log, and compared. */
+/** Replays the log and compares the result with the stored state. */
 async function assertFollows(store: Store, meta: StoreMeta, signatures: boolean): Promise<void> {
   const verifier = signatures ? createVerifier('pool') : undefined;
   const { match, first_divergence: first } = await replay({
@@ -88,25 +84,26 @@ async function assertFollows(store: Store, meta: StoreMeta, signatures: boolean)
     stored: store,
     end: meta,
     ...(verifier ? { verifier } : {}),
-    onProgress: (entries) => void say({ entries, of: meta.seq }),
+    onProgress: (entries) => void send({ entries, of: meta.seq }),
   });
   await verifier?.close();
   if (match) return;
   const { what, seq } = first!;
-  throw new PeerError('UNSOUND', `its ${what} of entry ${seq} does not follow from its log`);
+  throw new PeerError('NOT_FROM_LOG', { what, seq });
 }
 
-/** Of a check the data is to blame: it is all that is read. */
-function codeOf(error: unknown, task: Task): PeerErrorCode | null {
-  if (error instanceof PeerError) return error.code;
-  return task.do === 'check' && error instanceof StoreError ? 'UNSOUND' : null;
+/** A check reads only the snapshot, so a damaged store is a fault of the snapshot. */
+function toFailure(error: unknown, task: Task): PeerFailure | null {
+  if (error instanceof PeerError) return { problem: error.problem, values: error.values };
+  if (task.do !== 'check' || !(error instanceof StoreError)) return null;
+  return { problem: 'SNAPSHOT_UNREADABLE', values: { reason: error.message } };
 }
 
 process.on('disconnect', () => process.exit());
 process.once('message', async (task: Task) => {
   try {
-    await say({ done: task.do === 'copy' ? await copy(task) : await check(task) });
+    await send({ done: task.do === 'copy' ? await copy(task) : await check(task) });
   } catch (error) {
-    await say({ failed: codeOf(error, task), message: (error as Error).message });
+    await send({ failed: toFailure(error, task), message: (error as Error).message });
   }
 });

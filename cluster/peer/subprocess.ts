@@ -1,17 +1,15 @@
-/**
- * Runs a task in a child process, which ends with this process or when its caller stops waiting.
- */
+/** Runs a task in a child process. The child ends with this process, or when the caller aborts. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { PeerError, type PeerErrorCode } from './proof.js';
+import { PeerError, type PeerProblem } from './proof.js';
 
 const program = fileURLToPath(new URL('./subprocess-child.js', import.meta.url));
 
 /**
- * Resolves when it is done.
- * @param progress told of a check, now and then: entries so far, and of how many.
- * @throws {PeerError} as the task fails; `UNSOUND` where its process dies of the data.
- * @throws {Error} where the own folder or machine is to blame.
+ * Runs a task.
+ * @param progress reports entries checked, and their total.
+ * @throws {PeerError} the failure of the task; `UNSOUND` if the data crashes the child.
+ * @throws {Error} if the data folder of this node or the machine is at fault.
  */
 export async function runInSubprocess(
   task: Task,
@@ -24,17 +22,17 @@ export async function runInSubprocess(
   signal.addEventListener('abort', kill);
   try {
     return await new Promise((resolve, reject) => {
-      child.on('message', (said: SubprocessMessage) => {
-        if ('entries' in said) return progress(said.entries, said.of);
-        if ('done' in said) return resolve(said.done);
-        const { failed, message } = said;
-        reject(failed === null ? new Error(message) : new PeerError(failed, message));
+      child.on('message', (sent: SubprocessMessage) => {
+        if ('entries' in sent) return progress(sent.entries, sent.of);
+        if ('done' in sent) return resolve(sent.done);
+        const { failed, message } = sent;
+        if (failed === null) return reject(new Error(message));
+        reject(new PeerError(failed.problem, failed.values as never));
       });
       child.on('error', reject);
       child.on('exit', (code, by) => {
         if (signal.aborted) return reject(signal.reason);
-        const how = `the process that reads it ends with ${by ?? `code ${code}`}`;
-        reject(new PeerError('UNSOUND', `the data cannot be read: ${how}`));
+        reject(new PeerError('READER_DIED', { status: by ?? `code ${code}` }));
       });
       child.send(task);
     });
@@ -44,14 +42,13 @@ export async function runInSubprocess(
   }
 }
 
-/** Copies the data of a folder, which another process goes on writing, into an empty one. */
+/** Copies the data of a folder, which stays open for writing, into an empty folder. */
 export interface CopyTask {
   do: 'copy';
   folder: string;
   to: string;
 }
 
-/** What was copied, in a file of its own. */
 export interface CopiedFiles {
   network: string;
   log: string;
@@ -60,7 +57,7 @@ export interface CopiedFiles {
   sha256: string;
 }
 
-/** An entry that somebody has told the digest of. */
+/** Digest of an entry, as reported by a node. */
 export interface PeerDigest {
   who: string;
   seq: number;
@@ -68,27 +65,31 @@ export interface PeerDigest {
   digest: string;
 }
 
-/** Looks at every byte of a snapshot, and at whether all follows from its log. */
+/** Checks every byte of a snapshot, and that its state follows from its log. */
 export interface CheckTask {
   do: 'check';
   folder: string;
   network: string;
   log: string;
   epoch: string;
-  /** How many batches of the order it is said to have. */
   version: number;
-  /** Where the log ends that it must continue. */
+  /** End of the own log, which the snapshot must contain. */
   own: PeerDigest;
-  /** What other nodes said of themselves: of entries beyond its end it says nothing. */
+  /** Digests reported by other nodes. Those of later entries are ignored. */
   told: readonly PeerDigest[];
-  /** Every signature as well. */
+  /** Also verifies every signature. */
   signatures: boolean;
 }
 
 export type Task = CopyTask | CheckTask;
 
-/** What the process says: how far it is, and in the end what came of it. */
+/** A peer error in transit between processes. */
+export interface PeerFailure {
+  problem: PeerProblem;
+  values: Readonly<Record<string, string | number>>;
+}
+
 export type SubprocessMessage =
   | { entries: number; of: number }
   | { done: CopiedFiles | null }
-  | { failed: PeerErrorCode | null; message: string };
+  | { failed: PeerFailure | null; message: string };

@@ -1,7 +1,7 @@
 /**
- * The side of a queue that does the tasks: it claims a task under a lease and stores the result
- * only if the claim is still its own and no result is there yet. A task may be done twice. Also the
- * keys of a queue in etcd and how often a write is tried.
+ * Worker side of a queue. A worker claims a task under a lease, and stores the result only if the
+ * claim is still held and there is no result. A task may be executed twice. Also the keys of a
+ * queue in etcd, and the retry of calls.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,17 +12,17 @@ import { EtcdError } from '../etcd/wire.js';
 
 /** More than a host offers at a time. */
 const MOST_TASKS = 10_000;
-/** How long what was free is taken to be so still. */
+/** Lifetime of a listing of free tasks. */
 const FRESH_MS = 100;
 
 export interface Claim {
   task: string;
   body: Buffer;
-  /** When the claim was made: by that it is known as this one. */
+  /** Revision at which the claim was made; identifies it. */
   revision: number;
 }
 
-/** `late`: the claim was another's by then, who was told what came of it here. */
+/** `late`: another worker holds the claim; the result was stored for comparison. */
 export type StoreResult = 'stored' | 'late' | 'gone';
 
 export class QueueClaims {
@@ -31,15 +31,14 @@ export class QueueClaims {
   readonly #worker: string;
   readonly #signal: AbortSignal;
   readonly #head: { revision: number; lease: string };
-  /** What was free when it was looked at. */
   #free: string[] = [];
-  /** When that was; of what has been claimed from since, never. */
+  /** Time of the listing; -Infinity once tasks were claimed from it. */
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param head of the queue, as it was found: another one of that name is another queue.
-   * @param worker a name that no other process has.
-   * @param signal ends what waits for etcd.
+   * @param head of the queue. A later head with the same id is another queue.
+   * @param worker unique name of the process.
+   * @param signal ends retries.
    */
   constructor(
     client: EtcdClient,
@@ -54,12 +53,12 @@ export class QueueClaims {
     this.#head = { revision: createRevision, lease };
   }
 
-  /** Says who is here, for as long as the lease lasts. */
+  /** Registers the worker for as long as the lease lasts. */
   async register(lease: Lease, about: string): Promise<void> {
     await this.#ask(() => this.#client.put(this.#keys.workers + this.#worker, about, lease.id));
   }
 
-  /** Leaves nothing of this worker behind, and of a queue that is gone nothing of anybody. */
+  /** Deletes the keys of this worker. If the queue is gone, deletes those of all workers. */
   async leave(): Promise<void> {
     const { workers, claims } = this.#keys;
     const [all, theirs] = [workers, claims].map((prefix) => ({ delete: { prefix } }));
@@ -68,7 +67,7 @@ export class QueueClaims {
       do: [{ delete: workers + this.#worker }],
       otherwise: [all!, theirs!],
     });
-    // Else the end of the leases does it.
+    // Otherwise the leases expire.
     await left.catch(() => {});
   }
 
@@ -78,25 +77,25 @@ export class QueueClaims {
   }
 
   /**
-   * Claims some tasks, in one transaction.
-   * @returns at most so many; none when nothing is free now.
+   * Claims free tasks in one transaction.
+   * @returns at most `most` claims; none if no task is free.
    */
   async claim(lease: Lease, most = 1): Promise<Claim[]> {
-    // What was free a while ago others may have: of several each must be.
+    // A batch is claimed as a whole, so one task taken meanwhile would fail it.
     const isFresh = performance.now() - this.#lookedAt < FRESH_MS;
     if (!isFresh && (most > 1 || this.#free.length === 0)) await this.#look();
     this.#lookedAt = Number.NEGATIVE_INFINITY;
     for (let count = most; this.#free.length > 0; count = 1) {
       const some = this.#free.slice(0, count);
       const claimed = await this.#claim(some, lease);
-      // One that another was quicker to claim keeps the others from being claimed with it.
+      // One task taken by another worker fails the batch; then the tasks are claimed one by one.
       if (claimed.length > 0 || count === 1) this.#free = this.#free.slice(some.length);
       if (claimed.length > 0) return claimed;
     }
     return [];
   }
 
-  /** Stores some results, in one transaction where each of them can be; and looks what is free. */
+  /** Stores results, in one transaction if all can be stored, and lists the free tasks. */
   async storeAll(done: readonly { claim: Claim; text: string }[]): Promise<StoreResult[]> {
     if (done.length > 1) {
       const { succeeded, results } = await this.#ask(() =>
@@ -127,12 +126,12 @@ export class QueueClaims {
     );
     if (succeeded) return 'stored';
     const there = (found[0] as Range).values[0];
-    // Stored by this very call, when it was asked for the first time; or the same by another.
+    // An equal result was stored by an earlier attempt of this call, or by another worker.
     if (there?.value.equals(Buffer.from(text))) return 'stored';
     return this.#tellAgain(task, text);
   }
 
-  /** @param name `sha256` of a file of the queue. */
+  /** @param name SHA-256 of a file of the queue. */
   async file(name: string): Promise<Buffer> {
     const under = `${this.#keys.files}${name}/`;
     const pieces = await this.#ask(() => this.#client.range({ prefix: under }, { limit: 48 }));
@@ -166,7 +165,7 @@ export class QueueClaims {
     return [tasks, claims, results];
   }
 
-  /** Tasks that nobody has claimed or done; each worker begins at another one. */
+  /** Lists the tasks without claim or result. Each worker starts at another one. */
   #see(found: readonly OperationResult[]): void {
     const under = this.#lookedIn();
     const [offered = [], ...taken] = found.map((one, at) =>
@@ -179,7 +178,7 @@ export class QueueClaims {
     this.#lookedAt = performance.now();
   }
 
-  /** All of them, or those that this very call has claimed when it was asked for the first time. */
+  /** Returns all claims, or those made by an earlier attempt of this call. */
   async #claim(names: readonly string[], lease: Lease): Promise<Claim[]> {
     const { tasks, claims, results } = this.#keys;
     const {
@@ -213,7 +212,7 @@ export class QueueClaims {
     });
   }
 
-  /** The claim is still its own, and nothing is stored. */
+  /** Conditions: the claim is still held, and there is no result. */
   #storable({ task, revision }: Claim): Condition[] {
     const { claims, results } = this.#keys;
     return [
@@ -226,7 +225,6 @@ export class QueueClaims {
     return { put: this.#keys.results + task, value: text, lease: this.#head.lease };
   }
 
-  /** It is still the same queue. */
   #isHere(): Condition {
     return { key: this.#keys.head, is: '=', createRevision: this.#head.revision };
   }
@@ -237,29 +235,28 @@ export class QueueClaims {
 }
 
 /*
- * Where a queue lies in an etcd. All of it but claims and workers hangs on the lease of its host:
- * when the host has gone, however it went, nothing is left.
+ * Keys of a queue in etcd. All of them except claims and workers have the lease of the host, so
+ * they disappear when the host does.
  */
 
 const ROOT = 'folkmoot/queue/';
 
-/** Of one value: etcd refuses requests of more than 1.5 MiB. */
+/** Limit of one value: etcd refuses requests above 1.5 MiB. */
 export const LARGEST_BYTES = 1_048_576;
 
 export const HEADS = `${ROOT}head/`;
-/** Every key of every queue. */
 export const ALL = ROOT;
 
 export interface QueueKeys {
   head: string;
-  /** A task each, which a claim, a result and what was done again have the name of. */
+  /** One key per task. Claims, results and repeated results use the same name. */
   tasks: string;
   claims: string;
   results: string;
-  /** Results of who had lost the claim, by task and worker. */
+  /** Results of workers that had lost the claim, by task and worker. */
   again: string;
   workers: string;
-  /** In pieces, by sha256 and number. */
+  /** Pieces, by SHA-256 and number. */
   files: string;
 }
 
@@ -276,25 +273,26 @@ export function createQueueKeys(id: string): QueueKeys {
   };
 }
 
-/** Names of tasks, in their order as text. */
+/** Zero-padded, so that names sort in numeric order. */
 export const taskName = (number: number): string => String(number).padStart(9, '0');
 const isTaskName = (name: string): boolean => /^\d{9}$/.test(name);
 
 const PAUSE_MS = { first: 100, most: 2_000 } as const;
 
-/** Nobody wants it any more. */
+/** The queue has ended, or its caller has aborted. */
 export class QueueEnded extends Error {
   override name = 'QueueEnded';
 }
 
 /**
- * @throws {QueueEnded} when `signal` aborts.
- * @throws {EtcdError} of any kind but `unavailable`.
+ * Retries a call while etcd is unavailable.
+ * @throws {QueueEnded} if `signal` aborts.
+ * @throws {EtcdError} of any kind except `unavailable`.
  */
 export async function persist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   let pauseMs: number = PAUSE_MS.first;
   for (;;) {
-    if (signal.aborted) throw new QueueEnded('it has ended');
+    if (signal.aborted) throw new QueueEnded('queue has ended');
     try {
       return await ask();
     } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * The side of a queue that has the tasks: offers them, takes results, and takes away what is kept.
- * It asks etcd, and is not told: what a watch might lose or tell twice does not matter. Whatever it
- * does may be done twice.
+ * Host side of a queue: offers tasks, collects results and deletes finished tasks. The host polls
+ * etcd instead of watching, so lost or repeated events do not matter. Every operation can be
+ * repeated.
  */
 import { randomBytes } from 'node:crypto';
 import type { EtcdClient } from '../etcd/client.js';
@@ -10,26 +10,22 @@ import type { KeyValue, Operation, OperationResult, Range } from '../etcd/values
 import { EtcdError } from '../etcd/wire.js';
 import { ALL, createQueueKeys, HEADS, LARGEST_BYTES, persist, type QueueKeys } from './claims.js';
 
-/** How long a queue outlives a host that has died, in seconds. */
+/** Lifetime of a queue after the death of its host, seconds. */
 const LEASE_S = 30;
-/** Of etcd's 128 in a transaction: one to offer a task, three to take it away. */
+/** Of the 128 allowed by etcd per transaction. A task takes one to offer and three to delete. */
 const OPERATIONS_AT_ONCE = 120;
-/** Results at once: with what they may have at most they are less than etcd answers with. */
+/** Results per read. At their maximum size they stay below the response limit of the client. */
 const RESULTS_AT_ONCE = 48;
-/** What they say of themselves is short. */
 const MOST_WORKERS = 10_000;
-/** After so many revisions what is past is taken away. */
 const COMPACT_EVERY = 20_000;
 
-/** What a host tells of its tasks at once. */
 export interface HostUpdate {
-  /** Bodies of new ones, by their names. */
+  /** Bodies of new tasks, by name. */
   offered?: ReadonlyMap<string, string>;
-  /** Those whose results are kept elsewhere: they are taken away. */
+  /** Tasks to delete, with results stored elsewhere. */
   done?: readonly string[];
 }
 
-/** Something that lies under a name. */
 export interface NamedValue {
   name: string;
   value: Buffer;
@@ -40,13 +36,13 @@ export class QueueHost {
   readonly #client: EtcdClient;
   readonly #lease: Lease;
   readonly #keys: QueueKeys;
-  /** Aborted when etcd has let go of all of it, or may have, or when nobody wants it any more. */
+  /** Aborts when the lease is lost, or may be, or when the caller aborts. */
   readonly #ended: AbortSignal;
   #compactedAt = 0;
 
   /**
-   * Begins a queue; workers see it when `announce` is called. It waits for etcd where it must.
-   * @param signal ends what waits; all then throws `Ended`, as when etcd has let go of the queue.
+   * Opens a queue, which workers see after `announce`. Retries while etcd is unavailable.
+   * @param signal ends retries; calls then reject with `QueueEnded`, as after a lost lease.
    */
   static async open(client: EtcdClient, signal: AbortSignal): Promise<QueueHost> {
     const lease = await persist(signal, () => Lease.grant(client, LEASE_S));
@@ -61,14 +57,14 @@ export class QueueHost {
     this.#ended = AbortSignal.any([lease.lost, signal]);
   }
 
-  /** @param head what workers must know of all tasks. */
+  /** @param head settings for all tasks. */
   announce(head: string): Promise<void> {
     return this.#put(this.#keys.head, head);
   }
 
   /**
-   * Tells what there is to tell and asks what there is: one transaction, unless it is much.
-   * @returns what has been stored and not been taken away, some of it, by the names of tasks.
+   * Applies an update and reads results, in one transaction unless the update is large.
+   * @returns stored results that were not deleted, up to a limit, by task name.
    */
   async exchange({ offered = new Map(), done = [] }: HostUpdate): Promise<NamedValue[]> {
     const { tasks, claims, results } = this.#keys;
@@ -97,7 +93,6 @@ export class QueueHost {
     return named((found.at(-1) as Range).values, results);
   }
 
-  /** A file that tasks need. */
   async carry(sha256: string, bytes: Buffer): Promise<void> {
     for (let at = 0; at === 0 || at * LARGEST_BYTES < bytes.length; at += 1) {
       const piece = bytes.subarray(at * LARGEST_BYTES, (at + 1) * LARGEST_BYTES);
@@ -105,28 +100,27 @@ export class QueueHost {
     }
   }
 
-  /** What was stored by who had lost the claim: the task, and behind a slash the worker. */
+  /** Lists repeated results: `task/worker`. */
   again(): Promise<NamedValue[]> {
     return this.#named(this.#keys.again);
   }
 
-  /** Who takes part, with what they say of themselves. */
   workers(): Promise<NamedValue[]> {
     return this.#named(this.#keys.workers, MOST_WORKERS);
   }
 
-  /** What was stored is none: the task is free again. */
+  /** Discards an invalid result, which frees its task. */
   async reject(task: string): Promise<void> {
     const { claims, results } = this.#keys;
     await this.#transact([{ delete: results + task }, { delete: claims + task }]);
   }
 
-  /** It has been looked at. */
+  /** Deletes a repeated result after it was compared. */
   async forget(again: string): Promise<void> {
     await persist(this.#ended, () => this.#client.delete(this.#keys.again + again));
   }
 
-  /** Takes all of it away; when etcd cannot be asked, the end of the lease does. */
+  /** Deletes the queue. If etcd is unavailable, the queue expires with its lease. */
   async close(): Promise<void> {
     await this.#lease.release();
   }
@@ -151,8 +145,8 @@ export class QueueHost {
   }
 
   /**
-   * The past of an etcd that holds nothing but queues is of no use to anybody; where something else
-   * lives, its past is not ours to take.
+   * Compacts etcd, but only if it holds nothing except queues: the history of other data is not
+   * ours to delete.
    */
   async #compact(revision: number): Promise<void> {
     if (this.#compactedAt === 0) this.#compactedAt = revision;
@@ -164,7 +158,7 @@ export class QueueHost {
       const ours = await this.#client.range({ prefix: ALL }, counted);
       if (all.count !== ours.count) return;
       await this.#client.compact(revision).catch((error: unknown) => {
-        // Somebody else has done it.
+        // Another client has compacted already.
         if (!(error instanceof EtcdError && error.kind === 'compacted')) throw error;
       });
     });
@@ -174,7 +168,7 @@ export class QueueHost {
 const named = (values: readonly KeyValue[], under: string): NamedValue[] =>
   values.map(({ key, value }) => ({ name: key.slice(under.length), value }));
 
-/** The queues that there are, oldest first. */
+/** Lists all queues, oldest first. */
 export async function listQueues(client: EtcdClient): Promise<(KeyValue & { id: string })[]> {
   const { values } = await client.range({ prefix: HEADS }, { limit: 1_000 });
   const found = values.map((head) => ({ ...head, id: head.key.slice(HEADS.length) }));

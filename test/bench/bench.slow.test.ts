@@ -1,4 +1,4 @@
-/** `npm run bench` as users run it: a case by name, the result as JSON, and what is refused. */
+/** `npm run bench` as users run it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/fixture.js';
 const program = fileURLToPath(new URL('../../dist/bench/main.js', import.meta.url));
 const bench = (...args: string[]) => folkmoot(args, { program });
 
-test('bench: a case by its name, as text and as JSON', async () => {
+test('bench: runs a named case, with text and JSON output', async () => {
   const file = join(temporaryFolder(), 'bench.json');
   const { code, stdout, stderr } = await bench('--case', 'store', '--seed', 'a', '--json', file);
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('store') });
@@ -28,31 +28,31 @@ test('bench: a case by its name, as text and as JSON', async () => {
   expect(stdout).toContain(`commit ${result.commit}, seed a, size small`);
 });
 
-test('bench: what is shown of a run that is too short to leave a file is measured', async () => {
+test('bench: measures the view of a run that is too short for a file', async () => {
   const { code, stdout } = await bench('--case', 'view', '--seed', 'a');
-  expect([code, stdout]).toEqual([0, expect.stringContaining('files, with their pictures')]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('files, with snapshots')]);
   expect(stdout).not.toContain('not measured');
 });
 
-test('bench: an unknown case is refused with the names of all', async () => {
+test('bench: refuses an unknown case and names all cases', async () => {
   const { code, stdout, stderr } = await bench('--case', 'nonsense');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(cases.map(({ name }) => name).join(', '));
 });
 
-test('docs/benchmarks.md: has a line for every case, in their order', () => {
+test('docs/benchmarks.md: has a line for each case, in order', () => {
   const docs = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8');
   const lines = docs.split('## The cases')[1]!.split('## ')[0]!;
   const listed = [...lines.matchAll(/^\| `([a-z-]+)` +\|/gm)].map(([, name]) => name);
   expect(listed).toEqual(cases.map(({ name }) => name));
 });
 
-test('bench: an unknown size is refused', async () => {
+test('bench: refuses an unknown size', async () => {
   const { code, stderr } = await bench('--size', 'huge');
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('small, large') });
 });
 
-test('bench: --help tells every case and shows examples', async () => {
+test('bench: --help lists all cases and shows examples', async () => {
   const { code, stdout } = await bench('--help');
   expect(code).toBe(0);
   for (const { name, about } of cases) {

@@ -1,4 +1,4 @@
-/** The clients that servers are measured with, against a bare server; and frames in pieces. */
+/** The measuring clients, against a bare server; and frames in pieces. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { getRate, subscribe } from '../../dist/bench/clients/clients.js';
@@ -10,17 +10,20 @@ const loads = await import('uWebSockets.js').then(
   () => false,
 );
 
-test.runIf(loads)('bare server: answers what it was given, and tells what it paid', async () => {
-  await withBare('{"all":"well"}', async (server) => {
-    expect(await (await fetch(server.url)).text()).toBe('{"all":"well"}');
-    const { perSecond, cpuUs } = await getRate(server, '/', 0.3);
-    expect(perSecond).toBeGreaterThan(0);
-    expect(cpuUs).toBeGreaterThan(0);
-    expect(await server.residentBytes()).toBeGreaterThan(0);
-  });
-});
+test.runIf(loads)(
+  'bare server: answers with the given body, and reports its CPU time',
+  async () => {
+    await withBare('{"all":"well"}', async (server) => {
+      expect(await (await fetch(server.url)).text()).toBe('{"all":"well"}');
+      const { perSecond, cpuUs } = await getRate(server, '/', 0.3);
+      expect(perSecond).toBeGreaterThan(0);
+      expect(cpuUs).toBeGreaterThan(0);
+      expect(await server.residentBytes()).toBeGreaterThan(0);
+    });
+  },
+);
 
-test.runIf(loads)('subscribers: each delivery of a publish is counted', async () => {
+test.runIf(loads)('subscribers: count each delivery of a publish', async () => {
   await withBare('', async (server) => {
     const subscribers = await subscribe(server, [[], [], []]);
     for (const body of ['short', 'x'.repeat(70_000)]) {
@@ -35,7 +38,7 @@ test.runIf(loads)('subscribers: each delivery of a publish is counted', async ()
 test.each([
   ['small frames, byte by byte', 200, { min: 1, max: 3 }],
   ['large frames', 70_000, { min: 500, max: 20_000 }],
-])('frames: are counted however they are cut: %s', (_, longest, pieces) => {
+])('frames: are counted in any fragmentation: %s', (_, longest, pieces) => {
   const border = fc.constantFrom(125, 126, 127, 65_535, 65_536).filter((size) => size <= longest);
   const lengths = fc.array(fc.oneof(fc.nat(longest), border), { maxLength: 10 });
   const property = fc.property(lengths, fc.integer(pieces), (sizes, piece) => {
@@ -50,7 +53,7 @@ test.each([
   fc.assert(property, { numRuns: 50 });
 });
 
-/** A text frame as a server sends it. */
+/** Builds a text frame as a server sends it. */
 function frameOf(length: number): Buffer {
   const payload = Buffer.alloc(length, 'x');
   if (length < 126) return Buffer.concat([Buffer.from([0x81, length]), payload]);

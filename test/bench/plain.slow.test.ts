@@ -1,4 +1,4 @@
-/** The plain server that folkmoot is measured beside: it does what it is said to do. */
+/** The plain server that folkmoot is compared with works as described. */
 import { open } from 'lmdb';
 import { expect, test } from 'vitest';
 import { postRate } from '../../dist/bench/clients/clients.js';
@@ -24,14 +24,14 @@ async function post(url: string, request: SignedRequest) {
   return { status: response.status, ...((await response.json()) as { data: object }) };
 }
 
-/** With a digit of its signature changed. */
+/** Changes a digit of the signature. */
 function forged(vote: SignedRequest): SignedRequest {
   const text = Buffer.from(vote.body).toString();
   const body = text.replace(/(?<="signature":")./, (digit) => (digit === '0' ? '1' : '0'));
   return { ...vote, body: Buffer.from(body) };
 }
 
-test('plain server: votes are checked, counted once, on disk when they are answered', async () => {
+test('plain server: checks votes, counts each once, and answers when on disk', async () => {
   const path = temporaryFolder();
   const by = signatories('plain', 4, true);
   const timestamp = now();
@@ -69,7 +69,7 @@ test('plain server: votes are checked, counted once, on disk when they are answe
   await kept.close();
 });
 
-test('posts: the same bytes to both servers, and all are taken', async () => {
+test('posts: both servers accept the same bytes', async () => {
   const by = signatories('posts', 20, true);
   const timestamp = now();
   const blocks = chain(by, timestamp);
@@ -89,7 +89,7 @@ test('posts: the same bytes to both servers, and all are taken', async () => {
   }
 });
 
-test('posts: an answer that is no success ends the measurement', async () => {
+test('posts: an error response ends the measurement', async () => {
   const by = signatories('refused', 4, true);
   const timestamp = now();
   const { votes } = chain(by, timestamp).next().value;

@@ -1,11 +1,11 @@
-/** What becomes of rows: medians over rounds, tiers, batches added up, goals told. */
+/** Processing of rows: medians over rounds, tiers, batch sums, goals. */
 import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
 import { printResult } from '../../dist/bench/main.js';
 import { measureRate, rateOver } from '../../dist/bench/raw/raw.js';
 import { bench } from '../../dist/bench/run.js';
 
-/** Gives 3, 1 and 2 in three rounds, with whatever else is said. */
+/** Yields 3, 1 and 2 in three rounds, with the given members. */
 function changing(name: string, everyRound: boolean): Case {
   const values = [3, 1, 2];
   return defineCase({
@@ -27,7 +27,7 @@ function changing(name: string, everyRound: boolean): Case {
 const measured = (...cases: Case[]) =>
   bench({ cases, size: 'small', seed: 'test', progress: () => {} });
 
-test('bench: what is measured in every round comes out as its median', async () => {
+test('bench: figures of every round are reduced to medians', async () => {
   const result = await measured(changing('tiers', true), changing('once', false));
   expect(result.rounds).toBe(3);
   expect(result.r_rounds).toHaveLength(3);
@@ -38,14 +38,14 @@ test('bench: what is measured in every round comes out as its median', async () 
   expect(result.tiers).toEqual([{ name: 'figure', per_s: tier?.per_s, of_r: 2 }]);
 });
 
-test('bench: the text says which goals are reached', async () => {
+test('bench: the text shows which goals are met', async () => {
   const text = printResult(await measured(changing('tiers', true)));
   expect(text).toMatch(/^goal +2\.00 +at least 2 +yes$/m);
   expect(text).toMatch(/^limit +2 KiB +at most 1 +no$/m);
   expect(text).toMatch(/^figure +count$/m);
 });
 
-test('bench: a case that fails says why, and the others are measured', async () => {
+test('bench: a failing case reports why, and the others are measured', async () => {
   const broken = defineCase({
     name: 'broken',
     about: 'a case of the tests',
@@ -63,7 +63,7 @@ test('bench: a case that fails says why, and the others are measured', async () 
   expect(cases[1]).toMatchObject({ case: 'once', of_r: 3 });
 });
 
-test('measure: every item of rateOf is worked on once, and what fails is told', () => {
+test('measure: uses every item of measureRate once, and rethrows failures', () => {
   let made = 0;
   const seen = new Set<number>();
   const { perSecond, cpuUs } = measureRate(

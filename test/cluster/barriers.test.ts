@@ -1,4 +1,4 @@
-/** Barriers, for unknown keys above all: one for all who ask, and few empty batches for them. */
+/** Barriers, especially for unknown keys: callers share one, and empty batches are limited. */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
@@ -10,7 +10,7 @@ import { call } from '../support/service/world.js';
 const [ada, bob] = agents as [(typeof agents)[0], (typeof agents)[0]];
 
 async function served(node: TestNode): Promise<string> {
-  // The compiler knows the sources' and the built package's types as two.
+  // The sources and the built package have distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,
@@ -22,11 +22,11 @@ async function served(node: TestNode): Promise<string> {
   return server.url;
 }
 
-/** Batches of no requests. */
+/** Counts batches without requests. */
 const empty = (order: MemoryOrder) =>
   order.batches.filter((_, index) => order.batch(index + 1).inputs.length === 0).length;
 
-test('barriers: all who ask before a batch is made have one of their own together', async () => {
+test('barriers: callers before the next batch share one barrier', async () => {
   const order = new MemoryOrder();
   const node = await openNode(order);
   const all = await Promise.all(Array.from({ length: 5_000 }, () => node.network.barrier()));
@@ -34,7 +34,7 @@ test('barriers: all who ask before a batch is made have one of their own togethe
   expect(order.batches).toHaveLength(1);
 });
 
-test('barriers: one goes along with requests, and waits for none', async () => {
+test('barriers: ride on a batch of requests without waiting', async () => {
   const order = new MemoryOrder();
   const node = await openNode(order);
   const verified = await node.verify(registration(ada));
@@ -47,7 +47,7 @@ test('barriers: one goes along with requests, and waits for none', async () => {
   expect(empty(order)).toBe(1);
 });
 
-test('barriers: one that waits for its turn is told of a stop', async () => {
+test('barriers: a waiting barrier is refused when the node closes', async () => {
   const node = await openNode(new MemoryOrder());
   await node.network.barrier();
   const waiting = node.network.barrier();
@@ -55,7 +55,7 @@ test('barriers: one that waits for its turn is told of a stop', async () => {
   expect(await waiting).toMatchObject({ reason: 'STOPPING' });
 });
 
-test('barriers: a flood of unknown keys gets few, and known agents go on', async () => {
+test('barriers: a flood of unknown keys causes few, and known agents continue', async () => {
   const order = new MemoryOrder();
   const n1 = await openNode(order, { name: 'n1' });
   const n2 = await openNode(order, { name: 'n2' });
@@ -90,7 +90,7 @@ test('barriers: a flood of unknown keys gets few, and known agents go on', async
   expect(empty(order) - before).toBeLessThanOrEqual(most);
 });
 
-test('barriers: unknown keys alone get one in each while', async () => {
+test('barriers: unknown keys alone get one per interval', async () => {
   const order = new MemoryOrder();
   const url = await served(await openNode(order));
   const began = performance.now();

@@ -1,7 +1,7 @@
 /**
- * Three nodes over an etcd of three members, under mixed load, while processes of both are killed
- * and stopped, and what they send to each other is lost, drawn by a seed. All that was acknowledged
- * is in every log, once; a subscriber that is at another node each second misses nothing.
+ * Three nodes over three etcd members under mixed load. Processes of both are killed and stopped,
+ * and messages between them are lost, at random from a seed. Every acknowledged request is in every
+ * log once, and a subscriber that switches nodes each second misses nothing.
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -26,10 +26,10 @@ import { agentOf, register } from '../support/service/signer.js';
 const ada = agentOf('ada');
 const agents = [ada, ...['bob', 'eve', 'kim', 'lee', 'max', 'zoe'].map(agentOf)] as const;
 
-/** Why a request may be refused where agents act on what they have seen a moment ago. */
+/** Valid refusals of agents that act on slightly stale state. */
 const usual = new Set([
   ...['VOTING_CLOSED', 'STALE_PARENT', 'OPEN_BLOCK', 'TOO_MANY_OPEN', 'REPLAYED'],
-  // Who has missed votes is dormant, until it acts again.
+  // An agent that has missed votes is dormant until it acts again.
   'NOT_IN_ELECTORATE',
 ]);
 
@@ -38,7 +38,7 @@ const what = hasNamespaces
   ? 'die, stand still and do not hear each other'
   : 'die and stand still (who is cut off needs network namespaces: left out)';
 
-/** How often each came of it. */
+/** Count of each outcome. */
 function reasonsOf(told: readonly Told[]): Record<string, number> {
   const found: Record<string, number> = {};
   for (const { status, reason } of told) {
@@ -73,7 +73,7 @@ test.skipIf(!hasEtcd)(`faults: nodes and members of etcd ${what}`, async () => {
   const begun = performance.now();
   const seconds = () => (performance.now() - begun) / 1_000;
   while (drawn.length < counts.clusterFaults || seconds() < counts.clusterSeconds) {
-    // Each of them once, before any comes again.
+    // Each fault once before any repeats.
     const name = names[drawn.length] ?? names[below(names.length)]!;
     drawn.push(name);
     const from = performance.now();

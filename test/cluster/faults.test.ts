@@ -1,6 +1,6 @@
 /**
- * Random faults between nodes and their order, and nodes that end: whatever comes twice, late, out
- * of turn or not at all, every node ends in the same, and what was acknowledged is there once.
+ * Random faults between nodes and their order, with nodes that stop: batches repeated, late, out of
+ * order or lost. All nodes reach the same state, and each acknowledged request is applied once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createVerifier, Network, type Outcome, type SignedRequest, virtualClock } from 'folkmoot';
@@ -23,17 +23,17 @@ import { counts } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { drawnFrom, seed } from '../support/seeded.js';
 
-/** What somebody asked, and what was said. */
+/** A request and its answer. */
 interface Asked {
   request: SignedRequest;
   outcome: Outcome;
 }
 
-/** Of votes and proposals it is a member of the body. */
+/** Part of the body for votes and proposals. */
 const signatureOf = ({ signature, body }: Pick<SignedRequest, 'signature' | 'body'>): string =>
   signature || (JSON.parse(Buffer.from(body).toString()) as { signature: string }).signature;
 
-/** How often each signature stands in a node's log. */
+/** Counts each signature in the log of a node. */
 function entriesOf({ network: { read } }: TestNode): Map<string, number> {
   const found = new Map<string, number>();
   for (const { bytes } of read.log.entries(1, read.position.seq)) {
@@ -45,7 +45,7 @@ function entriesOf({ network: { read } }: TestNode): Map<string, number> {
   return found;
 }
 
-/** What is wrong with a history: what was acknowledged and is not there, or anything twice. */
+/** Returns the problems of a history: acknowledged requests that are missing, and repeats. */
 function wrongIn(asked: readonly Asked[], entries: ReadonlyMap<string, number>): string[] {
   const twice = [...entries.values()].filter((count) => count > 1).map(() => 'stands twice');
   const lost = asked
@@ -56,7 +56,7 @@ function wrongIn(asked: readonly Asked[], entries: ReadonlyMap<string, number>):
   return [...twice, ...lost];
 }
 
-/** The order's batches given to a network that knows nothing of orders: where that ends. */
+/** Applies the batches to a network without an order, and returns its end. */
 async function modelOf(order: MemoryOrder, last: number) {
   const { at, genesis } = order.founding!;
   const clock = virtualClock(at);
@@ -79,11 +79,11 @@ const faultNames = Object.keys(new Door(new MemoryOrder()).done) as (keyof Door[
 const hadAll = (doors: readonly Door[]) =>
   faultNames.every((fault) => doors.some(({ done }) => done[fault] > 0));
 
-test('faults: every node ends in the same, and what was acknowledged is there once', async () => {
+test('faults: all nodes reach the same state, with each acknowledged request once', async () => {
   const below = drawnFrom(seed);
   const random = () => below(1_000_000) / 1_000_000;
   const doors: Door[] = [];
-  // More of them until each fault has come: some need batches that wait, which is by chance.
+  // Continues until each fault has occurred: some need waiting batches, which is random.
   for (let life = 0; life < counts.clusterLives || !hadAll(doors); life += 1) {
     const order = new MemoryOrder();
     const names = ['n1', 'n2', 'n3'];
@@ -110,7 +110,7 @@ test('faults: every node ends in the same, and what was acknowledged is there on
       const votes = blocks.flatMap((block) =>
         agents.map((by) => ask(vote(by, block, below(3) ? 'approve' : 'reject'))),
       );
-      // One ends in the middle of it, and comes back.
+      // One node stops in the middle and restarts.
       const ends = below(3);
       await sleep(below(60));
       doors.push(nodes[ends]!.door);
@@ -130,7 +130,7 @@ test('faults: every node ends in the same, and what was acknowledged is there on
   }
 });
 
-/** Gives a node its own batches before they stand, and loses them when the node ends. */
+/** Delivers own batches before they are durable, and loses them when the node stops. */
 class HastyDoor extends Door {
   readonly #own: Batch[] = [];
   #take: ((batch: OrderedBatch) => Promise<void>) | null = null;
@@ -154,7 +154,7 @@ class HastyDoor extends Door {
   }
 }
 
-test('control: the same check finds what is lost where a node answers too early', async () => {
+test('control: the check finds a request lost by a node that answers too early', async () => {
   const order = new MemoryOrder();
   const sound = await openNode(order, { name: 'n2' });
   const asked: Asked[] = [];

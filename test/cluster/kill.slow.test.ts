@@ -1,6 +1,6 @@
 /**
- * What is larger than etcd takes at a time, from a node that is killed while it puts the parts of
- * it there: applied whole or not at all, done once when it is sent again, and nothing is left.
+ * A request above the size limit of etcd, at a node that is killed while it puts the parts: applied
+ * completely or not at all, once after a retry, and no parts remain.
  */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -35,7 +35,7 @@ const PARTS = 'folkmoot/network/town/part/';
 const agents = ['ada', 'bob'].map(agentOf) as [Agent, Agent];
 const [ada, bob] = agents;
 
-/** A meme of 1 MiB that no other is the same as. */
+/** A unique meme of 1 MiB. */
 function picture(): { file: Buffer; request: Request } {
   const file = Buffer.alloc(1_048_576, stamp());
   Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
@@ -49,23 +49,22 @@ function block(by: Agent): Request {
   return propose(by, { parent_hash: '0'.repeat(64), transactions });
 }
 
-/** The parts of batches that are there, each as `hash/number`. */
+/** The parts in etcd, each as `hash/number`. */
 async function partsIn(client: EtcdClient): Promise<string[]> {
   const { values } = await client.range({ prefix: PARTS }, { keysOnly: true });
   return values.map(({ key }) => key.slice(PARTS.length));
 }
 
 /**
- * Sends it to a node that is killed when the first part of it is in etcd, and that does not know
- * that it is.
- * @returns the hash of the batch that it was in, or of each where it began anew.
+ * Sends a request to a node that is killed once the first part is in etcd, before its put returns.
+ * @returns the hash of the batch, one for each attempt.
  */
 async function killedAt(client: EtcdClient, tap: Tap, node: NodeProcess, request: Request) {
   const before = await partsIn(client);
   const end = new AbortController();
   for await (const { events } of client.watch({ prefix: PARTS }, { signal: end.signal })) {
     if (events.length > 0) break;
-    // The watch stands: it is sent now.
+    // The watch is active; the request is sent now.
     tap.silent = true;
     void askOnce([node], request, 0);
   }
@@ -81,7 +80,7 @@ async function killedAt(client: EtcdClient, tap: Tap, node: NodeProcess, request
   return hashes;
 }
 
-test.skipIf(!hasEtcd)('a meme and a proposal, whose author is killed between parts', async () => {
+test.skipIf(!hasEtcd)('parts: a meme and a proposal survive a kill between parts', async () => {
   const order = await etcd();
   const client = etcdClient(order);
   const tap = await tapBefore(order.endpoints[0]!);
@@ -120,7 +119,7 @@ test.skipIf(!hasEtcd)('a meme and a proposal, whose author is killed between par
   for (const node of nodes) {
     expect(await readFrom([node], 0, path)).toMatchObject({ transactions: 440 });
   }
-  // With what all nodes have goes what nobody refers to.
+  // Trimming also deletes parts without a batch.
   const isLeft = async () =>
     [...new Set((await partsIn(client)).map((part) => part.split('/')[0]!))].filter((hash) =>
       left.includes(hash),

@@ -1,4 +1,4 @@
-/** Quotas of agents at several nodes of one network: each has them once, whichever node it asks. */
+/** Quotas of agents over several nodes of one network: each agent has them once. */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
@@ -13,7 +13,7 @@ const STATUS_QUOTA = 30;
 const update = () => status(ada, { status: 'active' });
 
 async function served(node: TestNode): Promise<string> {
-  // The compiler knows the sources' and the built package's types as two.
+  // The sources and the built package have distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({ network, transport: 'node', version: '0.0.0-test' });
   onTestFinished(() => server.close());
@@ -31,7 +31,7 @@ async function three() {
   return { order, nodes, urls };
 }
 
-/** Asks one node after the other, so many times; how often it was done. */
+/** Sends `count` requests to the nodes in turn; returns the number accepted. */
 async function inTurn(urls: readonly string[], times: number): Promise<number> {
   let done = 0;
   for (let time = 0; time < times; time += 1) {
@@ -41,10 +41,10 @@ async function inTurn(urls: readonly string[], times: number): Promise<number> {
   return done;
 }
 
-test('quotas: an agent that goes round three nodes has each once', async () => {
+test('quotas: an agent that rotates over three nodes has each quota once', async () => {
   const { order, nodes, urls } = await three();
   expect((await call(urls[0]!, register(ada))).status).toBe(201);
-  // Whoever has the address has one registration a minute, too.
+  // The address has one registration a minute, too.
   await expectSame(order, nodes);
   expectError(await call(urls[1]!, register(bob)), 429, 'RATE_LIMITED', 'QUOTA_USED');
   expect(await inTurn(urls, STATUS_QUOTA)).toBe(STATUS_QUOTA);
@@ -56,7 +56,7 @@ test('quotas: an agent that goes round three nodes has each once', async () => {
   }
 });
 
-test('quotas: what is under way is the most that goes beyond', async () => {
+test('quotas: at most the requests in flight exceed a quota', async () => {
   const { order, nodes, urls } = await three();
   expect((await call(urls[0]!, register(ada))).status).toBe(201);
   await expectSame(order, nodes);
@@ -74,7 +74,7 @@ test('quotas: what is under way is the most that goes beyond', async () => {
   expect(done).toBeLessThan(STATUS_QUOTA + width);
 });
 
-test('quotas: the same request at all nodes at once is one, and costs one', async () => {
+test('quotas: the same request at all nodes at once costs one', async () => {
   const { order, nodes, urls } = await three();
   expect((await call(urls[0]!, register(ada))).status).toBe(201);
   await expectSame(order, nodes);
@@ -87,7 +87,7 @@ test('quotas: the same request at all nodes at once is one, and costs one', asyn
   for (const url of urls) expectError(await call(url, update()), 429, 'RATE_LIMITED');
 });
 
-test('quotas: a node that begins counts what the order has of the window, by its age', async () => {
+test('quotas: a starting node counts the requests of the window in the order, by age', async () => {
   const { order, nodes, urls } = await three();
   expect((await call(urls[0]!, register(ada))).status).toBe(201);
   await expectSame(order, nodes);
@@ -97,7 +97,7 @@ test('quotas: a node that begins counts what the order has of the window, by its
   const late = await openNode(order, { name: 'n4', path });
   expectError(await call(await served(late), update()), 429, 'RATE_LIMITED', 'QUOTA_USED');
   for (const node of [...nodes, late]) await node.close();
-  // Nobody is there to compare clocks with, and so a minute has passed.
+  // Without other nodes there are no clock offsets, so a minute has passed.
   order.cards.clear();
   const wall = () => Date.now() + 61_000;
   const later = await openNode(order, { name: 'n5', wall });

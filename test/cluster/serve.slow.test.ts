@@ -1,4 +1,4 @@
-/** `folkmoot serve --cluster`: nodes as processes over a real etcd, as a user runs them. */
+/** `folkmoot serve --cluster`: nodes as processes over a real etcd. */
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -65,7 +65,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectKept(nodes, told);
   });
 
-  test('nodes with fronts: one that is killed loses nothing, and logs are the same', async () => {
+  test('nodes with fronts: a killed node loses nothing, and logs are equal', async () => {
     const order = await etcd();
     const nodes = await three(order.url, ['--threads', '2', '--voting-period-ms', '2000']);
     for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
@@ -88,7 +88,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectKept(nodes, told);
   });
 
-  test('an agent has each quota once, whichever nodes it asks, and one that begins', async () => {
+  test('an agent has each quota once over all nodes, including a new one', async () => {
     const order = await etcd();
     const nodes = await three(order.url, ['--limits', 'spec']);
     expect((await insist(nodes, register(ada), 0)).status).toBe(201);
@@ -98,7 +98,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
       statuses.push((await insist(nodes, update(ada), turn)).status);
     }
     const done = statuses.filter((status) => status === 200).length;
-    // One at a time, and what two other nodes have not applied yet.
+    // One at a time, including requests that two other nodes have not applied yet.
     expect(done).toBeGreaterThanOrEqual(30);
     expect(done).toBeLessThanOrEqual(32);
     expect(statuses.slice(-12)).toEqual(Array.from({ length: 12 }, () => 429));
@@ -112,7 +112,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectTogether([...nodes, n4]);
   });
 
-  test('a node that comes late has it all; a second one of a name ends the first', async () => {
+  test('a new node catches up; a second process with a name stops the first', async () => {
     const order = await etcd();
     const folder = temporaryFolder();
     const start = (name: string, at = name) =>
@@ -127,11 +127,11 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     const ended = n2.ended();
     void insist([n2, n1], update(agents[1]!), 0);
     expect(await ended).toBe(13);
-    expect(n2.stderr()).toMatch(/another process has taken the name n2/);
+    expect(n2.stderr()).toMatch(/node name taken .*: n2/);
     await expectTogether([n1, again]);
   });
 
-  test('what is larger than etcd takes at a time comes to all nodes', async () => {
+  test('a request above the size limit of etcd reaches all nodes', async () => {
     const order = await etcd();
     const nodes = await three(order.url);
     for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
@@ -156,7 +156,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectKept(nodes, told);
   });
 
-  test('a node that was away too long says what to do, and begins on a copy', async () => {
+  test('a node that lags too far stops with advice, and starts on a copy', async () => {
     const order = await etcd();
     const folder = temporaryFolder();
     const start = (name: string) =>
@@ -168,9 +168,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     const etcdOrder = new EtcdOrder({ endpoints: order.endpoints, networkId: 'town' });
     onTestFinished(() => etcdOrder.close());
     await etcdOrder.trim(await etcdOrder.head());
-    await expect(start('n3')).rejects.toThrow(
-      /ended with 13: .*stop another node, copy its folder/s,
-    );
+    await expect(start('n3')).rejects.toThrow(/ended with 13: .*--peer-listen/s);
     await n2.signal('SIGTERM');
     await insist([n1], update(ada), 0);
     rmSync(join(folder, 'n3'), { recursive: true });
@@ -187,14 +185,14 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
       [n1, n2, n3].map(({ name, url }) => ({ node: name, alive: true, url })),
     );
     expect(members).toMatchObject([{ leader: true }]);
-    // One that is forgotten while it runs ends.
+    // A running node that is forgotten stops.
     expect((await folkmoot(['cluster', 'forget', 'n3', ...where])).code).toBe(0);
     expect(await n3.ended()).toBe(13);
     const again = await folkmoot(['cluster', 'forget', 'n3', ...where]);
     expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/knows no node n3/)]);
   });
 
-  test('refuses to start: no etcd, another parameter, options that do not fit', async () => {
+  test('refuses to start: no etcd, another parameter, conflicting options', async () => {
     const folder = temporaryFolder();
     const serve = (...args: string[]) =>
       folkmoot(['serve', '--data', folder, '--port', '0', ...args]);
@@ -202,10 +200,10 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     const nobody = await serve('--cluster', 'etcd://127.0.0.1:9', ...whole);
     expect([nobody.code, nobody.stderr]).toEqual([
       1,
-      expect.stringMatching(/^folkmoot: etcd at /m),
+      expect.stringMatching(/^folkmoot: .*127\.0\.0\.1:9/m),
     ]);
     const wrong = await serve('--cluster', 'http://127.0.0.1', ...whole);
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/is not the address of/)]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/http:\/\/127\.0\.0\.1/)]);
     const short = join(folder, 'short.secret');
     writeFileSync(short, 'short', { mode: 0o600 });
     const peerOf = (file: string) => ['--peer-listen', '127.0.0.1:1', '--peer-secret', file];
@@ -219,7 +217,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
         /told to the other nodes/,
       ],
       [['--cluster', 'etcd://h', ...whole, '--peer-listen', '127.0.0.1:1'], /needs --peer-secret/],
-      [['--cluster', 'etcd://h', ...whole, ...peerOf(short)], /a secret of 5 characters; expected/],
+      [['--cluster', 'etcd://h', ...whole, ...peerOf(short)], /5 characters/],
       [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /cannot be read|are no key/],
       [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held is for a network of/],
       [['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'], /--archive-after is for/],

@@ -1,4 +1,4 @@
-/** Servers of one network: what a client is told by a node that is behind, or cut off. */
+/** Servers of one network: responses of a node that lags or is cut off. */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
@@ -11,7 +11,7 @@ import { call, get } from '../support/service/world.js';
 const within = { timeout: 60_000 };
 
 async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promise<string> {
-  // The compiler knows the sources' and the built package's types as two.
+  // The sources and the built package have distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,
@@ -24,7 +24,7 @@ async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promi
   return server.url;
 }
 
-test('servers: a node tells of all nodes, and of whoever keeps the order', async () => {
+test('servers: report the status of all nodes and of etcd', async () => {
   const { order, n1, n2, url1, url2 } = await two();
   expect((await call(url1, register(ada))).status).toBe(201);
   await expectSame(order, [n1, n2]);
@@ -43,7 +43,7 @@ test('servers: a node tells of all nodes, and of whoever keeps the order', async
     .toMatchObject({ node: 'n2', cut_off_ms: 0, nodes: [of('n1'), of('n2')], etcd });
   const { knows } = (await get(url2, '/api/v1/control')).data;
   expect(knows).toEqual(['cluster']);
-  // What a node says of itself stays when it is gone, as of then.
+  // The last card of a stopped node remains.
   await n1.close();
   const { version } = order.head;
   await n2.network.barrier();
@@ -56,7 +56,7 @@ test('servers: a node tells of all nodes, and of whoever keeps the order', async
   await expect.poll(shown, within).toMatchObject(unknown);
 });
 
-test('servers: of one process there are no nodes', async () => {
+test('servers: a server without a cluster has no cluster status', async () => {
   const { url } = await world();
   const none = await get(url, '/api/v1/cluster');
   expect([none.status, none.error.details.reason]).toEqual([404, 'UNKNOWN_ROUTE']);
@@ -77,7 +77,7 @@ const [ada, bob] = ['ada', 'bob'].map(agentOf) as [
 const statusOf = (by: typeof ada) =>
   signed(by, 'PUT', `/api/v1/agents/${by.agentId}/status`, { status: 'maintenance' });
 
-test('servers: who registered at one node acts at another, which has not heard of it', async () => {
+test('servers: an agent registered at one node acts at a lagging one', async () => {
   const { order, n2, url1, url2 } = await two();
   n2.door.shut = true;
   expect((await call(url1, register(ada))).status).toBe(201);
@@ -89,7 +89,7 @@ test('servers: who registered at one node acts at another, which has not heard o
   expect([stranger.status, stranger.error.details.reason]).toEqual([401, 'UNKNOWN_KEY']);
 });
 
-test('servers: a node that is cut off says so, and goes on showing what it has', async () => {
+test('servers: a cut-off node reports NO_QUORUM and still answers reads', async () => {
   const { order, n1, url1, url2 } = await two();
   expect((await call(url1, register(ada))).status).toBe(201);
   const fresh = await get(url1, '/api/v1/network/state');
@@ -122,7 +122,7 @@ test.each(
   live.send(auth(ada));
   await expect.poll(() => node.network.backlog, within).toBeGreaterThan(0);
   live.socket.terminate();
-  // What it waits for is given up by and by.
+  // The pending request is given up after a while.
   await expect.poll(() => node.network.cutOffMs(), within).toBeGreaterThan(5_500);
   expect((await get(url, '/api/v1/network/state')).status).toBe(200);
 });

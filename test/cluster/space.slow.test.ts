@@ -1,4 +1,7 @@
-/** An etcd that lets go of its past under nodes, and one without room: nothing told is lost. */
+/**
+ * An etcd that is compacted under running nodes, and one without space: no acknowledged request is
+ * lost.
+ */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -19,18 +22,18 @@ import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, meme, register } from '../support/service/signer.js';
 
 const MIB = 1_048_576;
-/** A node answers in the end, when it knows that etcd does not. */
+/** Longer than the time after which a node reports that etcd does not answer. */
 const PATIENCE_MS = 120_000;
 const ada = agentOf('ada');
 
-/** A meme that no other is the same as, and that goes in a batch without parts. */
+/** A unique meme that fits into one batch without parts. */
 const large = (number: number) => {
   const file = Buffer.alloc(600 * 1024, number);
   Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
   return meme(ada, { file });
 };
 
-/** Where the order ends, once the cards of all nodes say that their folders have it. */
+/** The end of the order, once the cards of all nodes have reached it. */
 async function inAllFolders(order: EtcdOrder): Promise<Position> {
   for (;;) {
     const [head, cards] = [await order.head(), await order.cards()];
@@ -39,7 +42,7 @@ async function inAllFolders(order: EtcdOrder): Promise<Position> {
   }
 }
 
-test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', async () => {
+test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL until there is space again', async () => {
   const order = await etcd({ args: ['--quota-backend-bytes', String(16 * MIB)] });
   const client = etcdClient(order);
   const folder = temporaryFolder();
@@ -55,13 +58,13 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
   onTestFinished(() => all.close());
   while (told.length < 8) await post();
   const early = await all.head();
-  // The nodes have told that they have these.
+  // The nodes have announced these.
   const least = async () =>
     Math.min(...(await all.cards()).map(({ position }) => position.version));
   await expect.poll(least).toBeGreaterThanOrEqual(early.version);
   while (told.at(-1)!.status === 201) await post();
   const unknown = told.at(-1)!;
-  // Whoever is the first to wait is not told that nothing was done: it may be, by and by.
+  // The first request to wait has an unknown outcome, since it was sent.
   expect(unknown).toMatchObject({ status: 503, reason: 'UNCERTAIN' });
   const refused: Told[] = [];
   for (const at of nodes.keys()) {
@@ -74,7 +77,7 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
   const { blocks } = await readFrom(nodes, 0, '/api/v1/blocks');
   expect(blocks).toEqual([]);
   expect(await client.alarms()).toMatchObject([{ alarm: 'NOSPACE' }]);
-  // What all nodes have they let go of by themselves; the rest is for who runs etcd.
+  // Nodes trim what all of them have; the rest is up to the operator of etcd.
   const isThere = () =>
     client.range('folkmoot', { revision: early.revision - 1 }).then(
       () => true,
@@ -88,7 +91,7 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL, until there is room again', 
 });
 
 test.skipIf(!hasEtcd)(
-  'etcd is compacted under nodes: they go on, also who begins anew',
+  'etcd is compacted under nodes: they continue, also after a restart',
   async () => {
     const { url: cluster, endpoints } = await etcd({ members: 3 });
     const folder = temporaryFolder();
@@ -99,7 +102,7 @@ test.skipIf(!hasEtcd)(
     onTestFinished(() => order.close());
     for (let round = 0; round < 6; round += 1) {
       const before = await expectTogether(nodes);
-      // As an operator does who compacts etcd by hand: up to what all nodes say they have.
+      // As an operator compacts etcd by hand, up to the announced positions of all nodes.
       const compacted = order.trim(await inAllFolders(order));
       const asked = nodes.map((_, at) => insist(nodes, update(ada), at));
       told.push(...(await Promise.all(asked)));

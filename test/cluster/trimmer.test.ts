@@ -1,4 +1,4 @@
-/** What the order lets go of: what all nodes have, and not for ever what one that is away lacks. */
+/** The trimmer deletes batches that all nodes have, and limits what is kept for absent nodes. */
 import { expect, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
 import { Trimmer } from '../../dist/cluster/node/ticker.js';
@@ -14,7 +14,7 @@ function cardOf(node: string, version: number, peer = ''): Card {
 
 const placeOf = (version: number): Position => ({ version, revision: version * 3 });
 
-/** As n1, beside n2: how far the order was trimmed after so many batches of a MiB. */
+/** Trims as n1 next to n2: the position trimmed to after `batches` batches of 1 MiB. */
 async function trimmed(batches: number, cards: Card[], alive: string[]) {
   const trims: number[] = [];
   const warnings: string[] = [];
@@ -31,30 +31,30 @@ async function trimmed(batches: number, cards: Card[], alive: string[]) {
   return { trims, warnings };
 }
 
-test('trimmer: what all nodes have goes, by the one that lags', async () => {
+test('trimmer: trims up to the position of the slowest node', async () => {
   const cards = [cardOf('n1', 100), cardOf('n2', 70)];
   expect(await trimmed(100, cards, ['n2'])).toEqual({ trims: [70, 70, 70], warnings: [] });
   expect(await trimmed(10, cards, ['n2'])).toEqual({ trims: [], warnings: [] });
 });
 
-test('trimmer: one node does it', async () => {
+test('trimmer: only one node trims', async () => {
   const cards = [cardOf('n1', 100), cardOf('n0', 100)];
   expect(await trimmed(100, cards, ['n0'])).toMatchObject({ trims: [] });
 });
 
-test('trimmer: a node that is away keeps 64 MiB where another gives snapshots', async () => {
+test('trimmer: keeps 64 MiB for an absent node if a peer serves snapshots', async () => {
   const cards = [cardOf('n1', 200, 'https://n1'), cardOf('n2', 200), cardOf('n3', 5)];
   const { trims, warnings } = await trimmed(200, cards, ['n2']);
   expect(warnings).toEqual([]);
   expect(trims.slice(0, 2)).toEqual([5, 5]);
   const last = trims.at(-1)!;
   const kept = 192 - last;
-  // Marks stand every 2 MiB, and a batch takes a bit more than its requests.
+  // Marks are 2 MiB apart, and a batch is slightly larger than its requests.
   expect(kept).toBeGreaterThanOrEqual(bounds.keptBytes / MIB - 1);
   expect(kept).toBeLessThan(bounds.keptBytes / MIB + 4);
 });
 
-test('trimmer: it keeps all, and says so, where nobody gives one', async () => {
+test('trimmer: keeps all batches and warns if no peer serves snapshots', async () => {
   const cards = [cardOf('n1', 200), cardOf('n2', 200), cardOf('n3', 5, 'https://n3')];
   const { trims, warnings } = await trimmed(200, cards, ['n2']);
   expect(new Set(trims)).toEqual(new Set([5]));
@@ -62,7 +62,7 @@ test('trimmer: it keeps all, and says so, where nobody gives one', async () => {
   expect(warnings.at(-1)).toContain('cluster forget');
 });
 
-test('trimmer: a node that is there, and slow, keeps what it has still to take', async () => {
+test('trimmer: keeps all batches for a live, slow node', async () => {
   const cards = [cardOf('n1', 200, 'https://n1'), cardOf('n2', 9)];
   const { trims } = await trimmed(200, cards, ['n2']);
   expect(new Set(trims)).toEqual(new Set([9]));

@@ -1,7 +1,7 @@
 /**
- * The workloads `votes` and `transactions`, and the chain that they build, ready to run. In `votes`
- * every agent is a validator, and each vote that a block needs is an arrival. The proposal between
- * two blocks is sent beside them, and they wait for it meanwhile.
+ * The workloads `votes` and `transactions`, and the chain that they build. In `votes` all agents
+ * are validators, and each vote that a block needs is an arrival. The proposals are sent outside
+ * the schedule, and arrivals wait for them meanwhile.
  */
 
 import { authInput } from '../../../engine/protocol/signing.js';
@@ -9,13 +9,14 @@ import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
 import { Chain } from '../chain.js';
 import { EventStream } from '../event-stream.js';
+import { note } from '../messages.js';
 import { arrivalsPerS, type LoadOptions } from '../options.js';
 import { LoadError, readHead, validatorKeys } from '../server.js';
 import { signEach } from '../signers.js';
 import { countNeeded, readChainEvent } from '../voting.js';
 import type { Workload } from '../workload.js';
 
-/** Votes signed ahead for each second of a closed loop. */
+/** Votes signed ahead per second of a closed loop. */
 const VOTES_GUESS_PER_S = 10_000;
 
 export function votes({ rate, batch }: LoadOptions): Workload {
@@ -24,20 +25,20 @@ export function votes({ rate, batch }: LoadOptions): Workload {
 }
 
 /*
- * The workload `transactions`: each arrival is a proposal with a batch of transactions, which few
- * validators approve at once. The next one waits until it is decided.
+ * The workload `transactions`: each arrival is a proposal with a batch of transactions, which a few
+ * validators approve at once. The next arrival waits until the block is decided.
  */
 
-/** Transactions signed ahead for each second of a closed loop. */
+/** Transactions signed ahead per second of a closed loop. */
 const TRANSACTIONS_GUESS_PER_S = 5_000;
-/** Of one block, by the protocol. */
+/** Limit of the protocol per block. */
 const MOST_TRANSACTIONS = 1_000;
 
-/** @throws {LoadError} when no block holds as many. */
+/** @throws {LoadError} `BATCH_OUT_OF_RANGE` */
 export function transactions(options: LoadOptions): Workload {
   const { batch } = options;
   if (batch < 1 || batch > MOST_TRANSACTIONS) {
-    throw new LoadError(`${batch} transactions a block: expected 1 to ${MOST_TRANSACTIONS}`);
+    throw new LoadError('BATCH_OUT_OF_RANGE', { batch, most: MOST_TRANSACTIONS });
   }
   const blocksPerS = arrivalsPerS(options) ?? TRANSACTIONS_GUESS_PER_S / batch;
   return chained({ arrivals: 'proposals', batch, blocksPerS: () => blocksPerS });
@@ -64,29 +65,32 @@ function chained(plan: AssemblyPlan): Workload {
 }
 
 interface AssemblyPlan {
-  /** What the schedule's arrivals are. */
+  /** Requests that are the arrivals of the schedule. */
   arrivals: 'votes' | 'proposals';
-  /** Transactions a block. */
   batch: number;
-  /** How many blocks of so many votes a second the run is expected to need. */
+  /** Expected blocks per second at a rate of votes. */
   blocksPerS(votes: number): number;
 }
 
-/** More producers than this never have a block open at a time. */
+/** Only one block is open at a time, so more producers would not be used. */
 const PRODUCERS = 8;
-/** Their keys need not be registered; far from those of the agents. */
+/** Sender keys need no registration. Their ordinals are far from those of the agents. */
 const senders = { first: 1_000_000_000, count: 1_024 };
-/** The default voting period; a block that takes longer expires. */
+/** Default voting period. A block that takes longer expires. */
 const VOTING_S = 30;
-/** For a server that does not show its head, to be seen proposing. */
+/** Wait for a proposal on a server that does not report its head. */
 const HEAD_MS = 10_000;
 
-/** Their chain, which ends with the pool. @throws {LoadError} when they could decide no block. */
+/**
+ * Builds the chain, which is closed with the pool. @throws {LoadError} if the agents could not
+ * decide a block.
+ */
 export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
   const { context, progress, signers, record, asker } = pool;
   const count = context.options.agents;
   const producers = Math.min(PRODUCERS, count);
-  if (plan.batch > 0 && pool.surroundings.networkId === null) throw new LoadError(noNetwork);
+  if (plan.batch > 0 && pool.surroundings.networkId === null)
+    throw new LoadError('NO_NETWORK_ID', {});
   const keys = await pool.keys(count);
   const validators = await electorateWith(pool, keys);
   await pool.register(keys, (ordinal) =>
@@ -123,27 +127,23 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
 }
 
 const tooSlow = (seconds: number) =>
-  `a block takes ${Math.round(seconds)} s at this rate, and most networks let it expire after ` +
-  `${VOTING_S} s: for blocks that are decided, ask for a higher rate or fewer agents`;
+  `a block takes ${Math.round(seconds)} s at this rate, and most networks expire blocks after ` +
+  `${VOTING_S} s; use a higher rate or fewer agents`;
 
-const noNetwork =
-  'the server shows its network_id neither in GET /api/v1/network/state nor in /api/v1/meta: ' +
-  'transactions cannot be signed without it; the workloads votes, reads and subscribers need none';
-
-/** Active validators when all of ours are. @throws {LoadError} when ours cannot decide alone. */
+/**
+ * Returns the number of active validators including the agents of this run. @throws {LoadError}
+ * `OTHER_VALIDATORS` if these agents cannot decide a block alone.
+ */
 async function electorateWith({ asker }: AgentPool, keys: readonly string[]): Promise<number> {
   const ours = new Set(keys);
   const others = (await validatorKeys(asker)).filter((key) => !ours.has(key)).length;
   const needed = countNeeded(others + keys.length);
   if (needed <= keys.length) return others + keys.length;
-  throw new LoadError(
-    `${others} other validators are active on the server: a block would need ${needed} ` +
-      `approvals, and this run has ${keys.length} agents; run it with --agents ` +
-      `${2 * others + 1} or more, or on a server of its own`,
-  );
+  const values = { others, needed, agents: keys.length, least: 2 * others + 1 };
+  throw new LoadError('OTHER_VALIDATORS', values);
 }
 
-/** Opt-in topics spare it other agents' votes, where the server has them. */
+/** Opt-in topics avoid the votes of other agents, on servers that have them. */
 async function listenToChain(pool: AgentPool, receive: (text: Buffer) => void): Promise<void> {
   const { context, now, signers } = pool;
   const { url } = context.options;
@@ -152,15 +152,14 @@ async function listenToChain(pool: AgentPool, receive: (text: Buffer) => void): 
   const input = authInput(publicKey, timestamp);
   const [signature] = await signEach(signers, [{ agent, input }]);
   const auth = JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
-  const onClosed = (code: number) =>
-    context.fail(`the event stream was closed with ${code}: finality cannot be seen without it`);
+  const onClosed = (code: number) => context.fail(note('STREAM_CLOSED', { code }).text);
   const stream = await EventStream.open({ url, auth, receive, onClosed });
   pool.atEnd(() => stream.close());
   const known = await stream.subscribe(['network', 'outcomes', 'proposals']);
   if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);
 }
 
-/** From the server, or from what the others propose upon. */
+/** Reads the head from the server, or from the parent of the next proposal of another agent. */
 async function headOf(
   { asker }: AgentPool,
   listener: { receive: (text: Buffer) => void },
@@ -168,7 +167,7 @@ async function headOf(
   const { hash, height } = await readHead(asker);
   if (hash !== null) return { hash, height };
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new LoadError(noHead)), HEAD_MS);
+    const timer = setTimeout(() => reject(new LoadError('NO_HEAD', {})), HEAD_MS);
     listener.receive = (text) => {
       const event = readChainEvent(text);
       if (event?.kind !== 'proposal') return;
@@ -178,16 +177,12 @@ async function headOf(
   });
 }
 
-const noHead =
-  'the server shows the hash of its head neither in GET /api/v1/network/state nor in ' +
-  '/api/v1/blocks, and nobody proposed a block: expected one of them, or a fresh network';
-
-/** Signs ahead, and says what. */
+/** Signs ahead and reports the amounts. */
 async function prepareBlocks(blocks: BlocksAhead, head: string): Promise<string> {
   const started = performance.now();
   await blocks.prepare(head);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   const { blocks: count, votes, transactions } = blocks.waiting;
   const what = `${count} blocks, ${votes} votes and ${transactions} transactions`;
-  return `${what} are signed ahead, in ${seconds} s`;
+  return `${what} signed ahead in ${seconds} s`;
 }

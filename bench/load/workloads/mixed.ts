@@ -1,6 +1,6 @@
 /**
- * The workload `mixed`: what the agents of a network do all day, by a table of weights. An
- * operation that cannot be sent now gets its turn later, so that the shares hold over the run.
+ * The workload `mixed`: typical requests of the agents of a network, by weight. An operation that
+ * cannot be sent now catches up later, so that the shares are kept over the run.
  */
 
 import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
@@ -12,21 +12,21 @@ import { aheadMs, type Supply, signEach } from '../signers.js';
 import type { Call, Workload } from '../workload.js';
 import { assemble } from './chained.js';
 
-/** Of a hundred arrivals. */
+/** Percent of arrivals. */
 const weights = { vote: 60, state: 12, agents: 3, reputation: 15, status: 7, meme: 3 } as const;
 
 type Kind = keyof typeof weights;
 
 const kinds = Object.keys(weights) as Kind[];
-/** Agents in a list that is read; a server that knows no limit gives all. */
+/** Agents per list. A server without this parameter returns all. */
 const LIST = 20;
-/** Arrivals signed ahead for each second of a closed loop. */
+/** Arrivals signed ahead per second of a closed loop. */
 const GUESS_PER_S = 5_000;
 
-/** How far a kind that has to wait may fall behind its share: ten arrivals. */
+/** Maximum debt of a kind that has to wait: ten arrivals. */
 const DEBT = 1_000;
 
-/** How each kind is asked for; null when it has to wait. */
+/** Builds the call of each kind; null if it has to wait. */
 type Means = Record<Kind, (intendedMs: number) => Call | null>;
 
 export function mixed({ rate, batch }: LoadOptions): Workload {
@@ -76,14 +76,17 @@ async function meansOf(
   };
 }
 
-/** Each arrival gives every kind its weight in credit; the one with the most that can is sent. */
+/**
+ * Each arrival adds the weight of each kind to its credit. The ready kind with the highest credit
+ * is sent.
+ */
 function shares(means: Means): (intendedMs: number) => Call | null {
   const credit = new Map<Kind, number>(kinds.map((kind) => [kind, weights[kind]]));
   return (intendedMs) => {
     const byCredit = [...kinds].sort((a, b) => credit.get(b)! - credit.get(a)!);
     for (const kind of byCredit) {
       const call = means[kind](intendedMs);
-      // What waits too long is waited for: else reads would take over.
+      // Arrivals wait for a kind with too much debt, so that reads do not take over.
       if (!call && credit.get(kind)! > DEBT) return null;
       if (!call) continue;
       for (const one of kinds) credit.set(one, credit.get(one)! + weights[one]);
@@ -157,7 +160,7 @@ class Memes {
     return this.#supply.peek() !== null;
   }
 
-  /** The next, or null until `onReady`. */
+  /** Returns the next call; null until `onReady`. */
   next(): Call | null {
     if (!this.ready) return null;
     const { agent, headers, body, signedAtMs } = this.#supply.take();
@@ -209,7 +212,7 @@ function formOf(file: string, signature: string): string {
   );
 }
 
-/** The interface does not show this answer. */
+/** The protocol leaves this response open. */
 function memeHolds(data: unknown): boolean {
   return isRecord(data) && data.duplicate !== true;
 }

@@ -1,14 +1,17 @@
-/** Reads alone: state, the list of agents, reputations of those who are in it. Needs no agent. */
+/**
+ * The workload `reads`: network state, the list of agents, and reputations of the listed agents.
+ * Needs no agents.
+ */
 import type { Call, CallOutcome, RunContext, Workload } from '../workload.js';
 
 interface ReadKind {
-  /** How many of each round are of it. */
+  /** Requests of this kind per round. */
   weight: number;
   target(ids: readonly string[], count: number): string;
   holds(data: unknown): boolean;
 }
 
-/** A server that knows no limit gives the whole list: no harm. */
+/** A server without this parameter returns the whole list. */
 const LIST = 20;
 
 const kinds: readonly ReadKind[] = [
@@ -36,7 +39,7 @@ export function reads(): Workload {
   return {
     async prepare(context, progress) {
       ids = listed(await ask(context)) ?? [];
-      if (ids.length === 0) progress('the server has no agents: no reputation is read');
+      if (ids.length === 0) progress('server has no agents; reputations are not read');
       const usable = ids.length > 0 ? kinds : kinds.slice(0, 2);
       round = usable.flatMap((kind) => new Array<ReadKind>(kind.weight).fill(kind));
       return { subscribers: 0 };
@@ -52,7 +55,7 @@ export function reads(): Workload {
   };
 }
 
-/** The list of agents, or null. */
+/** Reads the list of agents; null if that fails. */
 function ask(context: RunContext): Promise<unknown> {
   return new Promise((resolve) => {
     const { target, holds } = kinds[1]!;
@@ -70,7 +73,7 @@ function read(
   return { operation: 'read', method: 'GET', target, headers: {}, body: null, holds, completed };
 }
 
-/** Ids of the agents in a list, each once; null when it is none. */
+/** Returns the distinct ids in a list; null if it is not a list. */
 function listed(data: unknown): string[] | null {
   const lists = [member(data, 'validators'), member(data, 'producers')];
   if (!lists.every(Array.isArray)) return null;

@@ -1,6 +1,6 @@
 /**
- * The workload `subscribers`: each agent follows all topics on a connection of its own, and a few
- * other agents update their status. Each update accepted shall reach each subscriber, once.
+ * The workload `subscribers`: each agent subscribes to all topics on its own connection, and some
+ * other agents update their status. Each accepted update must reach each subscriber once.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,15 +13,15 @@ import { signEach } from '../signers.js';
 import type { RunContext, Workload } from '../workload.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
-/** Connections being opened at a time. */
+/** Connections opened concurrently. */
 const AT_A_TIME = 128;
-/** Updates signed ahead for each second of a closed loop. */
+/** Updates signed ahead per second of a closed loop. */
 const GUESS_PER_S = 1_000;
 const POLL_MS = 20;
 
 export function subscribers({ agents, rate, concurrency }: LoadOptions): Workload {
   const perS = rate ?? GUESS_PER_S;
-  // Each of them has one update under way at a time.
+  // An updater has one update in flight.
   const updaters = Math.max(8, concurrency ?? 0, Math.min(256, Math.ceil(perS / 5)));
   let pool: AgentPool | null = null;
   let statuses: Statuses | null = null;
@@ -30,7 +30,7 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
     async prepare(context, progress) {
       pool = new AgentPool(context, progress);
       await pool.gather();
-      // Producers: validators who never vote would be in others' way.
+      // Producers, because validators that never vote would delay the blocks of other agents.
       await pool.register(await pool.keys(agents + updaters), () => ['producer']);
       statuses = new Statuses(pool, {
         agents: pool.agents.slice(agents),
@@ -40,7 +40,7 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
       });
       deliveries = new Deliveries(agents, context);
       await follow(pool, { count: agents, mark: statuses.mark, deliveries });
-      progress(`${agents} subscribers are connected`);
+      progress(`${agents} subscribers connected`);
       await statuses.prepare();
       pool.ready();
       return { subscribers: agents };
@@ -57,7 +57,7 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
   };
 }
 
-/** Resolves when everybody has everything, or what is missing is late. */
+/** Resolves once all deliveries have arrived, or the missing ones are late. */
 async function complete(
   { now, options }: RunContext,
   deliveries: Deliveries,
@@ -65,18 +65,18 @@ async function complete(
 ): Promise<void> {
   const lateMs = now() + options.timeoutMs;
   while (!signal.aborted && now() < lateMs && deliveries.waits) await delay(POLL_MS);
-  // After less time, what is missing may be under way.
+  // After an abort, missing deliveries may still be in flight.
   if (!signal.aborted) deliveries.finish();
 }
 
 interface Following {
   count: number;
-  /** What the reasons of our updates begin with; a number follows. */
+  /** Prefix of the reasons of the updates; a number follows. */
   mark: string;
   deliveries: Deliveries;
 }
 
-/** Opens a connection for each of the first agents. @throws {LoadError} when one is refused. */
+/** Connects the first agents. @throws {LoadError} if one is refused. */
 async function follow(pool: AgentPool, { count, mark, deliveries }: Following): Promise<void> {
   const auths = await authsOf(pool, count);
   const { url } = pool.context.options;
@@ -92,7 +92,7 @@ async function follow(pool: AgentPool, { count, mark, deliveries }: Following): 
     });
     pool.atEnd(() => stream.cut());
     await stream.expect(topics);
-    // With it a subscriber gets all there is, and can tell by the numbers when one is left out.
+    // This topic makes event numbers gapless, so that a missing event is detected.
     const numbered = (await stream.subscribe(['outcomes'])) === 'acknowledged';
     receive = (text) => {
       const { number, seq } = read(text);
@@ -116,13 +116,13 @@ async function authsOf({ agents, now, signers }: AgentPool, count: number): Prom
   });
 }
 
-/** Reads an event without parsing it: there are thousands of each. */
+/** Reads events without parsing, since each one arrives thousands of times. */
 function readerOf(mark: string) {
   const reason = Buffer.from(mark);
   const seqMember = Buffer.from('"seq":');
   return (text: Buffer) => {
     const at = text.indexOf(reason);
-    // A quote within a text is escaped: this is a member's name wherever it is.
+    // Quotes in texts are escaped, so this match is a member name.
     const seqAt = text.lastIndexOf(seqMember);
     return {
       number: at < 0 ? null : integerAt(text, at + reason.length),
@@ -139,27 +139,26 @@ function integerAt(text: Buffer, from: number): number | null {
 }
 
 /*
- * Each update is held until all subscribers have it, with a bit for each of them.
+ * Each update is kept until all subscribers have it, with one bit per subscriber.
  */
 
 interface Update {
   intendedMs: number;
-  /** What became of it is known. */
+  /** True once its outcome is known. */
   settled: boolean;
-  /** It was accepted, or somebody received it: all shall. */
+  /** True once it was accepted or received by a subscriber, so that all must receive it. */
   due: boolean;
-  /** Connected when it was sent. */
+  /** Subscribers connected when it was sent. */
   expected: number;
-  /** Subscribers who have it, or who will not get it: a bit each. */
+  /** One bit for each subscriber that has it or will not get it. */
   done: Uint8Array;
   missing: number;
 }
 
 interface Subscriber {
   connected: boolean;
-  /** Of the last event; 0 before the first. */
+  /** Number of the last event; 0 before the first. */
   seq: number;
-  /** Numbers left out. */
   left: number;
 }
 
@@ -169,9 +168,8 @@ class Deliveries {
   readonly #record: DeliveryRecord;
   readonly #subscribers: Subscriber[];
   readonly #updates = new Map<number, Update>();
-  /** Numbers of updates below were sent. */
   #sent = 0;
-  /** Of the last one sent: what goes wrong later, when nothing is sent any more, is of its time. */
+  /** Scheduled time of the last update. Later problems count at this time. */
   #intendedMs: number;
 
   constructor(subscribers: number, record: DeliveryRecord) {
@@ -182,12 +180,12 @@ class Deliveries {
     });
   }
 
-  /** Whether somebody connected has still to receive something. */
+  /** True if a connected subscriber is missing a delivery. */
   get waits(): boolean {
     return [...this.#updates.values()].some(({ settled, due }) => !settled || due);
   }
 
-  /** An update is sent now. */
+  /** An update is sent. */
   sent(number: number, intendedMs: number): void {
     const done = new Uint8Array(Math.ceil(this.#subscribers.length / 8));
     const update = { intendedMs, settled: false, due: false, expected: 0, done, missing: 0 };
@@ -201,7 +199,7 @@ class Deliveries {
     this.#sent = Math.max(this.#sent, number + 1);
   }
 
-  /** Nobody needs to receive of what was not accepted; if anybody does, all shall. */
+  /** A refused update is not expected by anyone. If a subscriber gets it all the same, all must. */
   completed(number: number, accepted: boolean): void {
     const update = this.#updates.get(number);
     if (!update) return;
@@ -210,18 +208,18 @@ class Deliveries {
     this.#forget(number, update);
   }
 
-  /** A subscriber received an update; `null` is any other event. */
+  /** A subscriber received an update, or another event if `null`. */
   received(subscriber: number, number: number | null, seq: number | null): void {
     const inOrder = seq === null || this.#numbered(subscriber, seq);
     if (number === null || number >= this.#sent) return;
     const nowMs = this.#record.now();
     const update = this.#updates.get(number);
     if (!update || isMarked(update, subscriber)) {
-      // Numbers that do not go up were reported already.
+      // Numbers that do not ascend were counted already.
       if (inOrder) this.#record.deliveries({ holes: 1 }, update?.intendedMs ?? this.#intendedMs);
       return;
     }
-    // It was left out before, and comes now: too late, and yet not missing.
+    // Counted as missing before; arrives out of order.
     if (!inOrder) this.#subscribers[subscriber]!.left -= 1;
     this.#expect(update);
     mark(update, subscriber);
@@ -230,7 +228,7 @@ class Deliveries {
     this.#forget(number, update);
   }
 
-  /** The server closed a connection: what it did not get is announced to be missing. */
+  /** The server closed a connection; its deliveries count as missing. */
   disconnected(subscriber: number): void {
     this.#subscribers[subscriber]!.connected = false;
     this.#record.deliveries({ disconnects: 1 }, this.#intendedMs);
@@ -242,7 +240,7 @@ class Deliveries {
     }
   }
 
-  /** What is missing will not come. Numbers left out are what is missing, and perhaps more. */
+  /** Counts missing deliveries. Missing event numbers include them, and may include others. */
   finish(): void {
     const missing = new Uint32Array(this.#subscribers.length);
     for (const update of this.#updates.values()) {
@@ -265,12 +263,12 @@ class Deliveries {
     this.#record.deliveries({ expected: update.expected }, update.intendedMs);
   }
 
-  /** What everybody has is over. */
+  /** Frees an update that all subscribers have. */
   #forget(number: number, { due, settled, missing }: Update): void {
     if (missing === 0 && due && settled) this.#updates.delete(number);
   }
 
-  /** Every subscriber gets all there is, so that numbers follow one another: whether it goes up. */
+  /** Returns true if the number follows the last one of the subscriber. */
   #numbered(index: number, seq: number): boolean {
     const subscriber = this.#subscribers[index]!;
     const expected = subscriber.seq === 0 ? seq : subscriber.seq + 1;

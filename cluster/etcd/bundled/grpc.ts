@@ -1,6 +1,6 @@
 /**
- * gRPC, through one door: the build bundles this file, so that who installs the package needs none
- * of the 28 packages that it comes with, and nobody pays for it who asks no etcd.
+ * The parts of gRPC in use. The build bundles this file, so the package does not depend on the 28
+ * packages of gRPC, and only a program that uses etcd loads it.
  */
 
 export type { ChannelCredentials, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';

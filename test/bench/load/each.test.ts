@@ -1,11 +1,10 @@
-/** Work on many things at a time: bounded, and over with the first failure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { forEachLimited } from '../../../dist/bench/load/server.js';
 
 const all = Array.from({ length: 1_000 }, (_, index) => index);
 
-test('forEachLimited: works on each once, at most so many at a time', async () => {
+test('forEachLimited: handles each item once, with limited concurrency', async () => {
   const seen: number[] = [];
   let [underWay, most] = [0, 0];
   await forEachLimited(all, 7, async (one) => {
@@ -19,7 +18,7 @@ test('forEachLimited: works on each once, at most so many at a time', async () =
   expect(most).toBe(7);
 });
 
-test('forEachLimited: begins no more work after the first failure', async () => {
+test('forEachLimited: starts no more work after the first failure', async () => {
   let begun = 0;
   const work = forEachLimited(all, 7, async (one) => {
     begun += 1;

@@ -1,4 +1,4 @@
-/** Results as load runs find them: made up by number, whole, and of any size. */
+/** Generated results of any size. */
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import type {
   LoadResult,
@@ -8,7 +8,7 @@ import type {
   Second,
 } from '../../../dist/bench/load/result.js';
 
-/** Numbers that look like chance and follow from the seed. */
+/** Pseudo-random numbers from a seed. */
 export function noise(seed = 1): () => number {
   let state = seed + 12_345;
   return () => {
@@ -23,11 +23,11 @@ export interface Shape {
   operations?: readonly string[];
   rate?: number;
   seconds?: number;
-  /** Median of service times, in milliseconds. */
+  /** Median of service times, milliseconds. */
   medianMs?: number;
   /** Share of requests that fail. */
   failing?: number;
-  /** For one second in the middle nothing is answered. */
+  /** Nothing is answered for one second in the middle. */
   stall?: boolean;
 }
 
@@ -130,7 +130,7 @@ function operationOf(name: string, sent: number, shape: Shape, chance: () => num
     { status: 429, code: 'RATE_LIMIT_EXCEEDED', reason: '-', count: limited },
   ].filter(({ count }) => count > 0);
   const service = samples(sent - late - broken, medianMs, chance);
-  // Whoever arrives in a stall waits for its end.
+  // Arrivals in a stall wait for its end.
   const waiting = stall ? Math.min(service.length, rate) : 0;
   const response = service.map((ms, index) =>
     index < waiting ? ms + (1_000 * index) / waiting : ms + 0.3 * chance(),
@@ -211,7 +211,7 @@ export const nothing = (): Percentiles => ({
   histogram: null,
 });
 
-/** Three searches for the rate that still holds, as `--saturate` leaves them. */
+/** Three brackets, as `--saturate` returns them. */
 export function saturation(): NonNullable<LoadResult['saturation']> {
   const probe = (rate: number, holds: boolean, r: number): Probe => ({
     rate,
@@ -219,7 +219,7 @@ export function saturation(): NonNullable<LoadResult['saturation']> {
     p99: holds ? 12 + rate / 150 : 800,
     holds,
     verdict: holds ? 'VALID' : 'INVALID',
-    reasons: holds ? [] : ['81 % of the rate that was asked for was accepted'],
+    reasons: holds ? [] : ['81 of 100 arrivals/s accepted, 81 % (expected at least 99 %)'],
     r_before: r,
     r_after: r * 0.99,
   });

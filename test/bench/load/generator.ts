@@ -1,4 +1,4 @@
-/** Load runs for tests: short, from this process, and sound whatever the server does. */
+/** Short load runs in this process for tests, with checks that hold for any result. */
 import { expect } from 'vitest';
 import {
   type LoadOptions,
@@ -15,8 +15,8 @@ export type { LoadResult };
 const DURATION_MS = 1_500;
 
 /**
- * What an attempt gives once enough has happened in it: on a busy machine less happens in a second,
- * so each attempt is twice as long as the one before it. Each begins with a new server.
+ * Repeats an attempt until enough has happened. On a busy machine less happens in a second, so each
+ * attempt is twice as long as the one before. Each starts with a new server.
  */
 export async function longEnough<Found>(
   attempt: (durationMs: number) => Promise<Found>,
@@ -29,8 +29,8 @@ export async function longEnough<Found>(
 }
 
 /**
- * Attempts until the generator kept its schedule, and all was sent in time: what it measures while
- * it is late is its own.
+ * Repeats an attempt until the generator kept its schedule and sent everything in time. The figures
+ * of a late generator describe the generator.
  */
 export async function onSchedule<Found extends { result: LoadResult }>(
   attempt: () => Promise<Found>,
@@ -43,10 +43,10 @@ export async function onSchedule<Found extends { result: LoadResult }>(
   }
 }
 
-/** Little beside what the tests tell apart. */
+/** Small compared with the differences that the tests check. */
 const MOST_LAG_MS = 100;
 
-/** Without a warm-up, so that all that is sent by the schedule is measured. */
+/** Without a warm-up, so that all scheduled requests are measured. */
 export async function load(
   { url }: { url: string },
   asked: Partial<LoadOptions>,
@@ -59,7 +59,7 @@ export async function load(
       ...workloadDefaults[workload],
       ...{ url, workload, concurrency: null, seed: 'known', keepAgents: false },
       ...{ warmupMs: 0, durationMs: DURATION_MS },
-      // Only what never comes is late, however busy the machine is.
+      // Long enough for a busy machine; only requests that never return are late.
       ...{ timeoutMs: 60_000, finalityTimeoutMs: 60_000 },
       ...asked,
     },
@@ -69,7 +69,7 @@ export async function load(
   return result;
 }
 
-/** What holds of every result: its sums add up, and each sample is of something seen. */
+/** Checks any result: its sums add up, and each sample has a request. */
 export function expectSound(result: LoadResult): void {
   expect([...Value.Errors(LoadResult, result)]).toEqual([]);
   const { arrivals, operations, transactions, finality, delivery, seconds } = result;
@@ -94,7 +94,7 @@ export function expectSound(result: LoadResult): void {
 export function operation(result: LoadResult, name: string): Operation {
   const found = result.operations.find((one) => one.operation === name);
   const names = result.operations.map((one) => one.operation);
-  if (!found) throw new Error(`nothing was said of ${name}, only of ${names.join(', ')}`);
+  if (!found) throw new Error(`no operation ${name}, only ${names.join(', ')}`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-/** The client of etcd while members die, stop, come back, or were never there. */
+/** The etcd client while members die, stall, return, or never existed. */
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdClient } from '../../../dist/cluster/etcd/client.js';
@@ -6,7 +6,7 @@ import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd, type TestEtcd } from '../../support/etcd.js';
 import { freePort } from '../../support/fixture.js';
 
-/** Counts up under a condition, so that a write that may have been done is found out. */
+/** Increments a counter under a condition, so that a write with unknown outcome is detected. */
 async function count(client: EtcdClient, from: number, most: number): Promise<void> {
   for (let next = from; next <= most; next += 1) {
     for (;;) {
@@ -26,7 +26,7 @@ async function count(client: EtcdClient, from: number, most: number): Promise<vo
   }
 }
 
-/** Follows `count` over as many watches as it takes, and gives each version once. */
+/** Follows `count` over several watches, and yields each version once. */
 async function follow(client: EtcdClient, most: number, onCut: () => void): Promise<number[]> {
   const seen: number[] = [];
   let from = 1;
@@ -50,7 +50,7 @@ async function follow(client: EtcdClient, most: number, onCut: () => void): Prom
 
 const upTo = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
 
-/** Counts while something happens to the etcd, and more when it has. */
+/** Increments during a fault and after it. */
 async function counted(running: TestEtcd, happens: () => Promise<void>): Promise<number> {
   const client = etcdClient(running, { callMs: 2_000 });
   let cuts = 0;
@@ -65,7 +65,7 @@ async function counted(running: TestEtcd, happens: () => Promise<void>): Promise
 }
 
 describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
-  test('etcd: its leader is killed and comes back: no write lost or twice', async () => {
+  test('etcd: no write lost or repeated when the leader is killed and returns', async () => {
     const running = await etcd({ members: 3 });
     await counted(running, async () => {
       const leader = await running.leader();
@@ -74,26 +74,26 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     });
   });
 
-  test('etcd: the member that is asked and watched stops, without a word', async () => {
+  test('etcd: the member in use stalls silently', async () => {
     const running = await etcd({ members: 3 });
     const [first] = running.members;
     const cuts = await counted(running, () => first!.signal('SIGSTOP'));
-    // The first watch begins at the member that is asked first.
+    // The first watch starts at the first member.
     expect(cuts).toBeGreaterThan(0);
     await first!.signal('SIGCONT');
   });
 
-  test('etcd: the leader stops: writes wait for an election only', async () => {
+  test('etcd: writes wait for an election only when the leader stalls', async () => {
     const running = await etcd({ members: 3 });
     await counted(running, async () => (await running.leader()).signal('SIGSTOP'));
   });
 
-  test('etcd: all are gone, a write is surely not done; they come back by themselves', async () => {
+  test('etcd: a write without any member is not done; calls recover with the members', async () => {
     const running = await etcd({ members: 3 });
     const client = etcdClient(running);
     await client.put('count', '1');
     for (const member of running.members) await member.signal('SIGKILL');
-    // A connection that was cut is noticed before it is used, or with a write on it.
+    // A cut connection is noticed before its use, or by a write on it.
     await expect
       .poll(() => client.put('lost', '').catch((error: EtcdError) => error.outcome))
       .toBe('not_done');
@@ -106,7 +106,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     expect(await client.get('lost')).toBe(null);
   });
 
-  test('etcd: without a quorum nothing is written, and that is said', async () => {
+  test('etcd: writes fail as unavailable without a quorum', async () => {
     const running = await etcd({ members: 3 });
     const client = etcdClient(running, { callMs: 2_000 });
     const [, second, third] = running.members;
@@ -115,11 +115,11 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     const put = () => client.put('k', '').catch((error) => error);
     expect(await put()).toMatchObject({ kind: 'unavailable' });
     await expect.poll(() => put()).toMatchObject({ kind: 'unavailable', outcome: 'not_done' });
-    // What the member that is left has may be read, if somebody wants that.
+    // A serializable read still works at the remaining member.
     expect(await client.range('k', { serializable: true })).toMatchObject({ count: 0 });
   });
 
-  test('etcd: nobody there, a stranger, or one who never answers', async () => {
+  test('etcd: no server, another server, or a silent server', async () => {
     const nobody = new EtcdClient({ endpoints: [`127.0.0.1:${await freePort()}`] });
     const gone = await nobody.get('k').catch((error) => error);
     expect(gone).toBeInstanceOf(EtcdError);
@@ -129,7 +129,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     const unnamed = new EtcdClient({ endpoints: ['no-such-host.invalid:2379'] });
     const unknown = await unnamed.put('k', '').catch((error) => error);
     expect(unknown).toMatchObject({ kind: 'unavailable', outcome: 'not_done' });
-    expect(unknown.message).toMatch(/^etcd at no-such-host\.invalid:2379: Name resolution failed/);
+    expect(unknown.message).toMatch(/no-such-host\.invalid:2379: Name resolution failed/);
     unnamed.close();
     const mute = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void mute.close());

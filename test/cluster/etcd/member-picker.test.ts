@@ -1,20 +1,20 @@
-/** Which member of an etcd is asked: one that was silent is left out, while there are others. */
+/** Selection of the etcd member for a call: a silent member is skipped while another answers. */
 import { expect, test } from 'vitest';
 import { MemberPicker } from '../../../dist/cluster/etcd/client.js';
 
 const asked = (turns: MemberPicker) => turns.now().map(({ at }) => at);
 
-test('turns: who cannot help is asked last of all, and again once it is his turn', () => {
+test('member picker: tries a failed member last, and again in its turn', () => {
   const turns = new MemberPicker(3);
   expect(asked(turns)).toEqual([0, 1, 2]);
   turns.failed(0, false);
   expect(asked(turns)).toEqual([1, 2, 0]);
-  // Somebody who asked the first one before has been overtaken.
+  // The failure of a call to the earlier first member is out of date.
   turns.failed(0, false);
   expect(asked(turns)).toEqual([1, 2, 0]);
 });
 
-test('turns: who was silent comes last, until it has answered', () => {
+test('member picker: puts a silent member last until it answers', () => {
   const turns = new MemberPicker(3);
   turns.failed(0, true);
   turns.failed(1, false);
@@ -28,7 +28,7 @@ test('turns: who was silent comes last, until it has answered', () => {
   expect(asked(turns)).toEqual([2, 0, 1]);
 });
 
-test('turns: where all were silent, all are asked; watches go from one to the next', () => {
+test('member picker: tries all if all were silent; rotates watches', () => {
   const turns = new MemberPicker(2);
   turns.failed(0, true);
   turns.failed(1, true);

@@ -1,4 +1,4 @@
-/** The client of etcd over TLS, with certificates that openssl makes. */
+/** The etcd client over TLS, with certificates made by openssl. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { etcd, etcdClient, hasEtcd, ready } from '../../support/etcd.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 describe.skipIf(!hasEtcd)('etcd client, TLS (needs etcd-server)', () => {
-  test('etcd: with certificates of one authority; refused without, or with another', async () => {
+  test('etcd: connects with certificates of one CA; fails without or with another', async () => {
     const files = certificates('ours');
     const running = await etcd({ tls: files });
     const tls = readTls(files)!;
@@ -35,7 +35,7 @@ describe.skipIf(!hasEtcd)('etcd client, TLS (needs etcd-server)', () => {
     });
   });
 
-  test('tls: files that are not there, no PEM, or half of a pair', () => {
+  test('tls: refuses files that are missing, not PEM, or half of a pair', () => {
     const folder = temporaryFolder();
     const file = join(folder, 'ca.pem');
     const problem = (files: Parameters<typeof readTls>[0]) => {
@@ -43,16 +43,16 @@ describe.skipIf(!hasEtcd)('etcd client, TLS (needs etcd-server)', () => {
         return readTls(files);
       } catch (error) {
         expect(error).toBeInstanceOf(EtcdAddressError);
-        return (error as Error).message;
+        return (error as EtcdAddressError).problem;
       }
     };
     expect(problem({})).toBe(undefined);
-    expect(problem({ ca: file })).toMatch(/cannot be read/);
+    expect(problem({ ca: file })).toBe('FILE_UNREADABLE');
     writeFileSync(file, 'hello');
-    expect(problem({ ca: file })).toMatch(/is not PEM/);
+    expect(problem({ ca: file })).toBe('NOT_PEM');
     writeFileSync(file, '-----BEGIN CERTIFICATE-----');
     expect(problem({ ca: file })).toEqual({ ca: readFileSync(file) });
-    expect(problem({ cert: file })).toMatch(/needs its key/);
-    expect(problem({ key: file })).toMatch(/needs its key/);
+    expect(problem({ cert: file })).toBe('CERTIFICATE_WITHOUT_KEY');
+    expect(problem({ key: file })).toBe('CERTIFICATE_WITHOUT_KEY');
   });
 });

@@ -1,4 +1,4 @@
-/** Peers that fall silent: whoever waits for one goes on after a while, and gives its place up. */
+/** Silent peers: the waiting side times out, and the server frees the slot. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createSilent } from 'node:net';
@@ -38,7 +38,7 @@ async function listening(server: ReturnType<typeof createSilent>): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
-test('peer: one that says nothing, or stops in the middle of a snapshot, is left', async () => {
+test('peer: gives up on a peer that is silent, or stalls in the middle of a snapshot', async () => {
   const stops = createServer((request, response) => {
     const { nonce } = JSON.parse(
       Buffer.from(String(request.headers[headers.asking]), 'base64url').toString(),
@@ -54,7 +54,7 @@ test('peer: one that says nothing, or stops in the middle of a snapshot, is left
   const ports = [await listening(createSilent()), await listening(stops)];
   const [silent, cut] = await Promise.allSettled(ports.map(fetched));
   expect(silent).toMatchObject({ reason: { code: 'UNREACHABLE' } });
-  expect(String((silent as PromiseRejectedResult).reason)).toMatch(/silent for \d+ ms/);
+  expect(String((silent as PromiseRejectedResult).reason)).toMatch(/no data for \d+ ms/);
   expect(cut).toMatchObject({ reason: { code: 'CUT' } });
 });
 
@@ -76,7 +76,7 @@ test('peer: closes a half-open connection after ten seconds', async () => {
   expect(await Promise.race([closed, late])).toBe('closed');
 });
 
-test('peer: who asks for a snapshot and does not take it gives its place up', async () => {
+test('peer: a client that does not read its snapshot loses the slot', async () => {
   const path = temporaryFolder();
   const node = await openNode(new MemoryOrder(), { path });
   for (const by of agents) await node.submit(registration(by));
@@ -108,7 +108,7 @@ test('peer: who asks for a snapshot and does not take it gives its place up', as
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   await once(socket, 'readable');
-  // It holds the one place until it is let go.
+  // It holds the only slot until the timeout.
   const port = Number(new URL(url).port);
   await expect(fetched(port)).rejects.toMatchObject({ message: expect.stringContaining('BUSY') });
   await expect

@@ -1,4 +1,7 @@
-/** A queue in a real etcd: claimed by one, stored once, carried whole, and gone with its host. */
+/**
+ * A queue in a real etcd: tasks claimed by one worker, results stored once, files complete, all
+ * deleted with the host.
+ */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { EtcdClient } from '../../../dist/cluster/etcd/client.js';
@@ -35,7 +38,7 @@ const tasks = (count: number) =>
   new Map(Array.from({ length: count }, (_, at) => [taskName(at + 1), `body ${at + 1}`]));
 
 describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
-  test('queue: many hands claim each task once, and what they store is taken once', async () => {
+  test('queue: many workers claim each task once, and each result is collected once', async () => {
     const running = await etcd();
     const host = await hosted(etcdClient(running));
     // More than fit into one transaction.
@@ -44,7 +47,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
       const { claims, lease } = await hand(etcdClient(running));
       const own: string[] = [];
       for (;;) {
-        // One alone, or some in one transaction.
+        // One result alone, or several in one transaction.
         const claimed = await claims.claim(lease, own.length % 2 === 0 ? 5 : 1);
         if (claimed.length === 0) return own;
         for (const { task, body } of claimed) expect(body.toString()).toBe(`body ${Number(task)}`);
@@ -52,7 +55,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
         const done = claimed.map((claim) => ({ claim, text: `of ${claim.task}` }));
         const stored = claimed.map(() => 'stored');
         expect(await claims.storeAll(done)).toEqual(stored);
-        // Told once more, as after an answer that was lost.
+        // Repeated, as after a lost response.
         expect(await claims.storeAll(done)).toEqual(stored);
       }
     };
@@ -69,7 +72,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     expect(await host.again()).toEqual([]);
   });
 
-  test('queue: who has lost a claim stores nothing, and is heard all the same', async () => {
+  test('queue: a worker that lost its claim stores a repeated result only', async () => {
     const running = await etcd();
     const client = etcdClient(running);
     const host = await hosted(client);
@@ -96,7 +99,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     expect((await client.range({ prefix: 'folkmoot/' })).count).toBe(0);
   });
 
-  test("queue: of several results each counts that is its own worker's still", async () => {
+  test('queue: stores each of several results whose claim is still held', async () => {
     const running = await etcd();
     const client = etcdClient(running);
     const host = await hosted(client);
@@ -106,7 +109,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     expect(claimed.map(({ task }) => task).sort()).toEqual([...tasks(3).keys()]);
     const other = await hand(client);
     expect(await other.claims.claim(other.lease, 8)).toEqual([]);
-    // One of them is another's now.
+    // Another worker has claimed one of them.
     const [lost] = claimed;
     await host.reject(lost!.task);
     const [again] = await other.claims.claim(other.lease, 8);
@@ -119,7 +122,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     expect(results.sort()).toEqual([...expected, [lost!.task, 'other']].sort());
   });
 
-  test('queue: files are carried whole, in pieces that etcd takes', async () => {
+  test('queue: stores files completely, in pieces below the limit of etcd', async () => {
     const running = await etcd();
     const client = etcdClient(running);
     const host = await hosted(client);
@@ -129,7 +132,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
       await host.carry(`file-${length}`, file);
       expect((await claims.file(`file-${length}`)).equals(file), String(length)).toBe(true);
     }
-    // Bodies that are large go in transactions of their own.
+    // Large bodies take separate transactions.
     const large = new Map([...tasks(3).keys()].map((name) => [name, name.padEnd(1_000_000, '.')]));
     await host.exchange({ offered: large });
     await host.close();

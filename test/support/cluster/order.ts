@@ -83,10 +83,9 @@ export interface Faults {
   rate: number;
 }
 
-const fenced = (node: string) =>
-  new OrderError('FENCED', `another process has taken the name ${node}`);
+const fenced = (node: string) => new OrderError('NODE_NAME_TAKEN', { node });
 
-const lost = () => new OrderError('UNAVAILABLE', 'the connection broke');
+const lost = () => new OrderError('ETCD_UNAVAILABLE', { message: 'connection lost' });
 
 /** One node's way to an order. */
 export class Door implements Order {
@@ -196,7 +195,7 @@ export class Door implements Order {
 
   async #pass(): Promise<void> {
     if (this.shut) throw lost();
-    if (this.full) throw new OrderError('FULL', 'no room');
+    if (this.full) throw new OrderError('ETCD_FULL', { message: 'out of space' });
     if (this.#faults.rate > 0) await sleep(this.#faults.random() * 5);
   }
 

@@ -1,4 +1,4 @@
-/** Votes and transactions against a chain that is known: nothing twice, nothing unseen counted. */
+/** Votes and transactions against a known chain: nothing repeated, nothing unseen counted. */
 import { expect, test } from 'vitest';
 import { load, longEnough, operation, sum } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';
@@ -7,10 +7,10 @@ import type { Record } from '../known/record.js';
 
 const votes = { workload: 'votes', agents: 8, rate: 200 } as const;
 const transactions = { workload: 'transactions', rate: 200, batch: 5 } as const;
-/** Where answers or events are lost, the chain goes on after so long. */
+/** Time after which the chain continues if responses or events are lost. */
 const lossy = { timeoutMs: 1_500, finalityTimeoutMs: 800 } as const;
 
-/** Some blocks, so that one follows another. */
+/** Several consecutive blocks. */
 const hasBlocks = ({ record }: { record: Record }) => record.finalized.length > 5;
 
 async function voteAnswers(server: KnownServer): Promise<number> {
@@ -23,7 +23,7 @@ async function finalOn(server: KnownServer): Promise<number> {
   return sum(finalized.map((block) => block.transactions));
 }
 
-test.concurrent('chain: votes are signed well, none twice, and all are accepted', async () => {
+test.concurrent('chain: votes are valid, unique and all accepted', async () => {
   const { server, result, record } = await longEnough(async (durationMs) => {
     const known = await knownServer({ checks: true });
     const loaded = await load(known, { ...votes, durationMs });
@@ -31,11 +31,11 @@ test.concurrent('chain: votes are signed well, none twice, and all are accepted'
   }, hasBlocks);
   const { wrong, signatures, keys } = record;
   expect(wrong).toEqual([]);
-  // All but registrations, farewells, and the one who listens.
+  // All except registrations, status updates at the end, and the listener.
   const messages = signatures - 2 * votes.agents - 1;
   expect(result.generator).toMatchObject({ messages, keys });
   const { accepted, refused } = operation(result, 'vote');
-  // Those that finish the last block come after the schedule: six of eight are needed.
+  // The votes that finish the last block come after the schedule: six of eight are needed.
   const after = (await voteAnswers(server)) - accepted;
   expect(after).toBeGreaterThanOrEqual(0);
   expect(after).toBeLessThanOrEqual(6);
@@ -43,7 +43,7 @@ test.concurrent('chain: votes are signed well, none twice, and all are accepted'
   expect(result.ended).toBe('complete');
 });
 
-test.concurrent('chain: as many transactions are final as the server told of', async () => {
+test.concurrent('chain: counts the transactions that the server reported as final', async () => {
   const behaviours = [{ on: ['vote'], does: 'delay', fromMs: 50, toMs: 50 }] as const;
   const server = await knownServer({ checks: true, behaviours });
   const result = await load(server, transactions);
@@ -58,7 +58,7 @@ test.concurrent('chain: as many transactions are final as the server told of', a
   expect(result.finality.min).toBeGreaterThan(45);
 });
 
-test.concurrent('chain: on a server that never finalizes, every transaction is late', async () => {
+test.concurrent('chain: every transaction is late on a server that never finalizes', async () => {
   const result = await longEnough(
     async (durationMs) =>
       load(await knownServer({ finalizes: false }), { ...transactions, ...lossy, durationMs }),
@@ -70,7 +70,7 @@ test.concurrent('chain: on a server that never finalizes, every transaction is l
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
-test.concurrent('chain: what is only said in answers, and in no event, is not final', async () => {
+test.concurrent('chain: finality reported in responses only does not count', async () => {
   const types = ['block_status', 'network_metrics'];
   const { result, final } = await longEnough(
     async (durationMs) => {
@@ -86,7 +86,7 @@ test.concurrent('chain: what is only said in answers, and in no event, is not fi
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
-test.concurrent('chain: votes need nothing but the interface', async () => {
+test.concurrent('chain: votes need only the standard protocol', async () => {
   const { result, record } = await longEnough(async (durationMs) => {
     const server = await knownServer({ shows: 'interface', checks: true });
     const loaded = await load(server, { ...votes, durationMs });
@@ -97,7 +97,7 @@ test.concurrent('chain: votes need nothing but the interface', async () => {
   expect(record.wrong).toEqual([]);
 });
 
-test.concurrent('chain: finality by network_metrics; nothing without network_id', async () => {
+test.concurrent('chain: uses network_metrics for finality; requires network_id', async () => {
   const { told, result } = await longEnough(
     async (durationMs) => {
       const server = await knownServer({ shows: 'interface and network_id', checks: true });
@@ -108,11 +108,11 @@ test.concurrent('chain: finality by network_metrics; nothing without network_id'
   expect((await told.record()).wrong).toEqual([]);
   expect(result.transactions.finalized).toBe(await finalOn(told));
   const bare = await knownServer({ shows: 'interface' });
-  await expect(load(bare, transactions)).rejects.toThrow('network_id');
+  await expect(load(bare, transactions)).rejects.toMatchObject({ problem: 'NO_NETWORK_ID' });
   expect((await bare.record()).requests.map(({ route }) => route)).not.toContain('register');
 });
 
-test.concurrent('chain: events that are none are passed over', async () => {
+test.concurrent('chain: ignores invalid events', async () => {
   const types = ['block_status', 'network_metrics', 'block_proposal', 'block_validation'];
   const { server, result } = await longEnough(
     async (durationMs) => {
@@ -127,7 +127,7 @@ test.concurrent('chain: events that are none are passed over', async () => {
   expect(result.transactions.finalized).toBeLessThanOrEqual(await finalOn(server));
 });
 
-test.concurrent('chain: a disk that is full from some moment on is what the run says', async () => {
+test.concurrent('chain: reports a disk that fills up during the run', async () => {
   const full = { status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
   const on = ['vote', 'propose', 'status'] as const;
   const behaviours = [{ ...full, on, after: 10, startMs: 400, does: 'refuse' }] as const;
@@ -144,14 +144,14 @@ test.concurrent('chain: a disk that is full from some moment on is what the run 
   const hit = treated(await server.record(), 'refuse', on);
   const found = result.operations.flatMap(({ refused }) => refused);
   expect(found.every((one) => one.reason === 'DISK_FULL')).toBe(true);
-  // After the schedule no more than the votes of a block are tried, and they are not counted.
+  // After the schedule, at most the votes of one block are sent, and not counted.
   expect(hit.length - sum(found.map(({ count }) => count))).toBeLessThanOrEqual(votes.agents);
   expect(operation(result, 'vote').accepted).toBeGreaterThan(5);
   expect(result).toMatchObject({ ended: 'complete' });
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
-test.concurrent('chain: mixed operations are signed well and agree with the server', async () => {
+test.concurrent('chain: mixed operations are valid and match the server', async () => {
   const asked = { workload: 'mixed', agents: 10, batch: 2, rate: 200 } as const;
   const { server, result } = await longEnough(
     async (durationMs) => {
@@ -174,7 +174,7 @@ test.concurrent('chain: mixed operations are signed well and agree with the serv
   expect(operation(result, 'read').accepted).toBeGreaterThan(30);
 });
 
-/** What is hit in the measured time only can be counted exactly. */
+/** Only faults in the measured time can be counted exactly. */
 const hitsUntil = (endMs: number) => ({ after: 10, endMs }) as const;
 
 async function lost(route: 'vote' | 'propose', behaviours: (endMs: number) => Behaviour[]) {
@@ -199,7 +199,7 @@ async function lost(route: 'vote' | 'propose', behaviours: (endMs: number) => Be
   expect(sum(found.map(({ lies }) => lies))).toBe(count('lie'));
 }
 
-test.concurrent('chain: votes or their answers are lost: it goes on', async () => {
+test.concurrent('chain: continues after lost votes or responses', async () => {
   const on = ['vote'] as const;
   await lost('vote', (endMs) => [
     { ...hitsUntil(endMs), on, every: 9, does: 'drop' },
@@ -208,7 +208,7 @@ test.concurrent('chain: votes or their answers are lost: it goes on', async () =
   ]);
 });
 
-test.concurrent('chain: proposals or their answers are lost: it goes on', async () => {
+test.concurrent('chain: continues after lost proposals or responses', async () => {
   const on = ['propose'] as const;
   await lost('propose', (endMs) => [
     { ...hitsUntil(endMs), on, after: 2, every: 3, does: 'drop' },

@@ -1,6 +1,6 @@
 /**
- * A server that works for long at 70 % of what it holds: it loses no event, its log replays, its
- * disk grows by what votes take, and nothing else grows. What is measured is printed.
+ * A server under long load at 70 % of its capacity: it loses no event, its log replays, its disk
+ * grows only by the size of votes, and nothing else grows. The measurements are printed.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,20 +21,20 @@ const votes = {
   agents: 100,
   keepAgents: true,
   connections: CONNECTIONS,
-  // A busy machine may hold a server up for seconds; that is not what is looked for here.
+  // A busy machine may stall a server for seconds, which is not the subject of this test.
   timeoutMs: 30_000,
 } as const;
 
 /**
- * What fills up and then stays: the feed's ring is full after 16,384 events, and reputations, which
- * begin at 50 and are told when they move by a tenth of a point, have settled after some 60 votes
- * of each agent. Until then each vote brings two events, later hardly more than one.
+ * Warm-up until buffers are full: the ring of the feed holds 16,384 events, and reputations, which
+ * start at 50 and are reported when they change by a tenth of a point, settle after about 60 votes
+ * per agent. Until then each vote causes two events, later hardly more than one.
  */
 const WARM_VOTES = 10_000;
 
 /**
- * What may be between the first third of a run and its last. Heap is what is reachable, and moves
- * by half a mebibyte; the other is what allocators keep too, more of it when the machine is faster.
+ * Allowed growth between the first third of a run and the last. Heap is reachable memory and varies
+ * by half a mebibyte. The other includes memory kept by allocators, more on a faster machine.
  */
 const MEBIBYTE = 1024 * 1024;
 const mostHeapBytes = (from: number) => 1.05 * from + MEBIBYTE;
@@ -61,7 +61,7 @@ test(title, async () => {
   await expectAllHeard(listener, before.votes + result.arrivals.accepted);
   expectSteady(trends);
   expect(perVote).toBeLessThan(MOST_BYTES_PER_VOTE);
-  // What the load had opened is closed with it.
+  // The connections of the load are closed with it.
   await expect.poll(() => filesOf(server)).toBeLessThanOrEqual(before.files);
 
   await stop(server);
@@ -69,7 +69,7 @@ test(title, async () => {
   expect(replayed.code, replayed.stdout + replayed.stderr).toBe(0);
 });
 
-/** What a server that is warmed up takes: each asks anew as soon as it has an answer. */
+/** Capacity of a warm server, by a closed loop. */
 async function saturated(server: Host, listener: Listener): Promise<LoadResult> {
   const durationMs = 1_000 * saturationSeconds;
   for (;;) {
@@ -85,7 +85,7 @@ async function saturated(server: Host, listener: Listener): Promise<LoadResult> 
   }
 }
 
-/** The run of which it is about, and what the server held at regular times of it. */
+/** The run under test, and samples of the server during the run. */
 async function loaded(server: Host, ratePerS: number) {
   const everySecond = Math.ceil(enduranceSeconds / 120);
   const taken: Promise<Vitals>[] = [];
@@ -127,11 +127,11 @@ function expectSteady({ heapBytes, anonymousBytes, openFiles: files }: Trends): 
   expect(heapBytes!.to).toBeLessThan(mostHeapBytes(heapBytes!.from));
   if (!anonymousBytes || !files) return;
   expect(anonymousBytes.to).toBeLessThan(mostAnonymousBytes(anonymousBytes.from));
-  // Connections are made when they are needed.
+  // Connections are opened on demand.
   expect(files.to).toBeLessThanOrEqual(files.from + CONNECTIONS);
 }
 
-/** However slow the machine, nothing was refused or got lost. */
+/** On any machine, nothing was refused or lost. */
 function expectAllAccepted({ ended, arrivals, operations }: LoadResult): void {
   expect(ended).toBe('complete');
   expect(arrivals.accepted).toBeGreaterThan(0);
@@ -140,7 +140,7 @@ function expectAllAccepted({ ended, arrivals, operations }: LoadResult): void {
   }
 }
 
-/** Every event was heard in its turn, and each vote that the server holds was among them. */
+/** Every event arrived in order, and every vote on the server was among them. */
 async function expectAllHeard(listener: Listener, least: number): Promise<void> {
   expect(listener.holes).toBe(0);
   expect(listener.votes).toBe(await listener.heldVotes());

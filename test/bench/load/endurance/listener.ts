@@ -1,27 +1,27 @@
-/** A subscriber by the client library from the first event on: counts votes and lost events. */
+/** A subscriber with the client library from the first event on. Counts votes and lost events. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AgentClient, EventStream } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
 import { clientOf } from '../../../client/helpers.js';
 import { everyTopic } from '../../../live/clients/subscriber.js';
 
-/** How long it may be behind the server without a further event. */
+/** Allowed delay behind the server without another event. */
 const SILENT_MS = 10_000;
 
 export class Listener {
   readonly client: AgentClient;
-  /** Votes that it was told of. */
+  /** Votes received. */
   votes = 0;
-  /** Events that did not come in their turn. */
+  /** Events out of order. */
   holes = 0;
-  /** The last event. */
+  /** Last event. */
   seq = 0;
 
   private constructor(client: AgentClient) {
     this.client = client;
   }
 
-  /** It votes on nothing, so that blocks do not wait for it. */
+  /** It never votes, so that blocks do not wait for it. */
   static async open(url: string): Promise<Listener> {
     const client = clientOf(url);
     await client.register({ name: 'Listener', personality: 'neutral', capabilities: ['producer'] });
@@ -33,7 +33,7 @@ export class Listener {
     return listener;
   }
 
-  /** Resolves when it has heard all that happened so far. @throws when nothing comes any more. */
+  /** Resolves once it has received all events so far. @throws if no more arrive. */
   async caughtUp(): Promise<void> {
     const { event_seq } = await this.client.meta();
     let heard = { seq: this.seq, atMs: performance.now() };
@@ -41,12 +41,12 @@ export class Listener {
       await pause(20);
       if (this.seq > heard.seq) heard = { seq: this.seq, atMs: performance.now() };
       else if (performance.now() - heard.atMs > SILENT_MS) {
-        throw new Error(`the listener heard ${this.seq} of ${event_seq} events, and no more come`);
+        throw new Error(`the listener received ${this.seq} of ${event_seq} events, and then none`);
       }
     }
   }
 
-  /** Votes of all blocks, as the server has counted them. */
+  /** Votes of all blocks, as counted by the server. */
   async heldVotes(): Promise<number> {
     let votes = 0;
     for (let from: { cursor?: string } | null = {}; from !== null; ) {

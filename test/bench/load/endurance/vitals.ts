@@ -1,19 +1,19 @@
-/** What a server holds while it works, and whether that grows. */
+/** Memory and disk use of a server under load, and its growth. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Host, openFiles } from '../../../support/host.js';
 
-/** For Node: the server then tells its heap when it is asked. */
+/** Makes the server report its heap on request. */
 export const nodeArgs = ['--expose-gc', `--import=${new URL('./collect.mjs', import.meta.url)}`];
 
 export interface Vitals {
   /** Without garbage. */
   heapBytes: number;
-  /** Null where there is no /proc, and so are the next. */
+  /** Null without /proc, as the following ones. */
   anonymousBytes: number | null;
   openFiles: number | null;
 }
 
-/** Of a server that was started with `nodeArgs`. */
+/** Samples a server that was started with `nodeArgs`. */
 export async function vitalsOf(server: Host): Promise<Vitals> {
   const heapBytes = Number(await server.ask('heap'));
   if (!hasProc) return { heapBytes, anonymousBytes: null, openFiles: null };
@@ -21,10 +21,10 @@ export async function vitalsOf(server: Host): Promise<Vitals> {
   return { heapBytes, anonymousBytes: anonymousBytes(pid), openFiles: openFiles(pid) };
 }
 
-/** Linux has it; macOS and Windows do not. */
+/** Linux only. */
 export const hasProc = existsSync('/proc/self/fd');
 
-/** Memory of the process that is no page of a file, such as those of LMDB's map are. */
+/** Memory that is not backed by a file, such as the pages of the LMDB map. */
 function anonymousBytes(pid: number): number {
   const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
   return Number(kilobytes) * 1024;
@@ -36,8 +36,8 @@ export interface Trend {
 }
 
 /**
- * From the first third of the samples to the last. Of each the median, for a single one may be
- * taken in the middle of anything. Null where nothing could be measured.
+ * Growth from the first third of the samples to the last, by medians, since single samples are
+ * noisy. Null if nothing could be measured.
  */
 export function trendOf(samples: readonly (number | null)[]): Trend | null {
   const known = samples.filter((one) => one !== null);

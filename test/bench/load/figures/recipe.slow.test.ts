@@ -1,4 +1,4 @@
-/** The commands that docs/load-testing.md gives for continuous integration, run as written. */
+/** The commands of docs/load-testing.md for continuous integration, run as written. */
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { knownServer } from '../known/known-server.js';
 
 const document = new URL('../../../../docs/load-testing.md', import.meta.url);
 
-/** The arguments of each command of the section, without quotes. */
+/** Arguments of each command of the section, without quotes. */
 function recipe(): string[][] {
   const text = readFileSync(document, 'utf8');
   const section = text.slice(text.indexOf('## 5. Compare runs in CI'));
@@ -27,15 +27,15 @@ function recipe(): string[][] {
 
 const conditionsOf = (args: readonly string[]) => args[args.indexOf('--fail-on') + 1]!.split(',');
 
-test('recipe: a run that is compared with itself meets no condition', async () => {
+test('recipe: a run compared with itself meets no condition', async () => {
   const [load, compare, ...more] = recipe();
   expect(more).toEqual([]);
   const folder = temporaryFolder();
   const { url } = await knownServer();
-  // So little that a busy machine manages it, too.
+  // A low rate that a busy machine can handle.
   const little = ['--rate', '50', '--agents', '30', '--duration', '3s', '--warmup', '0s'];
   const { code, stderr } = await folkmoot([...load!, ...little, '--url', url], { cwd: folder });
-  // On a machine that does not manage it, 14 or 15: whatever it measured has all of the figures.
+  // A machine that cannot exits with 14 or 15, and has measured all figures.
   expect([0, 14, 15], stderr).toContain(code);
   cpSync(join(folder, 'runs/now'), join(folder, 'runs/base'), { recursive: true });
   const compared = await folkmoot(compare!, { cwd: folder });
@@ -43,7 +43,7 @@ test('recipe: a run that is compared with itself meets no condition', async () =
   expect(compared.code, compared.stdout).toBe(code === 14 ? 14 : 0);
 });
 
-test('recipe: its conditions on changes find a run that is worse', async () => {
+test('recipe: its conditions on changes detect a worse run', async () => {
   const [, compare] = recipe();
   const conditions = conditionsOf(compare!);
   const base = loadResult();
@@ -67,8 +67,8 @@ test.each([
   ['--fail-on', 'p99>1s,finality.p99>1s'],
   ['--fail-on', 'p999>1s', '--rate', '10'],
   ['--saturate', '--slo', 'tps=800'],
-])('load: %s %s is unmeasured: exit code 17, and no server is asked', async (...flags) => {
-  // Nobody listens there: a run that begins ends with exit code 1.
+])('load: %s %s is unmeasured: exit code 17, without a request', async (...flags) => {
+  // No server runs there: a run that starts exits with 1.
   const ended = await folkmoot(['load', '--url', 'http://127.0.0.1:1', ...flags]);
   expectOneLine(ended);
   expect(ended.code).toBe(17);

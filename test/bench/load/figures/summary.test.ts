@@ -1,4 +1,4 @@
-/** What a load run prints: the summary, and a line a probe. */
+/** Printed output of a load run: the summary, and a line per probe. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { loadSummary as linesOf } from '../../../../dist/cli/commands/load/summary.js';
@@ -6,8 +6,8 @@ import { loadResult, saturation } from '../fixture.js';
 
 const loadSummary = (result: LoadResult) => linesOf(result).join('\n');
 
-test('summary: the verdict and why come first, then what was asked and accepted', () => {
-  const reasons = ['the halves of the run accepted 5,900 and 4,000 arrivals'];
+test('summary: the verdict and its reasons come first, then target and accepted', () => {
+  const reasons = ['halves of the run differ: 5,900 and 4,000 arrivals accepted'];
   const text = loadSummary(loadResult({}, { verdict: 'UNSTABLE', reasons }));
   const [first, second] = text.split('\n');
   expect(first).toMatch(/^verdict +UNSTABLE$/);
@@ -18,14 +18,14 @@ test('summary: the verdict and why come first, then what was asked and accepted'
   expect(text).toMatch(/^arrivals +9,900 of 10,000 accepted: 990 a second, 99 % of the rate$/m);
 });
 
-test('summary: brackets, what had to hold, and what the other figures are of', () => {
+test('summary: brackets, objectives, and the origin of the other figures', () => {
   const text = loadSummary(loadResult({}, { saturation: saturation() }));
   expect(text).toMatch(/^bracket +holds 5,600, fails 6,100; R 12,276 to 12,400$/m);
   expect(text).toContain('to hold, p99<=200ms; the brackets share a rate; ');
   expect(text).toContain('what follows is of the last probe that held');
 });
 
-test('summary: one bracket in which nothing held, where R is not known', () => {
+test('summary: one bracket in which no rate held, with unknown R', () => {
   const [first] = saturation().brackets;
   const probe = { ...first!.probes[3]!, r_before: null, r_after: null };
   const bracket = { ...first!, holds: 0, fails: 1, probes: [probe] };
@@ -35,13 +35,13 @@ test('summary: one bracket in which nothing held, where R is not known', () => {
   expect(text).toMatch(/^ +what follows is of the last probe$/m);
 });
 
-test('summary: a run that was cut short says so in its verdict', () => {
+test('summary: reports an early end with the verdict', () => {
   const cut = loadResult({}, { ended: 'interrupted', measured_s: 3.1234 });
   const [first] = loadSummary(cut).split('\n');
   expect(first).toMatch(/^verdict +VALID; it was interrupted after 3\.1 of 10 s$/);
 });
 
-test('summary: too few samples for a p99.9 are said, and not made up for', () => {
+test('summary: reports too few samples for a p99.9', () => {
   const result = loadResult({ rate: 1, seconds: 15 });
   expect(result.operations[0]!.response.p999).toBe(null);
   const lines = loadSummary(result).split('\n');

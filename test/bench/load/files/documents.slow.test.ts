@@ -26,7 +26,7 @@ test('docs/load-result.md: equals the generated page', () => {
   expect(reference === written, advice).toBe(true);
 });
 
-test('schema: draft 2020-12 that takes results and nothing else', () => {
+test('schema: draft 2020-12, accepts results and nothing else', () => {
   const accepts = new Ajv2020().compile(loadResultJsonSchema());
   const whole = loadResult({ seconds: 2 }, { saturation: saturation(), tiers: tiers() });
   expect([accepts(whole), accepts.errors]).toEqual([true, null]);
@@ -34,12 +34,12 @@ test('schema: draft 2020-12 that takes results and nothing else', () => {
   expect(accepts({ ...whole, verdict: 'GOOD' })).toBe(false);
 });
 
-test('dictionary: every member that holds a value has a meaning, and they say something', () => {
+test('dictionary: every member with a value has a meaningful description', () => {
   const whole = loadResult({ seconds: 1 }, { saturation: saturation(), tiers: tiers() });
   const known = new Map(meanings().map(({ path, meaning }) => [path, meaning]));
   const leaves: string[] = [];
   const visit = (path: string, value: unknown): void => {
-    // Explained once, with the first of them.
+    // Described once, at the first of them.
     if (/(?:response|service|latency|lag)$/.test(path) && known.has(path)) return;
     if (Array.isArray(value) && typeof value[0] === 'object') return visit(`${path}[]`, value[0]);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -53,7 +53,7 @@ test('dictionary: every member that holds a value has a meaning, and they say so
   expect(leaves.filter((path) => !known.has(path))).toEqual(['format']);
 });
 
-test('guide and README: their commands have only options that there are', async () => {
+test('guide and README: their commands have existing options only', async () => {
   const text = guide + readme;
   const commands = [...text.matchAll(/^npx folkmoot (load compare|load|serve) (.*)$/gm)];
   expect(commands.length).toBeGreaterThan(10);
@@ -63,7 +63,7 @@ test('guide and README: their commands have only options that there are', async 
   }
 });
 
-test('guide: its conditions, objectives and figures can be read', () => {
+test('guide: its conditions, objectives and figures are valid', () => {
   const conditions = [...guide.matchAll(/--fail-on '([^']+)'/g)].map(([, text]) => text!);
   const objectives = [...guide.matchAll(/--slo (\S+)/g)].map(([, text]) => text!);
   expect(parseConditions(conditions, { relative: true }).length).toBeGreaterThan(3);

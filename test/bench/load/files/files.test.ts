@@ -1,4 +1,4 @@
-/** What a load run leaves in its folder: whole, the same as the result, and readable by others. */
+/** The folder of a load run: complete, consistent with the result, and readable by other tools. */
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -20,7 +20,7 @@ const mixed = () =>
     { saturation: saturation(), tiers: tiers() },
   );
 
-test('files: all of them, and the result comes back from file and folder', async () => {
+test('files: writes all, and reads the result from file and folder', async () => {
   const folder = join(temporaryFolder(), 'new', 'run');
   const result = mixed();
   await writeLoad(result, folder);
@@ -36,7 +36,7 @@ test('files: all of them, and the result comes back from file and folder', async
   expect(readLoad(join(folder, 'result.json'))).toEqual(result);
 });
 
-test('files: any result comes back as it was, with a row for each figure', heavy, async () => {
+test('files: any result is read back unchanged, with a row for each figure', heavy, async () => {
   const shape = fc.record({
     seed: fc.nat(1_000),
     workload: fc.constantFrom('votes', 'transactions', 'mixed', 'reads', 'subscribers'),
@@ -70,7 +70,7 @@ test('files: any result comes back as it was, with a row for each figure', heavy
   );
 });
 
-test('seconds.csv: the seconds of the result, empty where nothing was answered', async () => {
+test('seconds.csv: has the seconds of the result, empty without responses', async () => {
   const folder = temporaryFolder();
   const [first, ...rest] = loadResult({ seconds: 3 }).seconds;
   const seconds = [{ ...first!, response_p50: null, response_p99: null }, ...rest];
@@ -83,7 +83,7 @@ test('seconds.csv: the seconds of the result, empty where nothing was answered',
   expect(table[0]).toMatchObject({ second: '0', response_p50: '', response_p99: '' });
 });
 
-test('latencies.csv: a ladder for each histogram, which agrees with the percentiles', async () => {
+test('latencies.csv: has rows for each histogram that match the percentiles', async () => {
   const folder = temporaryFolder();
   const result = mixed();
   await writeLoad(result, folder);
@@ -114,7 +114,7 @@ test('latencies.csv: a ladder for each histogram, which agrees with the percenti
   expect(steps).toEqual(steps.toSorted((a, b) => a - b));
 });
 
-test('histograms.hlog: the library reads it, by tags that hold no space', async () => {
+test('histograms.hlog: is readable by the library, with tags without spaces', async () => {
   const folder = temporaryFolder();
   const finality = percentilesOf([1, 2, 3, 500]);
   const result = { ...mixed(), finality };
@@ -145,7 +145,7 @@ test('histograms.hlog: the library reads it, by tags that hold no space', async 
   expect(lines.every((line) => /^#\[|^"StartTimestamp"|^Tag=[\w.]+,[^ ]+$/.test(line))).toBe(true);
 });
 
-test('files: a folder that holds a run is refused before and after it, and stays', async () => {
+test('files: refuses a folder that holds a run, before and after the run', async () => {
   const folder = temporaryFolder();
   const first = loadResult({ seed: 1 });
   await writeLoad(first, folder);
@@ -162,20 +162,20 @@ test('files: a folder that holds a run is refused before and after it, and stays
   expect(readdirSync(other)).toEqual(['notes.txt']);
 });
 
-test('files: where a file is in the way of the folder, that is told', async () => {
+test('files: refuses a file in place of the folder', async () => {
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   await expect(prepareLoad(file)).rejects.toMatchObject({ code: 'UNREADABLE' });
 });
 
-test('files: of a result that breaks its own schema nothing is written', async () => {
+test('files: writes nothing for a result that violates its schema', async () => {
   const folder = temporaryFolder();
   const wrong = loadResult({}, { measured_s: Number.NaN });
   await expect(writeLoad(wrong, folder)).rejects.toThrow('schema: /measured_s must be number');
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('read: what is not a result is refused with what it should be', () => {
+test('read: refuses other files and names the expected one', () => {
   const folder = temporaryFolder();
   const file = join(folder, 'result.json');
   const holding = (text: string) => {
@@ -207,7 +207,7 @@ test('read: what is not a result is refused with what it should be', () => {
   expect(holding(change({ tiers: undefined }))).toThrow(refusal('/tiers '));
 });
 
-test('read: a folder in place of the file, and a file without end, are refused', () => {
+test('read: refuses a folder in place of the file, and an oversized file', () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'result.json'));
   expect(() => readLoad(folder)).toThrow('EISDIR');

@@ -1,4 +1,4 @@
-/** Answers as bytes: good ones, lies, halves, and one that never ends. */
+/** Response bytes: valid, without data, truncated, and endless. */
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './network.js';
 
@@ -15,14 +15,14 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
   response.end(text);
 }
 
-/** Promises the whole answer, sends half of it and closes the connection. */
+/** Announces the whole response, sends half of it and closes the connection. */
 export function writeHalf(response: ServerResponse, answer: Answer): void {
   const text = textOf(answer);
   response.writeHead(answer.status, { ...json, 'Content-Length': Buffer.byteLength(text) });
   response.write(text.slice(0, text.length / 2), () => response.destroy());
 }
 
-/** Success, it says, and has nothing to show for it. */
+/** A success without data. */
 const lies: readonly string[] = [
   '',
   '{}',
@@ -43,7 +43,7 @@ export function writeLie(response: ServerResponse, ordinal: number): void {
 const CHUNK = Buffer.alloc(65_536, ' ');
 const CHUNK_EVERY_MS = 10;
 
-/** Blanks in front of a JSON text that never comes, until the client has had enough. */
+/** Whitespace before a JSON text that never comes, until the client closes. */
 export function pour(response: ServerResponse): void {
   response.writeHead(200, json);
   const timer = setInterval(() => response.write(CHUNK), CHUNK_EVERY_MS);

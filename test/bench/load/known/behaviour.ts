@@ -1,6 +1,6 @@
 /**
- * What a server of known behaviour does to requests, as data, and which of them each behaviour
- * hits. Choices are counted and never drawn, so that what was done can be compared exactly.
+ * Behaviours of the known server as data, and which requests they affect. Choices are counted and
+ * never random, so that a test can compare exact numbers.
  */
 
 export type Route =
@@ -16,10 +16,10 @@ export type Route =
 
 export const reads: readonly Route[] = ['state', 'agents', 'reputation'];
 
-/** Which requests a behaviour hits. Its clock starts with the first of them. */
+/** Selects requests. Its clock starts with the first of them. */
 interface Hits {
   on: readonly Route[];
-  /** So many of them go unharmed before the count and the clock start. */
+  /** Requests to leave alone before the count and the clock start. */
   after?: number;
   /** 1 is each, 100 every hundredth. */
   every?: number;
@@ -30,24 +30,24 @@ interface Hits {
 export type Behaviour = Hits &
   (
     | { does: 'delay'; fromMs: number; toMs: number }
-    /** What would be answered between `startMs` and `endMs` is answered at `endMs`. */
+    /** Responses due between `startMs` and `endMs` are sent at `endMs`. */
     | { does: 'stall' }
-    /** Answers one at a time, each after so long. */
+    /** Answers one request at a time, each after this time. */
     | { does: 'queue'; eachMs: number }
-    /** Answers 503 to what comes faster than this, after a burst of a fifth of a second. */
+    /** Answers 503 above this rate, after a burst of a fifth of a second. */
     | { does: 'limit'; perSecond: number }
     | { does: 'refuse'; status: number; code: string; reason: string }
-    /** Answers 200 without the data; nothing is done. */
+    /** Answers 200 without data, and does nothing. */
     | { does: 'lie' }
-    /** Closes the connection: nothing is done. */
+    /** Closes the connection, and does nothing. */
     | { does: 'drop' }
-    /** Does what is asked, and closes the connection in the middle of the answer. */
+    /** Executes the request, and closes the connection in the middle of the response. */
     | { does: 'cut' }
-    /** Never answers: nothing is done. */
+    /** Never answers, and does nothing. */
     | { does: 'keepSilent' }
-    /** An answer without an end, some 6 MB a second. */
+    /** An endless response, about 6 MB/s. */
     | { does: 'pour' }
-    /** Of the server as a whole, once, at `startMs`. */
+    /** Affects the whole server, once, at `startMs`. */
     | { does: 'closeSockets' | 'newEpoch' | 'die' }
   );
 
@@ -59,16 +59,16 @@ export interface Refusal {
 
 export type Treatment = 'answer' | 'refuse' | 'lie' | 'drop' | 'cut' | 'keepSilent' | 'pour';
 
-/** What becomes of one request. */
+/** Treatment of one request. */
 export interface Plan {
   treatment: Treatment;
   dueMs: number;
   refusal: Refusal | null;
-  /** How often this treatment was done before. */
+  /** Number of earlier requests with this treatment. */
   ordinal: number;
 }
 
-/** Decides on requests in the order in which they come. */
+/** Decides on requests in the order of their arrival. */
 export function planner(
   behaviours: readonly Behaviour[],
   atOnce: (does: 'closeSockets' | 'newEpoch' | 'die', afterMs: number) => void,
@@ -132,7 +132,7 @@ function rule(behaviour: Behaviour) {
           plan.dueMs = freeMs;
           break;
         case 'limit':
-          // Each accepted request spends its share of a second; what is unspent is kept for 200 ms.
+          // Each accepted request uses its share of a second; up to 200 ms are saved up.
           spentMs = Math.max(spentMs, nowMs - BURST_MS);
           if (spentMs + 1_000 / behaviour.perSecond > nowMs) refuse(plan, tooFast);
           else spentMs += 1_000 / behaviour.perSecond;
@@ -157,5 +157,5 @@ function refuse(plan: Plan, { status, code, reason }: Refusal): void {
   plan.refusal = { status, code, reason };
 }
 
-/** Spread evenly over 0 to 1, whatever the number of requests: multiples of the golden ratio. */
+/** Evenly spread over 0 to 1 for any number of requests: multiples of the golden ratio. */
 const spread = (ordinal: number) => (ordinal * 0.618_033_988_749_895) % 1;

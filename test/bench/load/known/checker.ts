@@ -1,4 +1,4 @@
-/** Verifies what a load run signs, and finds what it sends twice. */
+/** Verifies the signatures of a load run, and finds repeated messages. */
 import type { VerifyJob } from 'folkmoot';
 import {
   authInput,
@@ -14,7 +14,7 @@ import type { Form } from './form.js';
 import type { Fields } from './network.js';
 import { nowMs, type Record } from './record.js';
 
-/** A request as it came. */
+/** A received request. */
 export interface Signed {
   route: Route;
   method: string;
@@ -27,7 +27,7 @@ export interface Signed {
 
 type Verify = (job: VerifyJob) => boolean;
 
-/** How far a timestamp may be from the server's clock. */
+/** Allowed difference between a timestamp and the clock of the server. */
 const FRESH_MS = 300_000;
 
 export class Checker {
@@ -43,7 +43,7 @@ export class Checker {
     this.#networkId = networkId;
   }
 
-  /** The engine is loaded here: a server that checks nothing starts without it. */
+  /** Loads the engine on demand: a server that checks nothing starts without it. */
   static async open(record: Record, networkId: string): Promise<Checker> {
     const { verifyWithLibsodium } = await import('folkmoot/testing');
     return new Checker(verifyWithLibsodium!, record, networkId);
@@ -74,7 +74,7 @@ export class Checker {
   auth(message: Fields): void {
     const { public_key, timestamp, signature } = message as { [name: string]: string };
     const input = authInput(public_key!, timestamp!);
-    // One agent may open several connections within a millisecond: the text may come twice.
+    // An agent may open several connections within a millisecond, so the text may repeat.
     this.#verify('auth', public_key!, input, signature!);
     this.#fresh('auth', timestamp!);
   }
@@ -121,7 +121,7 @@ export class Checker {
   }
 
   #wrong(text: string): void {
-    // Enough to see what it is; a run that is all wrong would say it thousands of times.
+    // Limited, since a broken run would report the same thousands of times.
     if (this.#record.wrong.length < 20) this.#record.wrong.push(text);
   }
 }

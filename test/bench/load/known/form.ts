@@ -1,4 +1,4 @@
-/** A meme's form, read with the same library as every other multipart body here. */
+/** Parses the form of a meme with the library of the server. */
 import { Readable } from 'node:stream';
 import busboy from '@fastify/busboy';
 

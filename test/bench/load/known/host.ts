@@ -1,6 +1,6 @@
 /**
- * The process of a server of known behaviour: HTTP, the treated that were planned for each request,
- * and the record of them. Argument: `Made` as JSON. Speaks with its parent by messages.
+ * Process of a known server: HTTP, the planned treatment of each request, and the record. Argument:
+ * `Made` as JSON. Talks to its parent by messages.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +36,7 @@ const wholeTreatments = {
     network.begin('epoch-2');
     sockets.closeAll();
   },
-  /** As `kill -9`; the record is saved first, since nobody can ask for it later. */
+  /** Like `kill -9`. The record is saved first, since it cannot be requested later. */
   die: () => say({ record }, () => process.kill(process.pid, 'SIGKILL')),
 };
 
@@ -80,7 +80,7 @@ function received(request: IncomingMessage, response: ServerResponse): void {
   writeAnswer(response, unknown);
 }
 
-/** Reads the body, waits until the answer is due, then does as planned. */
+/** Reads the body, waits until the response is due, then acts as planned. */
 function take(
   request: IncomingMessage,
   response: ServerResponse,
@@ -94,7 +94,7 @@ function take(
   response.on('error', () => {});
   request.on('end', () => {
     const act = () => void finish(request, response, id, Buffer.concat(chunks), planned, entry);
-    // A timer leaves out what is behind the decimal point: it would be early.
+    // A timer truncates fractions, so it would fire early.
     const waitMs = Math.ceil(planned.dueMs - nowMs());
     if (waitMs > 0) setTimeout(act, waitMs);
     else act();
@@ -113,7 +113,7 @@ async function finish(
   const signed = await signedOf(request, raw, entry.route);
   checker?.request(signed);
   if (treatment === 'keepSilent') return;
-  // Before it is written: whoever reads the answer has waited for so long, and not for less.
+  // Recorded before writing, since a client that has read the response waited at least as long.
   entry.answeredAtMs = nowMs();
   if (treatment === 'drop') response.destroy();
   else if (treatment === 'lie') writeLie(response, ordinal);

@@ -1,4 +1,4 @@
-/** The server of known behaviour keeps its word: what load runs are compared with must be true. */
+/** The known server does what its record states, which load runs are compared with. */
 import { AgentClient, ApiError, generateKeys, UnreachableError } from 'folkmoot/client';
 import { expect, test } from 'vitest';
 import { type Behaviour, reads } from './behaviour.js';
@@ -10,7 +10,7 @@ function agentOf({ url }: KnownServer): AgentClient {
   return new AgentClient({ url, keys: generateKeys() });
 }
 
-test('known server: the client library finds all it needs, and is right', async () => {
+test('known server: works with the client library', async () => {
   const server = await knownServer({ checks: true });
   const agent = agentOf(server);
   const both = ['validator', 'producer'] as const;
@@ -45,7 +45,7 @@ test('known server: the client library finds all it needs, and is right', async 
   expect([signatures, keys, wrong]).toEqual([8, 1, []]);
 });
 
-test('known server: finds a forged and a repeated message', async () => {
+test('known server: detects a forged and a repeated message', async () => {
   const server = await knownServer({ checks: true });
   const agent = agentOf(server);
   const fields = { personality: 'lawful', name: 'Ada', capabilities: ['validator'] } as const;
@@ -69,7 +69,7 @@ const statuses: [Behaviour, (string | number)[]][] = [
   [{ ...every3, does: 'cut' }, ['broken']],
 ];
 
-test.each(statuses)('known server: every third is hit by %o', async (behaviour, [hit]) => {
+test.each(statuses)('known server: applies %o to every third request', async (behaviour, [hit]) => {
   const server = await knownServer({ behaviours: [{ ...behaviour, after: 1 }] });
   const seen: (string | number)[] = [];
   for (let count = 0; count < 7; count += 1) {
@@ -83,7 +83,7 @@ test.each(statuses)('known server: every third is hit by %o', async (behaviour, 
   expect(treated(record, 'answer', reads)).toHaveLength(5);
 });
 
-test('known server: a stall holds back what is due in it, a queue serves one by one', async () => {
+test('known server: a stall delays responses, a queue answers one by one', async () => {
   const stalled = await knownServer({
     behaviours: [{ on: reads, does: 'stall', startMs: 0, endMs: 300 }],
   });
@@ -98,7 +98,7 @@ test('known server: a stall holds back what is due in it, a queue serves one by 
   expect(last - queued[0]!.atMs).toBeGreaterThan(98);
 });
 
-test('known server: dies when told, and its record outlives it', async () => {
+test('known server: dies as planned, and leaves its record', async () => {
   const server = await knownServer({
     behaviours: [{ on: reads, after: 1, does: 'die', startMs: 50 }],
   });
@@ -109,7 +109,7 @@ test('known server: dies when told, and its record outlives it', async () => {
   await expect(agentOf(server).networkState()).rejects.toThrow(UnreachableError);
 });
 
-test('known server: bare, it has neither /meta nor more than the interface shows', async () => {
+test('known server: the bare one has only the standard protocol, without /meta', async () => {
   const server = await knownServer({ shows: 'interface', citizens: 2 });
   const agent = agentOf(server);
   await expect(agent.meta()).rejects.toThrow(ApiError);

@@ -1,6 +1,6 @@
 /**
- * A server whose behaviour is known, in a process of its own so that it does not share the load
- * generator's event loop. What it did is written down, and a test compares a run with that.
+ * A server with known behaviour, in its own process so that it does not share the event loop of the
+ * load generator. It records what it did, and a test compares a run with the record.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,17 +15,17 @@ export type { Received, Record } from './record.js';
 
 export interface KnownServer {
   url: string;
-  /** What it did so far; of one that died, what it had done by then. */
+  /** Record so far; after its death, the last one. */
   record(): Promise<Record>;
 }
 
-/** Ended with the test file: tests that run at the same time share this module. */
+/** Stopped at the end of the test file, since concurrent tests share this module. */
 const children: ChildProcess[] = [];
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Bundled once a test file. */
+/** Bundled once per test file. */
 let program: Promise<string> | null = null;
 
 function host(): Promise<string> {
@@ -45,7 +45,7 @@ const well: Made = {
   checks: false,
 };
 
-/** Starts one that does all as it should, but for what is given. */
+/** Starts a correct server with the given deviations. */
 export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer> {
   const argument = JSON.stringify({ ...well, ...made });
   const child = fork(await host(), [argument], { execArgv: [] });
@@ -57,24 +57,24 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
   const ended = once(child, 'exit');
   const [first] = (await Promise.race([once(child, 'message'), ended])) as [Said | number | null];
   if (typeof first !== 'object' || first === null || !('port' in first)) {
-    throw new Error(`the server of known behaviour did not start: ${first}`);
+    throw new Error(`known server did not start: ${first}`);
   }
   return {
     url: `http://127.0.0.1:${first.port}`,
     async record() {
       if (child.connected) {
         const asked: Asked = 'record';
-        // It may die before it hears that.
+        // It may die before it receives the message.
         child.send(asked, () => {});
         await Promise.race([once(child, 'message'), ended]);
       }
-      if (!last) throw new Error('the server of known behaviour ended without its record');
+      if (!last) throw new Error('known server ended without a record');
       return last;
     },
   };
 }
 
-/** Requests on these routes to which it did this. */
+/** Requests on these routes with this treatment. */
 export function treated(
   record: Record,
   treatment: Received['treatment'],
@@ -83,7 +83,7 @@ export function treated(
   return record.requests.filter((one) => one.treatment === treatment && on.includes(one.route));
 }
 
-/** From the request to its answer, in milliseconds, ascending. */
+/** Times from request to response, milliseconds, ascending. */
 export function serviceTimes(requests: readonly Received[]): number[] {
   const times = requests.flatMap(({ atMs, answeredAtMs }) =>
     answeredAtMs === null ? [] : [answeredAtMs - atMs],
@@ -91,7 +91,7 @@ export function serviceTimes(requests: readonly Received[]): number[] {
   return times.sort((one, other) => one - other);
 }
 
-/** The value that so many of a hundred do not exceed, by the nearest rank. */
+/** Percentile by the nearest rank. */
 export function percentile(ascending: readonly number[], percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * ascending.length));
   return ascending[rank - 1]!;

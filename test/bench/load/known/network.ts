@@ -1,7 +1,6 @@
 /**
- * The network behind a server of known behaviour: agents, one chain of blocks and their votes, as
- * far as a load run can tell. It judges no signature and knows one policy, approval by more than
- * two thirds.
+ * The network of a known server: agents, one chain of blocks and their votes, as far as a load run
+ * can see. It checks no signatures and knows one policy: approval by more than two thirds.
  */
 import { agentId, blockHash, memeId, sha256Hex } from 'folkmoot/signing';
 import type { Refusal } from './behaviour.js';
@@ -58,7 +57,7 @@ export class KnownNetwork {
     this.#settle();
   }
 
-  /** The host comes back with an empty folder: nobody and nothing is known any more. */
+  /** The host restarts with an empty folder. */
   begin(epoch: string): void {
     this.epoch = epoch;
     this.#agents.clear();
@@ -269,7 +268,7 @@ export class KnownNetwork {
     return this.#unshown({ ...shown, timestamp: time() });
   }
 
-  /** What the interface does not show of an answer; a bare server has nothing else to say. */
+  /** Members beyond the standard protocol; a bare server omits them. */
   #unshown = (data: Fields): Fields => (this.#made.shows === 'everything' ? data : {});
   #added = this.#unshown;
 }

@@ -1,23 +1,23 @@
-/** What a server of known behaviour wrote down: the truth that a load run is compared with. */
+/** The record of a known server, which a load run is compared with. */
 import type { Behaviour, Route, Treatment } from './behaviour.js';
 
 type Misdelivery = 'withhold' | 'repeat' | 'garble';
 
-/** How a server of known behaviour is made. */
+/** Settings of a known server. */
 export interface Made {
   behaviours: readonly Behaviour[];
-  /** Producers that are there from the start, so that there is somebody to read about. */
+  /** Producers that exist from the start, so that reads find an agent. */
   citizens: number;
   /**
-   * Of `interface` only what the interface shows: no acknowledgements, seq, outcomes, /meta or
-   * added members, and nothing in answers that it does not show.
+   * With `interface`, only the standard protocol: no acknowledgements, seq, outcomes, /meta or
+   * additional members.
    */
   shows: 'everything' | 'interface' | 'interface and network_id';
-  /** Whether two thirds of the votes finalize a block. */
+  /** True if two thirds of the votes finalize a block. */
   finalizes: boolean;
-  /** What it does to every so-manieth delivery of events of these types. */
+  /** Treatment of every n-th delivery of events of these types. */
   misdelivers: { types: readonly string[]; every: number; does: Misdelivery } | null;
-  /** Verifies each signature, and keeps what is wrong in `Record.wrong`. */
+  /** Verifies each signature, and lists problems in `Record.wrong`. */
   checks: boolean;
 }
 
@@ -26,33 +26,33 @@ export interface Received {
   route: Route;
   atMs: number;
   treatment: Treatment;
-  /** When it was to be answered. */
+  /** Planned time of the response. */
   dueAtMs: number;
-  /** When the answer, or what took its place, began to be written; null where nothing was. */
+  /** Start of the response or its replacement; null without one. */
   answeredAtMs: number | null;
-  /** Of the answer; 0 without one. */
+  /** HTTP status; 0 without one. */
   status: number;
 }
 
 export interface Record {
   requests: Received[];
-  /** Of events, to subscribers, by type; and those left out or sent twice. */
+  /** Events to subscribers by type, and those dropped or repeated. */
   delivered: { [type: string]: number };
   misdelivered: number;
   /** WebSockets opened, authenticated, and closed by the server. */
   sockets: { opened: number; authenticated: number; closed: number };
   /** Final blocks with the time of the vote that finalized each, and their transactions. */
   finalized: { hash: string; atMs: number; transactions: number }[];
-  /** Signatures that were verified, and by how many keys. */
+  /** Verified signatures, and number of keys. */
   signatures: number;
   keys: number;
-  /** What is not as the protocol wants it: a bad signature, a message that came twice. */
+  /** Violations of the protocol: an invalid signature, a repeated message. */
   wrong: string[];
 }
 
-/** What a test asks of the process, and what it says. */
+/** Messages between test and process. */
 export type Asked = 'record';
 export type Said = { port: number } | { record: Record };
 
-/** Of this process, on a clock that other processes share. */
+/** A clock that processes share. */
 export const nowMs = () => performance.timeOrigin + performance.now();

@@ -1,4 +1,4 @@
-/** The event stream of a server of known behaviour, and its own count of what it delivered. */
+/** The event stream of a known server, with its own count of deliveries. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -6,7 +6,7 @@ import type { Checker } from './checker.js';
 import type { Fields } from './network.js';
 import type { Made, Record } from './record.js';
 
-/** Under which topics each event is found. */
+/** Topics of each event. */
 const topicsOf: { [type: string]: readonly string[] } = {
   block_proposal: ['blocks', 'proposals'],
   block_validation: ['blocks', 'consensus'],
@@ -24,7 +24,7 @@ interface Connection {
   authenticated: boolean;
 }
 
-/** What the stream needs to know of the network. */
+/** Access to the network for the stream. */
 interface Host {
   epoch: string;
   knows(key: string): boolean;
@@ -55,7 +55,7 @@ export class KnownSockets {
     this.#server.handleUpgrade(request, socket, head, (open) => this.#opened(open));
   }
 
-  /** An event, to everyone who asked for it but where one is to be withheld. */
+  /** Sends an event to all subscribers, except for planned faults. */
   tell(type: string, data: Fields): void {
     if (this.#bare && type === 'block_status') return;
     this.#seq += 1;
@@ -70,7 +70,7 @@ export class KnownSockets {
     }
   }
 
-  /** As a server that stops. */
+  /** Closes like a server that stops. */
   closeAll(): void {
     for (const { socket } of this.#connections) {
       this.#record.sockets.closed += 1;
@@ -79,7 +79,7 @@ export class KnownSockets {
     this.#connections.clear();
   }
 
-  /** What the next delivery is. */
+  /** Treatment of the next delivery. */
   #textsOf(type: string, text: string): string[] {
     const { misdelivers } = this.#made;
     if (!misdelivers?.types.includes(type)) return [text];
@@ -133,7 +133,7 @@ export class KnownSockets {
   }
 }
 
-/** Texts that are no event of the interface. */
+/** Invalid event texts. */
 const garbled = (text: string): string[] => [
   text.slice(0, -9),
   'null',

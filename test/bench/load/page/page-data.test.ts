@@ -1,4 +1,4 @@
-/** What a page is given of a load run: true to the result, and short however long that is. */
+/** Data of the page for a load run: consistent with the result, and limited in size. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LoadView } from '../../../../dist/api/contract/load.js';
@@ -23,7 +23,7 @@ function secondsOf(count: number, seed = 1): Second[] {
   }));
 }
 
-test('steps: the same picture whether it was looked at all along or once', () => {
+test('steps: are equal whether computed all along or once', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2_000 }), fc.array(fc.nat(2_000)), (count, looks) => {
       const all = secondsOf(count);
@@ -37,7 +37,7 @@ test('steps: the same picture whether it was looked at all along or once', () =>
   );
 });
 
-test('steps: a few hundred at the most, with every count and the longest times in them', () => {
+test('steps: are at most a few hundred, and keep all counts and maxima', () => {
   for (const count of [1, 399, 400, 401, 3_600, 86_400]) {
     const all = secondsOf(count);
     const { width, ...columns } = new Steps().of(all);
@@ -54,7 +54,7 @@ test('steps: a few hundred at the most, with every count and the longest times i
   }
 });
 
-test('steps: what is counted late, in a second that is over, is in the picture', () => {
+test('steps: include late counts of a finished second', () => {
   const all = secondsOf(10);
   const steps = new Steps();
   steps.of(all.slice(0, 9));
@@ -72,7 +72,7 @@ const shape = fc.record({
   stall: fc.boolean(),
 } as const);
 
-test('shown: as documented, and with the figures of the result', () => {
+test('page data: follows its schema, with the figures of the result', () => {
   fc.assert(
     fc.property(shape, fc.boolean(), (drawn, sought) => {
       const result = loadResult(drawn, sought ? { saturation: saturation() } : {});
@@ -104,7 +104,7 @@ test('shown: as documented, and with the figures of the result', () => {
   );
 });
 
-/** As a stranger may have written a result, within its schema. */
+/** A result from an untrusted file, within the schema. */
 function hostile(): LoadResult {
   const text = `<img src=x onerror=alert(1)>\u202e${'\u{1f600}x'.repeat(5_000)}`;
   const base = loadResult({ workload: 'transactions', operations: ['propose'] });
@@ -129,7 +129,7 @@ function hostile(): LoadResult {
   };
 }
 
-test('shown: a day, and texts and lists without end, are no more than a page has room for', () => {
+test('page data: limits a day of seconds, long texts and long lists', () => {
   const load = toLoadState(hostile());
   expect([...Value.Errors(LoadView, { version: 1, load })]).toEqual([]);
   const texts: string[] = [];
@@ -139,7 +139,7 @@ test('shown: a day, and texts and lists without end, are no more than a page has
   });
   expect(text.length).toBeLessThan(500_000);
   expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(800);
-  // No letter was cut in two.
+  // No character was split.
   expect(texts.filter((one) => /\p{Surrogate}/u.test(one))).toEqual([]);
   expect(load.figures!.failures_omitted).toBeGreaterThan(2_900);
   expect(load.search!.probes_omitted).toBeGreaterThan(1_000);

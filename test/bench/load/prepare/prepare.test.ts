@@ -1,4 +1,4 @@
-/** What is signed ahead is what the protocol wants signed: texts, hashes, signatures. */
+/** Texts, hashes and signatures signed ahead follow the protocol. */
 import { blockHash, proposalInput, sha256Hex, transactionInput, voteInput } from 'folkmoot/signing';
 import { verifyReference } from 'folkmoot/testing';
 import { expect, onTestFinished, test } from 'vitest';
@@ -46,7 +46,7 @@ const verifies = (text: string, publicKey: string, signature: string) =>
     signature: Buffer.from(signature, 'hex'),
   });
 
-test('prepare: blocks stand one upon the other, signed as the protocol wants it', async () => {
+test('prepare: blocks form a chain with valid signatures', async () => {
   const signers = signersOf();
   const keys = await signers.publicKeys([0, 1, 2, 3, 4, 5, 6]);
   const blocks = blocksOf(signers, 3);
@@ -78,7 +78,7 @@ test('prepare: blocks stand one upon the other, signed as the protocol wants it'
   expect(seen.size).toBe(9);
 });
 
-test('prepare: from another head it begins anew, with transactions that nobody saw', async () => {
+test('prepare: restarts from another head with unsent transactions', async () => {
   const blocks = blocksOf(signersOf(), 4);
   await blocks.prepare(genesis);
   const first = bodyOf(blocks.take()).transactions.map(({ data }) => data);
@@ -88,11 +88,11 @@ test('prepare: from another head it begins anew, with transactions that nobody s
   const second = bodyOf(blocks.take());
   expect(second.parent_hash).toBe(other);
   const numbers = second.transactions.map(({ data }) => (JSON.parse(data) as Body).number);
-  // The second block's transactions, now in the first one on the other head.
+  // The transactions of the second block, now in the first one on the other head.
   expect([first.length, numbers]).toEqual([3, [3, 4, 5]]);
 });
 
-test('prepare: votes are there in the order in which they are sent', async () => {
+test('prepare: votes are ready in sending order', async () => {
   const ballots = new Ballots({ hash: genesis, timestamp: '2026-01-01', first: 5, voters: 600 });
   expect(ballots.bodyAt(0)).toBe(null);
   const counts: number[] = [];

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What the report of a load run says, and how a real browser shows it. */
+/** Content of the report of a load run, and its display in a real browser. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -68,39 +68,39 @@ const results: Record<string, { result: () => LoadResult; figures: number }> = {
   'a run in which nothing was answered': { result: silent, figures: 0 },
 };
 
-test('report: verdict first, then what was measured, then how to do it again', async () => {
+test('report: shows the verdict, the measurements, and commands to reproduce them', async () => {
   const result = loadResult({ stall: true, failing: 0.02 }, { tiers: tiers() });
   const { page, text } = await reportOf(result);
   expect(headings(page)).toEqual([
-    'Load: votes, 1,000 a second, 10 s',
+    'Load test: votes, 1,000/s, 10 s',
     'Latency',
     'Latency of vote',
-    'Lag of the generator',
+    'Generator lag',
     'Over time',
     'Arrivals over time',
     'Response times over time',
     'Requests',
-    'What was not accepted',
+    'Errors by cause',
     'Tiers',
-    'Where the time goes',
+    'Throughput by tier',
     'Server, generator and machine',
-    'Do it again',
+    'Reproduce',
   ]);
-  expect(text).toMatch(/10 s http:\/\/127\.0\.0\.1:8080, 2025-\S+ Verdict: VALID\. The server got/);
+  expect(text).toMatch(/10 s http:\/\/127\.0\.0\.1:8080, 2025-\S+ Verdict: VALID\. /);
   expect(text).toContain('accepted 980/s (98 %)');
-  expect(text).toContain('409 CONSENSUS_ERROR block_closed: 100, the most frequent.');
+  expect(text).toContain('409 CONSENSUS_ERROR block_closed: 100.');
   expect(text).toContain('vote 409 CONSENSUS_ERROR block_closed 100 1 %');
   expect(text).toContain('engine+verify+store: 10,900/s, 0.88 R');
-  expect(text).toContain('limits bench durable before it answers yes');
+  expect(text).toContain('limits bench durable before response yes');
   expect(text).toContain(
-    'npx folkmoot load --url http://127.0.0.1:8080 --workload votes --rate 1000 --duration 10s In',
+    'npx folkmoot load --url http://127.0.0.1:8080 --workload votes --rate 1000 --duration 10s',
   );
   expect(text).toContain("load compare BASE.json result.json --fail-on 'p99>+10%'");
   const { p99 } = result.operations[0]!.response;
   expect(text).toContain(`p99 response ${Math.round(p99! * 100) / 100} ms`);
 });
 
-test('report: what is not usual is in the command that does it again', async () => {
+test('report: the command that repeats the run has the options without defaults', async () => {
   const result = loadResult();
   const asked = {
     ...result.asked,
@@ -110,50 +110,50 @@ test('report: what is not usual is in the command that does it again', async () 
     agents: 7,
   };
   const { text } = await reportOf({ ...result, asked: { ...asked, timeout_ms: 900 } });
-  expect(text).toContain('Load: votes, 32 at a time, 10 s');
+  expect(text).toContain('Load test: votes, concurrency 32, 10 s');
   expect(text).toContain(
-    '--workload votes --concurrency 32 --duration 10s --agents 7 --timeout 900ms In',
+    '--workload votes --concurrency 32 --duration 10s --agents 7 --timeout 900ms',
   );
 });
 
-test('report: transactions, finality and deliveries where there are any', async () => {
+test('report: shows transactions, finality and deliveries if there are any', async () => {
   const { page, text } = await reportOf(loadResult({ workload: 'transactions', failing: 0 }));
   expect(headings(page)).toContain('Finality of transactions');
   expect(headings(page)).toContain('Finalized transactions over time');
-  expect(headings(page)).not.toContain('What was not accepted');
+  expect(headings(page)).not.toContain('Errors by cause');
   expect(text).toMatch(/finalized transactions 990\/s .* p99 finality [\d.]+ m?s/);
   const watched = await reportOf(loadResult({ workload: 'subscribers', operations: ['status'] }));
   expect(watched.text).toContain('deliveries 9,998 of 10,000');
-  expect(watched.text).toContain('unannounced gaps 2');
+  expect(watched.text).toContain('gaps 2');
 });
 
-test('report: saturation shows every bracket, and when the machine moved', async () => {
+test('report: saturation shows every bracket, and changes of machine speed', async () => {
   const found = saturation();
   found.brackets[1]!.unstable = true;
   found.brackets[2]!.fails = null;
   const { page, text } = await reportOf(loadResult({ seconds: 3 }, { saturation: found }));
   expect(headings(page).slice(0, 3)).toEqual([
-    'Load: votes, saturation',
+    'Load test: votes, saturation',
     'Saturation',
-    'The search for the rate that holds',
+    'Saturation search',
   ]);
-  expect(text).toContain('rates that held 5,300 to 5,800/s');
+  expect(text).toContain('sustained rates 5,300 to 5,800/s');
   expect(text).toContain('Bracket 1: 5,600/s holds, 6,100/s fails.');
-  expect(text).toContain('Bracket 2: 5,300/s holds, 5,900/s fails; the speed of the machine moved');
-  expect(text).toContain('Bracket 3: 5,800/s holds, no rate was found that fails.');
+  expect(text).toContain(
+    'Bracket 2: 5,300/s holds, 5,900/s fails. The speed of the machine changed',
+  );
+  expect(text).toContain('Bracket 3: 5,800/s holds, no rate failed.');
   expect(text).toContain('--saturate --slo ');
 });
 
-test('report: a run that failed and measured nothing says so', async () => {
+test('report: reports a failed run without measurements', async () => {
   const { page, text } = await reportOf(silent());
   expect(page).toContain('class="verdict bad"');
   expect(text).toContain('Verdict: INVALID, failed.');
-  expect(text).toContain('The run could not go on: what is here was measured before.');
   expect(text).toContain('the server went away before anything was accepted');
-  expect(text).toContain('Nothing was answered: there are no times.');
 });
 
-test('report: long runs stay small, say what a point is, and give the same bytes', async () => {
+test('report: long runs stay small, explain a point, and give the same bytes', async () => {
   const hour = () => loadResult({ rate: 3, seconds: 3_600 });
   const { page, text } = await reportOf(hour());
   expect(page.length).toBeLessThan(400_000);
@@ -161,7 +161,7 @@ test('report: long runs stay small, say what a point is, and give the same bytes
   expect((await reportOf(hour())).page).toBe(page);
 });
 
-test('report: hundreds of codes are cut to the most frequent, and that is said', async () => {
+test('report: shows the most frequent of many codes, and the number of the others', async () => {
   const result = loadResult();
   const [vote] = result.operations;
   const refused = Array.from({ length: 400 }, (_, index) => ({
@@ -171,7 +171,7 @@ test('report: hundreds of codes are cut to the most frequent, and that is said',
     count: 1_000 - index,
   }));
   const { text } = await reportOf({ ...result, operations: [{ ...vote!, refused }] });
-  expect(text).toMatch(/ 3\d\d rarer codes are in errors\.csv\./);
+  expect(text).toMatch(/ 3\d\d rarer causes are in errors\.csv\./);
   expect(text).toContain('350 more are in errors.csv.');
 });
 
@@ -189,7 +189,7 @@ const settings: Setting[] = [
 ];
 
 test.skipIf(!hasBrowser).each(Object.entries(results))(
-  `look: %s, light and dark, wide and narrow, on screen and paper ${needs}`,
+  `display: %s, light and dark, wide and narrow, on screen and paper ${needs}`,
   async (_, { result, figures }) => {
     const { file } = await reportOf(result());
     for (const setting of settings) {
@@ -206,7 +206,7 @@ test.skipIf(!hasBrowser).each(Object.entries(results))(
 const hostile =
   `</title></style><script>alert(1)</script><img src=x onerror="alert(2)">` + `'&amp;\u0000`;
 
-test.skipIf(!hasBrowser)(`hostile: what a server says stays text ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`hostile: text of a server stays text ${needs}`, async () => {
   const result = loadResult({}, { reasons: [hostile], machine: hostile, seed: hostile });
   const [vote] = result.operations;
   const refused = [{ status: 500, code: hostile, reason: hostile, count: 7 }];
@@ -224,7 +224,7 @@ test.skipIf(!hasBrowser)(`hostile: what a server says stays text ${needs}`, asyn
 });
 
 test.skipIf(!hasBrowser)(
-  `report: is for everybody, in every mode (needs ${executablePath})`,
+  `report: is accessible in every mode (needs ${executablePath})`,
   async () => {
     const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }));
     expect(await barriers(browser, file)).toEqual([]);

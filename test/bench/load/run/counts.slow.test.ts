@@ -1,11 +1,11 @@
-/** What a server did to requests is counted as what it was, and exactly as often. */
+/** Treatments of requests by a server are counted exactly, by kind. */
 import { expect, test } from 'vitest';
 import { load, longEnough, type Operation, operation } from '../generator.js';
 import { type Behaviour, reads } from '../known/behaviour.js';
 import { knownServer, treated } from '../known/known-server.js';
 import type { Received } from '../known/record.js';
 
-/** Unharmed: what is asked before the schedule begins. */
+/** Not treated: requests before the schedule starts. */
 const hits = { on: reads, after: 5 } as const;
 const full = { does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
 
@@ -14,7 +14,7 @@ interface Case {
   behaviour: Behaviour;
   treatment: Received['treatment'];
   count: (of: Operation) => number | undefined;
-  /** Of a case in which answers never come. */
+  /** Set for cases without responses. */
   timeoutMs?: number;
 }
 
@@ -85,17 +85,17 @@ test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s',
   expect(hit).toBeGreaterThanOrEqual(2);
   expect(count(found)).toBe(hit);
   expect(found.accepted).toBe(found.sent - hit);
-  // All that the server saw, but for what was asked before the schedule began.
+  // All requests that the server saw, except those before the schedule.
   const before = treated(record, 'answer', reads).length - found.accepted;
   expect(before).toBeLessThanOrEqual(hits.after);
   expect(result.ended).toBe('complete');
   const target = Math.ceil(0.99 * result.arrivals.intended);
-  // Where latencies are the generator's own, that comes first; both are no figures to trust.
+  // A late generator comes first among the verdicts; neither verdict is valid.
   const trusted = ['VALID', 'UNSTABLE'].includes(result.verdict);
   if (found.accepted < target) expect(trusted).toBe(false);
 });
 
-test.concurrent('counts: answers later than the deadline are not accepted', async () => {
+test.concurrent('counts: responses after the timeout are not accepted', async () => {
   const server = await knownServer({
     behaviours: [
       { ...hits, does: 'delay', fromMs: 5, toMs: 5 },
@@ -108,11 +108,11 @@ test.concurrent('counts: answers later than the deadline are not accepted', asyn
   expect(late.length).toBeGreaterThan(0);
   expect(found.timed_out).toBe(late.length);
   expect(found.accepted).toBe(found.sent - late.length);
-  // Three digits of it are exact.
+  // The histogram is exact to three digits.
   expect(found.service.max).toBeLessThan(6_002);
 });
 
-test.concurrent('counts: answers without an end are given up and cost no memory', async () => {
+test.concurrent('counts: endless responses are given up and use no memory', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, every: 20, does: 'pour' }] });
   const before = process.memoryUsage().rss;
   const found = operation(await load(server, { rate: 100, timeoutMs: 4_000 }), 'read');
@@ -122,7 +122,7 @@ test.concurrent('counts: answers without an end are given up and cost no memory'
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
 });
 
-test.concurrent('counts: of a server that answers nothing, nothing is accepted', async () => {
+test.concurrent('counts: nothing is accepted from a silent server', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, does: 'keepSilent' }] });
   const result = await load(server, { rate: 100, durationMs: 1_000, timeoutMs: 500 });
   const found = operation(result, 'read');

@@ -1,11 +1,11 @@
-/** Latencies agree with what the server wrote down, and a stall cannot hide in the open loop. */
+/** Latencies match the record of the server, and a stall shows in the open loop. */
 import { expect, test } from 'vitest';
 import { counts } from '../../../support/counts.js';
 import { load, onSchedule, operation, sum } from '../generator.js';
 import { reads } from '../known/behaviour.js';
 import { type KnownServer, knownServer, percentile, serviceTimes } from '../known/known-server.js';
 
-/** What is between the server's clock and the generator's on a machine with other work. */
+/** Difference between the clocks of server and generator on a busy machine. */
 const SLACK_MS = 25;
 
 async function ownTimes(server: KnownServer): Promise<number[]> {
@@ -16,7 +16,7 @@ async function ownTimes(server: KnownServer): Promise<number[]> {
 test.each([
   ['constant', 50, 50],
   ['uniform', 20, 220],
-])('latency: of a %s delay, agrees with the record of the server', async (_, fromMs, toMs) => {
+])('latency: matches the record of the server for a %s delay', async (_, fromMs, toMs) => {
   const { server, result } = await onSchedule(async () => {
     const known = await knownServer({ behaviours: [{ on: reads, does: 'delay', fromMs, toMs }] });
     return { server: known, result: await load(known, { rate: 300 }) };
@@ -31,8 +31,7 @@ test.each([
   ] as const) {
     const truth = percentile(own, percent);
     expect(service[name], name).toBeGreaterThan(truth - 2);
-    // Whoever is late to send is as late to see the answer; and a server whose delay was too long
-    // on a busy machine is as late to send it.
+    // A late generator also sees responses late, and a server on a busy machine also sends late.
     const serverLate = Math.max(0, truth - (fromMs + ((toMs - fromMs) * percent) / 100));
     expect(service[name], name).toBeLessThan(truth + SLACK_MS + 2 * late! + serverLate);
     expect(response[name], name).toBeGreaterThanOrEqual(service[name]!);
@@ -45,27 +44,27 @@ test.each([
 const durationMs = 1_000 * counts.stalledSeconds;
 const stall = { on: reads, does: 'stall', startMs: 500, endMs: 1_500 } as const;
 
-test('latency: a stall of a second shows in p99 in the open loop, and in its seconds', async () => {
+test('latency: a stall of a second shows in p99 and seconds of the open loop', async () => {
   const { result } = await onSchedule(async () => {
     const server = await knownServer({ behaviours: [stall] });
     return { result: await load(server, { rate: 200, durationMs, connections: 16 }) };
   });
   const { response, service, broken, timed_out } = operation(result, 'read');
-  // Two hundred wait, on average half of the second: of all, a tenth at least.
+  // Two hundred requests wait, half a second on average: at least a tenth of all.
   expect(response.p99).toBeGreaterThan(800);
   expect(response.p99).toBeLessThan(2_000);
-  // Sixteen were sent and stood still, the others waited in line: only the response time has them.
+  // Sixteen requests were in flight, the others queued: only response times include that.
   expect(service.p90).toBeLessThan(500);
   expect(service.max).toBeGreaterThan(900);
   expect([broken, timed_out]).toEqual([0, 0]);
-  // The second half of the first second, and the first half of the one after it.
+  // Second half of the first second, and first half of the next.
   expect(result.seconds[0]!.accepted).toBeLessThan(150);
   expect(Math.max(...result.seconds.map(({ accepted }) => accepted))).toBeGreaterThan(200);
   expect(result.seconds[1]!.response_p99).toBeGreaterThan(700);
   expect(sum(result.seconds.map(({ accepted }) => accepted))).toBe(200 * counts.stalledSeconds);
 });
 
-test('latency: the closed loop does not see the same stall in p99', async () => {
+test('latency: the same stall does not show in p99 of the closed loop', async () => {
   const concurrency = 4;
   const { server, result } = await onSchedule(async () => {
     const known = await knownServer({ behaviours: [stall] });

@@ -1,11 +1,11 @@
-/** A run that falls short of its rate blames the server, the generator or the workload. */
+/** A run below its target rate blames the server, the generator or the workload. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { load, operation } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
-/** Slow enough that a block waits for the server, and not for the machine. */
+/** Slow enough that a block waits for the server rather than the machine. */
 const slow: Behaviour = { on: ['propose', 'vote'], does: 'delay', fromMs: 100, toMs: 100 };
 const asked = { workload: 'votes', rate: 200, durationMs: 4_000 } as const;
 
@@ -22,19 +22,19 @@ const votes = (agents: number) =>
     return load(await knownServer({ behaviours: [slow] }), { ...asked, agents });
   });
 
-test('limit: a run with too few agents names a number of agents that is enough', async () => {
+test('limit: a run with too few agents names a sufficient number', async () => {
   const few = await votes(10);
-  // Seven votes decide a block, which takes a proposal and its votes: 200 ms.
+  // Seven votes decide a block. The proposal and the votes take 200 ms.
   expect(few.verdict).toBe('WORKLOAD_BOUND');
   expect(few.arrivals.held!.answers).toBeGreaterThan(0.5);
   const { per_s, option, value } = few.arrivals.limit!;
   expect(option).toBe('--agents');
   expect(per_s).toBeLessThan(40);
   expect(few.reasons[0]).toContain(`use --agents ${value}`);
-  // The rate times 200 ms are 40 votes a block, which 59 agents decide.
+  // The rate times 200 ms are 40 votes per block, which 59 agents decide.
   expect(value).toBeGreaterThanOrEqual(59);
   let result = few;
-  // A machine that is busier in the next run makes blocks slower, which takes more agents.
+  // A busier machine makes blocks slower in the next run, which takes more agents.
   for (let left = 5; left > 0 && result.verdict === 'WORKLOAD_BOUND'; left -= 1) {
     const { value: more } = result.arrivals.limit!;
     expect(more).toBeGreaterThan(result.asked.agents);
@@ -43,17 +43,17 @@ test('limit: a run with too few agents names a number of agents that is enough',
   expect(result.verdict, result.reasons.join()).not.toBe('WORKLOAD_BOUND');
 });
 
-test('limit: blocks with too few transactions are the limit of a workload', async () => {
+test('limit: small blocks limit a workload', async () => {
   const server = await knownServer({ behaviours: [slow] });
   const change = { workload: 'transactions', rate: 100, batch: 2, durationMs: 4_000 } as const;
   const { verdict, arrivals } = await load(server, change);
   expect(verdict).toBe('WORKLOAD_BOUND');
   expect(arrivals.limit!.option).toBe('--batch');
-  // A block takes 200 ms, or half of it where the next one is proposed meanwhile.
+  // A block takes 200 ms, or half of it if the next one is proposed meanwhile.
   expect(arrivals.limit!.value).toBeGreaterThanOrEqual(10);
 });
 
-test('limit: a server that answers one by one is the limit, and not the workload', async () => {
+test('limit: a server that answers one by one is the limit, not the workload', async () => {
   const queue: Behaviour = { on: ['vote'], does: 'queue', eachMs: 10 };
   const server = await knownServer({ behaviours: [queue] });
   const result = await load(server, { ...asked, agents: 300, connections: 8 });
@@ -62,7 +62,7 @@ test('limit: a server that answers one by one is the limit, and not the workload
   expect(result.reasons.join()).toContain('--connections');
 });
 
-test('limit: a server that refuses is the limit, however few the agents are', async () => {
+test('limit: a server that refuses is the limit, with any number of agents', async () => {
   const refuses: Behaviour = {
     ...{ on: ['vote'], does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' },
     every: 3,
@@ -73,7 +73,7 @@ test('limit: a server that refuses is the limit, however few the agents are', as
   expect(operation(result, 'vote').refused).not.toEqual([]);
 });
 
-test('limit: a server that refuses proposals is the limit, and not the workload', async () => {
+test('limit: a server that refuses proposals is the limit, not the workload', async () => {
   const refuses: Behaviour = {
     ...{ on: ['propose'], does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' },
     every: 2,
@@ -84,7 +84,7 @@ test('limit: a server that refuses proposals is the limit, and not the workload'
   expect(result.verdict).toBe('INVALID');
 });
 
-test('limit: a closed loop with too few agents says that less was under way', async () => {
+test('limit: a closed loop with too few agents notes unused concurrency', async () => {
   const result = await onIdleMachine(async () => {
     const server = await knownServer({ behaviours: [slow] });
     return load(server, { ...asked, rate: null, concurrency: 32, agents: 10 });

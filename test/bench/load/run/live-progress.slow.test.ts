@@ -1,4 +1,4 @@
-/** A run looked at while it goes on: as it would end, and not otherwise for being looked at. */
+/** Progress of a running load run: as the run would end, and without affecting it. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import type { LoadProgress } from '../../../../dist/bench/load/run.js';
@@ -6,7 +6,7 @@ import { load, longEnough, onSchedule } from '../generator.js';
 import { type Behaviour, reads } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
-/** What a look gave, each second. */
+/** Snapshots of each second. */
 async function looked(behaviours: readonly Behaviour[], rate: number, durationMs: number) {
   const looks: { phase: LoadProgress['phase']; soFar: LoadResult }[] = [];
   const server = await knownServer({ behaviours: [...behaviours] });
@@ -18,7 +18,7 @@ async function looked(behaviours: readonly Behaviour[], rate: number, durationMs
   return { looks, result };
 }
 
-test.concurrent('so far: what was seen by then, and the whole is as without a look', async () => {
+test.concurrent('so far: has the figures up to then, and does not affect the result', async () => {
   const { looks, result } = await looked([], 100, 4_500);
   const found = [...looks.map(({ soFar }) => soFar), result];
   const of = (figure: (one: LoadResult) => number) => {
@@ -37,7 +37,7 @@ test.concurrent('so far: what was seen by then, and the whole is as without a lo
     }
     expect(arrivals.halves).toEqual([]);
     expect(finality.count).toBe(0);
-    // A second that is over stays as it was: looking takes nothing out of it.
+    // A finished second does not change: a snapshot consumes nothing.
     for (const { second, response_p50, accepted } of seconds.slice(0, -1)) {
       expect(response_p50 !== null).toBe(accepted > 0);
       expect(result.seconds[second]!.response_p50).toBe(response_p50);
@@ -50,7 +50,7 @@ test.concurrent('so far: what was seen by then, and the whole is as without a lo
   }
 });
 
-test.concurrent('so far: slow answers are under way, and speak against nothing', async () => {
+test.concurrent('so far: slow responses are pending and do not affect the verdict', async () => {
   const behaviours = [{ on: reads, does: 'delay', fromMs: 1_200, toMs: 1_300 }] as const;
   const { looks } = await onSchedule(() => looked(behaviours, 20, 4_000));
   const known = looks.filter(({ soFar }) => soFar.measured_s >= 1);
@@ -61,7 +61,7 @@ test.concurrent('so far: slow answers are under way, and speak against nothing',
   }
 });
 
-test.concurrent('so far: a server that refuses, or falls behind, is told in time', async () => {
+test.concurrent('so far: reports a server that refuses or lags in time', async () => {
   const refusing = {
     ...{ on: reads, every: 4, does: 'refuse', status: 503 },
     code: 'A',
@@ -75,7 +75,7 @@ test.concurrent('so far: a server that refuses, or falls behind, is told in time
       4_000,
     );
     const told = looks.find(isTold)!;
-    expect(told.soFar.reasons.join()).toMatch(/arrivals a second were accepted/);
+    expect(told.soFar.reasons.join()).toMatch(/arrivals\/s accepted/);
     expect(told.soFar.ended).toBe('complete');
   }
 });

@@ -1,4 +1,4 @@
-/** Runs against a small server in this process: what is sent, when, and what becomes of it. */
+/** Runs against a small server in this process: requests, their times, and their outcomes. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ const state = JSON.stringify({
   data: { block_height: 1, validators: [], producers: [] },
 });
 
-/** Answers reads by `listener`, and says that it has no meta. */
+/** Answers reads with `listener`, and has no /meta. */
 async function server(listener: RequestListener): Promise<string> {
   const serving = createServer((request, response) => {
     if (request.url !== '/api/v1/meta') return listener(request, response);
@@ -48,7 +48,7 @@ const run = (url: string, change: Partial<LoadOptions>, signal?: AbortSignal) =>
   return runLoad(options, signal ? { signal } : {});
 };
 
-/** Every request ends as one thing, and the result is what its schema says. */
+/** Checks that each request has one outcome, and the result against its schema. */
 function consistent(result: LoadResult): void {
   expect(Value.Check(schema, result)).toBe(true);
   for (const one of result.operations) {
@@ -58,7 +58,7 @@ function consistent(result: LoadResult): void {
   }
 }
 
-test('run: the open loop sends what its schedule says, the warm-up is not counted', async () => {
+test('run: the open loop follows its schedule, and does not count the warm-up', async () => {
   const { result, url, asked } = await onSchedule(async () => {
     let count = 0;
     const at = await server((_, response) => {
@@ -71,13 +71,13 @@ test('run: the open loop sends what its schedule says, the warm-up is not counte
   consistent(result);
   expect(result.arrivals.intended).toBe(100);
   expect(result.operations[0]).toMatchObject({ operation: 'read', sent: 100, accepted: 100 });
-  // And up to 20 for warming up, and the list of agents before it.
+  // Plus up to 20 of the warm-up, and the list of agents before it.
   expect(asked).toBeGreaterThan(101);
   expect(asked).toBeLessThanOrEqual(121);
   expect(result.server).toMatchObject({ url, version: null, epoch: null });
 });
 
-test('run: the closed loop has never more under way than it may', async () => {
+test('run: the closed loop never exceeds its concurrency', async () => {
   let underWay = 0;
   let most = 0;
   const url = await server((_, response) => {
@@ -95,7 +95,7 @@ test('run: the closed loop has never more under way than it may', async () => {
   expect(result.asked).toMatchObject({ loop: 'closed', rate: null, concurrency: 5 });
 });
 
-test('run: waiting for a free connection is response time, and no service time', async () => {
+test('run: response time includes the wait for a connection, service time does not', async () => {
   const url = await server((_, response) => setTimeout(() => response.end(state), 50));
   const result = await run(url, { rate: 40, connections: 1 });
   consistent(result);
@@ -105,7 +105,7 @@ test('run: waiting for a free connection is response time, and no service time',
   expect(result.verdict).not.toBe('VALID');
 });
 
-test('run: answers are told apart, and only what holds its data is accepted', async () => {
+test('run: classifies responses, and accepts only those with data', async () => {
   const refusal = { success: false, error: { code: 'RATE_LIMITED', details: { reason: 'RATE' } } };
   const answers: RequestListener[] = [
     (_, response) => response.end(state),
@@ -135,7 +135,7 @@ test('run: answers are told apart, and only what holds its data is accepted', as
   expect(result.verdict).toBe('INVALID');
 });
 
-test('run: a server that closes each connection after its answer breaks nothing', async () => {
+test('run: works with a server that closes each connection after its response', async () => {
   const url = await server((_, response) => {
     response.setHeader('Connection', 'close').end(state);
   });
@@ -145,7 +145,7 @@ test('run: a server that closes each connection after its answer breaks nothing'
   expect(result.arrivals.accepted).toBeGreaterThan(0);
 });
 
-test('run: an interruption ends it early, with what was measured by then', async () => {
+test('run: an interruption ends it early, with the figures so far', async () => {
   const url = await server((_, response) => response.end(state));
   const result = await run(url, { durationMs: 60_000 }, AbortSignal.timeout(5_000));
   consistent(result);

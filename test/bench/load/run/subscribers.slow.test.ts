@@ -1,4 +1,4 @@
-/** Deliveries agree with what the server sent to its subscribers, and what it did not. */
+/** Delivery counts match what the server sent and withheld. */
 import { expect, test } from 'vitest';
 import { full } from '../../../support/counts.js';
 import { load, longEnough, operation } from '../generator.js';
@@ -9,9 +9,9 @@ const asked = {
   agents: 20,
   rate: 40,
   durationMs: 1_000,
-  // What is still to be delivered then is missing.
+  // Deliveries pending at that time are missing.
   timeoutMs: 10_000,
-  // Their last updates would be deliveries too.
+  // The final updates would be deliveries too.
   keepAgents: true,
 } as const;
 
@@ -50,13 +50,13 @@ test.concurrent.each(
     1_000,
   );
   expect(delivery.holes).toBeLessThanOrEqual(misdelivered);
-  // A run ends when all have heard: the very last event may come twice after that.
+  // A run ends once all have the events, so the last event may repeat afterwards.
   expect(delivery.holes).toBeGreaterThanOrEqual(misdelivered - (does === 'repeat' ? 1 : 0));
   const missing = does === 'withhold' ? misdelivered : 0;
   expect(delivery.delivered).toBe(delivery.expected - missing);
 });
 
-test.concurrent('subscribers: events that are none are passed over', async () => {
+test.concurrent('subscribers: ignore invalid events', async () => {
   const misdelivers = { types: ['agent_status'], every: 50, does: 'garble' } as const;
   const { result } = await longEnough(
     async (durationMs) => {
@@ -72,7 +72,7 @@ test.concurrent('subscribers: events that are none are passed over', async () =>
   expect(delivery.delivered).toBeGreaterThan(0);
 });
 
-test.concurrent('subscribers: closed connections are disconnects, and hear no more', async () => {
+test.concurrent('subscribers: closed connections are disconnects without more events', async () => {
   const behaviours = [{ on: ['status'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
   const result = await load(server, asked);

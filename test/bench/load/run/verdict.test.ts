@@ -1,9 +1,9 @@
-/** When a run's figures can be trusted: the rule, case by case. */
+/** The rules of the verdict of a run, case by case. */
 import { expect, test } from 'vitest';
 import { type Evidence, judgeRun, lagShares } from '../../../../dist/bench/load/verdict.js';
 import { nothing } from '../fixture.js';
 
-/** A run with which nothing is wrong. */
+/** A run without problems. */
 const well: Evidence = {
   ended: 'complete',
   targetPerS: 1_000,
@@ -28,7 +28,7 @@ const well: Evidence = {
 
 const closed: Partial<Evidence> = { targetPerS: null };
 const slow: Partial<Evidence> = { sentPerS: 700, acceptedPerS: 700, responseP99: 3_000 };
-/** All that was sent was accepted, and arrivals waited mostly for this. */
+/** A run whose requests were all accepted, and whose arrivals mostly waited for this. */
 const waiting = (what: keyof Evidence['held'], perS = 500): Partial<Evidence> => ({
   ...{ sentPerS: 500, acceptedPerS: 500 },
   held: { connections: 0, answers: 0, signatures: 0, [what]: 0.9 },
@@ -70,7 +70,11 @@ test.each<[string, Partial<Evidence>, string]>([
   ['lag all along, of slow answers', { lagP90: 12, lagP99: 15, responseP99: 300 }, 'VALID'],
   ['response times of which lag is a part', { lagP99: 15, responseP99: 31 }, 'VALID'],
   ['a closed loop on a busy generator', { ...closed, utilization: 0.96 }, 'CLIENT_BOUND'],
-  ['a closed loop, late for a tenth of the time', { ...closed, lagP90: 11 }, 'CLIENT_BOUND'],
+  [
+    'a closed loop, late for a tenth of the time',
+    { ...closed, lagP90: 11, lagP99: 15 },
+    'CLIENT_BOUND',
+  ],
   ['a closed loop, late for a hundredth', { ...closed, lagP99: 40 }, 'VALID'],
   ['a workload that has too little to send', waiting('answers'), 'WORKLOAD_BOUND'],
   [
@@ -101,37 +105,43 @@ test.each<[string, Partial<Evidence>, string]>([
 ])('verdict: %s', (_, change, expected) => {
   const { verdict, reasons } = judgeRun({ ...well, ...change });
   expect(verdict).toBe(expected);
-  // What failed is known to the run, not to the rule.
+  // A failed run already has its reason.
   if (expected !== 'VALID' && change.ended !== 'failed') expect(reasons).not.toEqual([]);
 });
 
-test('verdict: reasons hold the figures that decided', () => {
+test('verdict: reasons contain the deciding figures', () => {
   const { reasons } = judgeRun({ ...well, ...slow, lagP99: 2_500.4 });
-  expect(reasons).toEqual([
-    'the generator was too slow: its lag is 2,500 ms at the 99th percentile',
-    '700 of 1,000 arrivals a second were accepted, 70 %; expected at least 99 %',
-  ]);
+  expect(reasons.map(({ key }) => key)).toEqual(['GENERATOR_LATE', 'RATE_MISSED']);
+  expect(reasons[0]!.text).toContain('2,500 ms');
+  expect(reasons[1]!.text).toContain('700 of 1,000');
 });
 
-test('verdict: lag that is part of response times is told of a valid run', () => {
+test('verdict: notes lag that response times include on a valid run', () => {
   const { verdict, reasons } = judgeRun({ ...well, lagP99: 15, responseP99: 100 });
   expect(verdict).toBe('VALID');
-  expect(reasons[0]).toContain('15 ms');
+  expect(reasons[0]).toMatchObject({ key: 'LAG_INCLUDED', text: expect.stringContaining('15 ms') });
 });
 
-test('verdict: what is short of 99 % does not read as 99 %', () => {
+test('verdict: rounds a share below 99 % down', () => {
   const [reason] = judgeRun({ ...well, acceptedPerS: 989.96 }).reasons;
-  expect(reason).toContain('989.9 of 1,000');
-  expect(reason).toContain('98.9 %');
+  expect(reason!.text).toContain('989.9 of 1,000');
+  expect(reason!.text).toContain('98.9 %');
 });
 
-test('verdict: names the option, and how many connections a rate needs', () => {
-  expect(judgeRun({ ...well, ...waiting('answers') }).reasons[0]).toContain('use --agents 30');
+test('verdict: names the option, and the connections that a rate needs', () => {
+  const [workload] = judgeRun({ ...well, ...waiting('answers') }).reasons;
+  expect(workload).toMatchObject({
+    key: 'WORKLOAD_LIMIT',
+    text: expect.stringContaining('--agents 30'),
+  });
   const few = { ...waiting('connections'), connections: { count: 8, serviceP50: 400 } };
-  expect(judgeRun({ ...well, ...few }).reasons.join()).toContain('use --connections 400');
+  expect(judgeRun({ ...well, ...few }).reasons).toContainEqual({
+    key: 'CONNECTIONS_LIMIT',
+    text: expect.stringContaining('--connections 400'),
+  });
 });
 
-test('lag: its share of the fastest operation is told where it is more than a tenth', () => {
+test('verdict: notes lag above a tenth of response times of the fastest operation', () => {
   const times = (...[p50, p90, p95, p99]: [number, number, number, number]) => {
     return { ...nothing(), count: 100, ...{ p50, p90, p95, p99 } };
   };
@@ -147,7 +157,8 @@ test('lag: its share of the fastest operation is told where it is more than a te
   expect(parts.map(({ percentile }) => percentile)).toEqual(['p50', 'p95', 'p99']);
   const { verdict, reasons } = judgeRun({ ...well, lagParts: parts });
   expect(verdict).toBe('VALID');
-  expect(reasons).toEqual([expect.stringContaining('0.6 of 0.8 ms at p50 (75 %)')]);
+  const text = expect.stringContaining('0.6 of 0.8 ms at p50 (75 %)');
+  expect(reasons).toEqual([{ key: 'LAG_SHARE', text }]);
   expect(judgeRun({ ...well, ...closed, lagParts: [] }).reasons).toEqual([]);
   expect(lagShares(nothing(), []).shares).toEqual({ p50: null, p90: null, p95: null, p99: null });
 });

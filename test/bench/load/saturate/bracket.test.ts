@@ -1,4 +1,4 @@
-/** The search for the highest rate that holds, on servers whose capacity is known. */
+/** The search for the highest rate, on servers with a known capacity. */
 import { assert, asyncProperty, double } from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -8,7 +8,7 @@ import {
   startNear,
 } from '../../../../dist/bench/load/saturation.js';
 
-/** A server that holds up to its capacity, and counts what it is asked. */
+/** A server that holds up to its capacity, and counts its probes. */
 function server(capacity: number) {
   const asked: number[] = [];
   return {
@@ -22,7 +22,7 @@ function server(capacity: number) {
 
 const rates = double({ min: 1, max: 1_000_000, noNaN: true });
 
-test('bracket: it has the capacity in it, within a tenth, wherever the search begins', async () => {
+test('bracket: contains the capacity, within a tenth, from any start', async () => {
   const property = asyncProperty(rates, rates, async (capacity, rate) => {
     const { holdsAt, asked } = server(capacity);
     const { holds, fails } = await findBracket({ rate, step: 2 }, holdsAt);
@@ -36,7 +36,7 @@ test('bracket: it has the capacity in it, within a tenth, wherever the search be
   await assert(property);
 });
 
-test('bracket: sought again near the last one, two probes confirm it', async () => {
+test('bracket: two probes confirm the last one', async () => {
   const { holdsAt, asked } = server(1_234);
   const first = await findBracket({ rate: 100, step: 2 }, holdsAt);
   const before = asked.length;
@@ -45,7 +45,7 @@ test('bracket: sought again near the last one, two probes confirm it', async () 
   expect(overlap([first, second])).toBe(true);
 });
 
-test('bracket: a server that became half as fast is found again, and shares no rate', async () => {
+test('bracket: does not overlap after the server became half as fast', async () => {
   const first = await findBracket({ rate: 100, step: 2 }, server(1_000).holdsAt);
   const second = await findBracket(startNear(first), server(500).holdsAt);
   expect(second.holds).toBeLessThanOrEqual(500);
@@ -53,12 +53,12 @@ test('bracket: a server that became half as fast is found again, and shares no r
   expect(overlap([first, second])).toBe(false);
 });
 
-test('bracket: a server that holds nothing', async () => {
+test('bracket: a server on which no rate holds', async () => {
   const found = await findBracket({ rate: 50, step: 2 }, async () => false);
   expect(found).toEqual({ holds: 0, fails: 1 });
 });
 
-test('bracket: a search that is ended tells what is known', async () => {
+test('bracket: an aborted search returns the rates so far', async () => {
   const answers = [true, false, null];
   const found = await findBracket({ rate: 100, step: 2 }, async () => answers.shift()!);
   expect(found).toEqual({ holds: 100, fails: 200 });

@@ -1,4 +1,4 @@
-/** `--saturate` finds the capacity of a server whose capacity is known. */
+/** `--saturate` finds the capacity of a server with a known capacity. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { toProbe } from '../../../../dist/bench/load/saturation.js';
@@ -12,13 +12,13 @@ import { knownServer } from '../known/known-server.js';
 const CAPACITY = 400;
 const DURATION_S = 4;
 const REPEAT = 3;
-/** What holds has 99 % of its rate. */
+/** A rate that holds has 99 % accepted. */
 const most = (beforehandS: number) => (CAPACITY * (1 + beforehandS / DURATION_S)) / 0.99;
 
 const limited: [string, Behaviour, string[], number][] = [
-  // A fifth of a second is had at once.
+  // The first fifth of a second passes at once.
   ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, [], most(0.2)],
-  // A line may grow until its end waits for as long as the objective allows.
+  // The queue may grow until its end reaches the objective.
   [
     'serves one after the other',
     { on: reads, does: 'queue', eachMs: 1_000 / CAPACITY },
@@ -38,7 +38,7 @@ async function search(url: string, slo: readonly string[]): Promise<LoadResult> 
   return result;
 }
 
-// Three brackets take minutes: only the full tests have the time.
+// Three brackets take minutes, so only the full test run has them.
 test.runIf(full).each(limited)(
   'saturate: the brackets of a server that %s are around its capacity',
   async (_, behaviour, slo, mostHeld) => {
@@ -49,11 +49,11 @@ test.runIf(full).each(limited)(
       expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(mostHeld);
       expect(holds).toBeGreaterThan(0);
       expect(fails).toBeGreaterThan(holds);
-      // Answers to what was under way at the end are counted: 128 connections, a third of a second.
+      // Responses to requests in flight at the end count: 128 connections, a third of a second.
       const { accepted_per_s } = probes.reduce((a, b) => (a.rate > b.rate ? a : b));
       expect(accepted_per_s).toBeLessThan((CAPACITY * (DURATION_S + 0.6)) / DURATION_S);
     }
-    // Other work on the machine may spoil a probe, and only ever downwards.
+    // Other programs may fail a probe, which only lowers the result.
     const failed = brackets.map(({ fails }) => fails ?? 0);
     expect(Math.max(...failed)).toBeGreaterThan(0.95 * CAPACITY);
   },
@@ -121,15 +121,15 @@ test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; h
   const r = { r_before: null, r_after: null };
   const { holds, reasons, verdict: shown } = toProbe(result, { rate: 100, objectives: [], r });
   expect(holds).toBe(expected);
-  // Whoever reads that it failed reads why.
+  // A failed probe has a reason.
   if (!holds && share === 1 && shown !== 'INVALID') expect(reasons[0]).toMatch(/half/);
 });
 
-test('probe: an objective that is missed does not hold, and is the first reason', () => {
-  const objectives = [{ text: 'p99<=1ms', missed: () => 'p99<=1ms: it is 9 ms' }];
+test('probe: a violated objective fails the probe, and is its first reason', () => {
+  const objectives = [{ text: 'p99<=1ms', missed: () => 'p99<=1ms: 9 ms' }];
   const result = loadResult({ rate: 100 }, { reasons: ['another'] });
   const kept = { ...result, arrivals: { ...result.arrivals, of_target: 1 } };
   const r = { r_before: 9_000, r_after: 9_100 };
   const probe = toProbe(kept, { rate: 100, objectives, r });
-  expect(probe).toMatchObject({ holds: false, ...r, reasons: ['p99<=1ms: it is 9 ms', 'another'] });
+  expect(probe).toMatchObject({ holds: false, ...r, reasons: ['p99<=1ms: 9 ms', 'another'] });
 });

@@ -1,4 +1,4 @@
-/** When requests are meant to be sent, and that they are. */
+/** Intended times of requests, and their sending. */
 import { expect, test, vi } from 'vitest';
 import {
   closedLoop,
@@ -10,7 +10,7 @@ import type { Call } from '../../../../dist/bench/load/workload.js';
 
 const call = { operation: 'read' } as Call;
 
-/** A schedule of one second, on a clock that the test turns. */
+/** A schedule of one second, on a test clock. */
 function scheduled(change: Partial<ScheduleOptions>) {
   const sent: number[] = [];
   const due: number[] = [];
@@ -33,7 +33,7 @@ function scheduled(change: Partial<ScheduleOptions>) {
 
 const every100 = [0, 100, 200, 300, 400, 500, 600, 700, 800, 900];
 
-test('open loop: arrivals are evenly spaced, and none is at the end', () => {
+test('open loop: arrivals are evenly spaced, with none at the end', () => {
   const arrivals = openLoop(3, 1_000, 2_000);
   const due: number[] = [];
   arrivals.advance(5_000, (intendedMs) => due.push(intendedMs));
@@ -41,14 +41,14 @@ test('open loop: arrivals are evenly spaced, and none is at the end', () => {
   expect(arrivals.nextMs()).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('schedule: what is due is sent, at its intended times', async () => {
+test('schedule: sends due arrivals with their intended times', async () => {
   const { sent, ended } = scheduled({});
   vi.advanceTimersByTime(1_000);
   await ended;
   expect(sent).toEqual(every100);
 });
 
-test('schedule: arrivals wait in line for the workload, and keep their times', async () => {
+test('schedule: queued arrivals keep their intended times', async () => {
   let open = false;
   const { schedule, sent, due, ended } = scheduled({ next: () => (open ? call : null) });
   vi.advanceTimersByTime(550);
@@ -57,7 +57,7 @@ test('schedule: arrivals wait in line for the workload, and keep their times', a
   open = true;
   schedule.pump();
   expect(sent).toEqual(every100.slice(0, 6));
-  // From the first that was due to the moment at which it could be sent.
+  // From the first due arrival to the time at which it could be sent.
   expect(schedule.waitTimes).toEqual({ connections: 0, answers: 550, signatures: 0 });
   vi.advanceTimersByTime(500);
   await ended;
@@ -65,7 +65,7 @@ test('schedule: arrivals wait in line for the workload, and keep their times', a
   expect(schedule.waitTimes.answers).toBe(550);
 });
 
-test('schedule: a workload that wakes it while it is asked gets no arrival twice', async () => {
+test('schedule: a workload that wakes it from `next` gets no arrival twice', async () => {
   let wake = () => {};
   const next = () => {
     wake();
@@ -78,7 +78,7 @@ test('schedule: a workload that wakes it while it is asked gets no arrival twice
   expect(sent).toEqual(every100);
 });
 
-test('schedule: what waits for a connection at the end is not sent long after it', async () => {
+test('schedule: drops arrivals that wait for a connection after the end', async () => {
   const { schedule, sent, due, ended } = scheduled({ hasRoom: () => false });
   vi.advanceTimersByTime(1_200);
   await ended;
@@ -86,7 +86,7 @@ test('schedule: what waits for a connection at the end is not sent long after it
   expect([due, sent]).toEqual([every100, []]);
 });
 
-test('schedule: what waited in the warm-up is dropped when the measured time begins', async () => {
+test('schedule: drops queued warm-up arrivals at the start of the measured time', async () => {
   let room = false;
   const { schedule, sent, ended } = scheduled({ measureMs: 500, hasRoom: () => room });
   vi.advanceTimersByTime(500);
@@ -97,7 +97,7 @@ test('schedule: what waited in the warm-up is dropped when the measured time beg
   expect(sent).toEqual(every100.slice(5));
 });
 
-test('closed loop: so many at a time, each when one before it is settled', async () => {
+test('closed loop: keeps its concurrency; each request waits for an earlier one', async () => {
   const arrivals = closedLoop(3, 0, 1_000);
   const { schedule, sent, ended } = scheduled({ arrivals });
   expect(sent).toEqual([0, 0, 0]);

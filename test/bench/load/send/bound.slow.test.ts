@@ -1,10 +1,10 @@
-/** A generator that cannot keep its schedule says so, and does not blame the server. */
+/** A generator that cannot keep its schedule reports itself, not the server. */
 import { expect, onTestFinished, test } from 'vitest';
 import { load, onSchedule, operation } from '../generator.js';
 import { reads } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
-/** Keeps the event loop of the generator busy for so long, again and again. */
+/** Blocks the event loop of the generator again and again. */
 function block(forMs: number, everyMs: number): void {
   const timer = setInterval(() => {
     const untilMs = performance.now() + forMs;
@@ -13,7 +13,7 @@ function block(forMs: number, everyMs: number): void {
   onTestFinished(() => clearInterval(timer));
 }
 
-test('generator: blocked again and again, it is CLIENT_BOUND and shows its lag', async () => {
+test('generator: is CLIENT_BOUND with its lag when blocked again and again', async () => {
   const server = await knownServer();
   block(150, 200);
   const result = await load(server, { rate: 200 });
@@ -21,11 +21,11 @@ test('generator: blocked again and again, it is CLIENT_BOUND and shows its lag',
   expect(result.generator.lag.p99).toBeGreaterThan(100);
   expect(result.generator.utilization).toBeGreaterThan(0.5);
   expect(result.seconds[0]!.lag_max).toBeGreaterThan(100);
-  // The lag is part of the response time: that of a stalled server would be, too.
+  // The lag is part of the response time, as a stall of the server would be.
   expect(operation(result, 'read').response.p99).toBeGreaterThan(100);
 });
 
-test('generator: a slow server without a free connection is not its fault', async () => {
+test('generator: is not blamed for a slow server without free connections', async () => {
   const { result } = await onSchedule(async () => {
     const server = await knownServer({
       behaviours: [{ on: reads, after: 1, does: 'delay', fromMs: 400, toMs: 400 }],
@@ -35,6 +35,6 @@ test('generator: a slow server without a free connection is not its fault', asyn
   expect(result.verdict).toBe('INVALID');
   expect(result.arrivals.held!.connections).toBeGreaterThan(0.5);
   expect(operation(result, 'read').response.p90).toBeGreaterThan(600);
-  // Eight at a time, each for 400 ms: the other requests waited in line.
+  // Eight at a time, each for 400 ms; the other requests were queued.
   expect(result.arrivals.accepted).toBeLessThanOrEqual(40);
 });

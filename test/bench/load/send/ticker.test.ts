@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { openLoop, Schedule } from '../../../../dist/bench/load/schedule.js';
 import { Ticker } from '../../../../dist/bench/load/ticker.js';
 
-/** Longer than any test may take. */
+/** Longer than any test takes. */
 const NEVER_MS = 100_000_000;
 
 function ticking() {
@@ -20,7 +20,7 @@ function ticking() {
   return { ticker, next, wakes: () => wakes };
 }
 
-test('ticker: wakes once for each time, and not before it', async () => {
+test('ticker: wakes once at each time, and not before', async () => {
   const { ticker, next, wakes } = ticking();
   for (const ms of [20, 0, 3, 0.25]) {
     const before = wakes();
@@ -33,7 +33,7 @@ test('ticker: wakes once for each time, and not before it', async () => {
   }
 });
 
-test('ticker: a later request replaces the time of the one before', async () => {
+test('ticker: a later request replaces the earlier time', async () => {
   const { ticker, next, wakes } = ticking();
   ticker.wakeIn(NEVER_MS);
   ticker.wakeIn(5);
@@ -41,7 +41,7 @@ test('ticker: a later request replaces the time of the one before', async () => 
   expect(wakes()).toBe(1);
 });
 
-test('ticker: its thread ends when it is closed, and wakes nothing', async () => {
+test('ticker: its thread ends on close without another wake-up', async () => {
   const started = once(process, 'worker') as Promise<[Worker]>;
   const { ticker, next, wakes } = ticking();
   const [worker] = await started;
@@ -54,7 +54,7 @@ test('ticker: its thread ends when it is closed, and wakes nothing', async () =>
   expect(wakes()).toBe(1);
 });
 
-test('schedule: sends what is due while the timers of the event loop do not fire', async () => {
+test('schedule: sends due arrivals while the timers of the event loop are blocked', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const startMs = performance.now();

@@ -1,4 +1,4 @@
-/** A server's limits, held against what a run will ask. */
+/** Rate limits of a server, compared with the load of a run. */
 import { expect, test } from 'vitest';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import { checkQuotas } from '../../../../dist/bench/load/run.js';
@@ -40,19 +40,20 @@ test.each<[string | null, Partial<LoadOptions>]>([
   [null, { rate: 1_000_000 }],
   ['bench', {}],
   ['spec', { workload: 'reads', rate: 10, durationMs: 60_000 }],
-  // A short run uses less than a minute's worth.
+  // A short run uses less than a minute of a limit.
   ['spec', { workload: 'reads', rate: 200, durationMs: 3_000 }],
-])('limits: with profile %s, %o may begin', (profile, change) => {
+])('limits: with profile %s, %o may start', (profile, change) => {
   expect(check(profile, change)).not.toThrow();
 });
 
-test('limits: all that a run would hit is told, with what is allowed and what to do', () => {
+test('limits: names every limit that a run would exceed, and what to do', () => {
   expect(check('spec', { rate: 2_000 })).toThrow(
-    'the server limits rates (profile spec), and this run would be refused: ' +
-      'register: 1,000 a minute from one address are needed, ' +
-      '1 a minute (0.02 a second) are allowed; ' +
-      'vote: 20 a minute from one agent are needed, 10 a minute (0.17 a second) are allowed. ' +
-      'Start the server with --limits bench or --limits off, or ask for less',
+    expect.objectContaining({
+      problem: 'RATE_LIMITED',
+      message: expect.stringMatching(
+        /register: 1,000 .*\b1 a minute \(0\.02.*vote: 20 .*\b10 a minute \(0\.17.*bench/,
+      ),
+    }),
   );
 });
 
@@ -61,5 +62,8 @@ test.each<[string, Partial<LoadOptions>]>([
   ['vote', { agents: 10, rate: 200_000, durationMs: 60_000 }],
   ['read', { workload: 'reads', rate: 200_000, durationMs: 60_000 }],
 ])('limits: the limit %s of the profile bench can be too low', (limit, change) => {
-  expect(check('bench', change)).toThrow(new RegExp(`refused: ${limit}.*--limits off`));
+  const message = expect.stringMatching(new RegExp(`${limit}: .*--limits off`));
+  expect(check('bench', change)).toThrow(
+    expect.objectContaining({ problem: 'RATE_LIMITED', message }),
+  );
 });

@@ -1,4 +1,4 @@
-/** Each workload against a real server: what a run counts is what the server holds. */
+/** Each workload against a real server: the counts of a run match the state of the server. */
 import { agentId } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
 import {
@@ -16,7 +16,7 @@ import type { World } from '../../../support/service/world.js';
 
 const seed = 'workloads';
 
-/** Without a warm-up all that is sent is measured. */
+/** Without a warm-up, so that every request is measured. */
 function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
   const workload = options.workload ?? 'votes';
   return {
@@ -24,7 +24,7 @@ function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
     ...workloadDefaults[workload],
     ...{ url, workload, concurrency: null, seed, keepAgents: false },
     ...{ warmupMs: 0, durationMs: 1_000, connections: 32 },
-    // Only what never comes is late, however busy the machine is.
+    // Long enough for a busy machine; only requests that never return are late.
     ...{ timeoutMs: 60_000, finalityTimeoutMs: 300_000 },
     ...options,
   };
@@ -45,8 +45,8 @@ const validatorsOf = async (server: World) =>
   (await server.read('/api/v1/network/agents')).validators as unknown[];
 
 /**
- * All that was sent was accepted, and nothing came twice: a repeat is no acceptance. A busy machine
- * may not send all that was intended.
+ * Expects that all requests were accepted, none of them as a repeat. A busy machine may not send
+ * all intended arrivals.
  */
 function expectAllAccepted(result: LoadResult): void {
   expect(result.ended).toBe('complete');
@@ -59,9 +59,9 @@ function expectAllAccepted(result: LoadResult): void {
 
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
 
-// What the transport is makes little difference to a client.
+// The transport hardly matters to a client.
 for (const transport of full ? transports : transports.slice(0, 1)) {
-  test(`votes, ${transport}: each vote that is counted is on the server`, async () => {
+  test(`votes, ${transport}: each counted vote is on the server`, async () => {
     const server = await world({ transport, limits: 'off' });
     const result = await runLoad(asked(server.url, { agents: 30, rate: 300 }));
     expectAllAccepted(result);
@@ -74,11 +74,11 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
       blocks.map(() => ['finalized', 21]),
     );
     expect(result.generator).toMatchObject({ keys: 30, prepared_ahead: 1 });
-    // Nobody is left who never votes.
+    // No validator that never votes remains.
     expect(await validatorsOf(server)).toEqual([]);
   });
 
-  test(`transactions, ${transport}: as many are final as in the server's blocks`, async () => {
+  test(`transactions, ${transport}: counts the final transactions of the server`, async () => {
     const server = await world({ transport, limits: 'off' });
     const workload = 'transactions';
     const result = await runLoad(asked(server.url, { workload, batch: 120, rate: 1_200 }));
@@ -90,11 +90,11 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
       ...{ proposed: held, accepted: held, finalized: held, timed_out: 0, unfinished: 0 },
     });
     expect(result.finality.count).toBe(held);
-    // Those of the senders and of four validators.
+    // The keys of the senders and of four validators.
     expect(result.generator.keys).toBeGreaterThanOrEqual(Math.min(1_000, held));
   });
 
-  test(`subscribers, ${transport}: each update reaches each of them once`, async () => {
+  test(`subscribers, ${transport}: each update reaches each subscriber once`, async () => {
     const { url } = await world({ transport, limits: 'off' });
     const workload = 'subscribers';
     const result = await runLoad(asked(url, { workload, agents: 40, rate: 40 }));
@@ -107,13 +107,13 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
   });
 }
 
-test('votes: in the closed loop, each waits for one before it', async () => {
+test('votes: in a closed loop, each vote waits for an earlier one', async () => {
   const { url } = await world({ limits: 'off' });
   const result = await runLoad(asked(url, { agents: 4, rate: null, concurrency: 2 }));
   expectAllAccepted(result);
 });
 
-test('votes: agents of an earlier run with the same seed are called back', async () => {
+test('votes: reactivates agents of an earlier run with the same seed', async () => {
   const server = await world({ limits: 'off' });
   const options = asked(server.url, { agents: 4, rate: 50, durationMs: 300 });
   expectAllAccepted(await runLoad(options));
@@ -121,14 +121,14 @@ test('votes: agents of an earlier run with the same seed are called back', async
   expect(await validatorsOf(server)).toHaveLength(4);
 });
 
-test('mixed: all that agents do is done, in the shares of the table', async () => {
+test('mixed: sends all operations in their shares', async () => {
   const server = await world({ limits: 'off' });
   const workload = 'mixed';
   const result = await runLoad(asked(server.url, { workload, agents: 30, rate: 150, batch: 5 }));
   expectAllAccepted(result);
   const sent = new Map(result.operations.map((one) => [one.operation, one.sent]));
   const share = (name: string) => (sent.get(name) ?? 0) / result.arrivals.accepted;
-  // A kind that has to wait falls behind by ten arrivals at most.
+  // An operation falls behind by ten arrivals at most.
   const slack = 11 / result.arrivals.accepted;
   for (const [name, weight] of [
     ['vote', 0.6],
@@ -141,23 +141,26 @@ test('mixed: all that agents do is done, in the shares of the table', async () =
   const final = (await blocksOf(server)).filter(({ status }) => status === 'finalized');
   const { proposed, finalized } = result.transactions;
   expect(result.transactions).toMatchObject({ finalized: proposed, timed_out: 0, unfinished: 0 });
-  // On a late machine the last block is proposed after the measured time, and not counted.
+  // On a slow machine the last block is proposed after the measured time, and not counted.
   expect([5 * final.length, 5 * (final.length - 1)]).toContain(finalized);
 });
 
-test('others: a run that cannot decide a block says how many agents can', async () => {
+test('others: refuses a run that cannot decide a block, and names the agents needed', async () => {
   const server = await world({ limits: 'off' });
   for (const name of ['one', 'two', 'three']) {
     await server.join(name, { capabilities: ['validator'] });
   }
   const refused = runLoad(asked(server.url, { agents: 6 }));
-  await expect(refused).rejects.toThrow(/3 other validators .* 7 approvals.* --agents 7 or more/);
-  // It was refused before anybody was registered.
+  await expect(refused).rejects.toMatchObject({
+    problem: 'OTHER_VALIDATORS',
+    message: expect.stringMatching(/7 approvals.*--agents 7/),
+  });
+  // Refused before any agent was registered.
   expect(await validatorsOf(server)).toHaveLength(3);
   expectAllAccepted(await runLoad(asked(server.url, { agents: 7, rate: 70 })));
 });
 
-test('others: the run goes on from a block that is not its own', async () => {
+test('others: the run continues from a block of another agent', async () => {
   const server = await world({ limits: 'off' });
   const other = await server.join('other', { capabilities: ['producer'] });
   const enough = new AbortController();
@@ -167,7 +170,7 @@ test('others: the run goes on from a block that is not its own', async () => {
   for (let between = 0; between < 3; between += (await blockBetween(server, other)) ? 1 : 0) {
     await pause(50);
   }
-  // After the last one that came between, there are blocks of the run again.
+  // After the last foreign block, there are blocks of the run again.
   const since = async () => {
     const blocks = await blocksOf(server);
     const theirs = blocks.findIndex(
@@ -180,21 +183,24 @@ test('others: the run goes on from a block that is not its own', async () => {
   expect((await running).ended).toBe('interrupted');
 });
 
-test('interrupted: before anything is measured, its agents are taken out again', async () => {
+test('interrupted: sets its agents inactive if nothing was measured yet', async () => {
   const server = await world({ limits: 'off' });
   const interruption = new AbortController();
   const running = runLoad(asked(server.url, { agents: 20, rate: 20_000, durationMs: 20_000 }), {
     signal: interruption.signal,
     onPreparing: () => interruption.abort(),
   });
-  await expect(running).rejects.toThrow('it was interrupted');
+  await expect(running).rejects.toMatchObject({ problem: 'NOTHING_MEASURED' });
   expect(await validatorsOf(server)).toEqual([]);
 });
 
 const isFinal = ({ status }: Block) => status === 'finalized';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Somebody's block, approved with the run's own keys; false when the run was faster. */
+/**
+ * Proposes a block by another agent, approved with the keys of the run; false if the run was
+ * faster.
+ */
 async function blockBetween(server: World, by: Agent): Promise<boolean> {
   const { head_hash } = await server.read('/api/v1/network/state');
   const answer = await server.send(propose(by, { parent_hash: head_hash, transactions: [] }));

@@ -1,0 +1,169 @@
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageTable,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
+
+/** Texts of `LoadError`. */
+export const loadMessages = {
+  NO_RESPONSE: { text: 'no response from {url} to {method} {target}: {reason}' },
+  NO_SERVER: { text: '{message}', fix: 'start a server, such as folkmoot serve --limits off' },
+  UNEXPECTED_RESPONSE: {
+    text: 'unexpected response from {url} to GET {target}: {response} (expected 200 with data)',
+  },
+  INVALID_HEIGHT: {
+    text: 'invalid block_height from {url}: {height} (expected an integer of 0 or more)',
+  },
+  NO_VALIDATORS: { text: 'no list of validators from {url} at {target}' },
+  NOT_REGISTERED: {
+    text: 'agent {number} of {count} not registered: {response} (expected 201 with an agent_id)',
+  },
+  REGISTRATION_LIMITED: {
+    text: 'agent {number} of {count} not registered: {response}',
+    fix: 'use a server without rate limits, such as folkmoot serve --limits off',
+  },
+  RATE_LIMITED: {
+    text: 'the rate limits of the server (profile {profile}) are too low for this load: {limits}',
+    fix: 'start the server with {option}, or lower the load',
+  },
+  BATCH_OUT_OF_RANGE: {
+    text: 'invalid --batch: {batch} (expected 1 to {most} transactions per block)',
+  },
+  NO_NETWORK_ID: {
+    text: 'no network_id in GET /api/v1/network/state or /api/v1/meta to sign transactions for',
+    fix: 'use --workload votes, reads or subscribers',
+  },
+  NO_HEAD: {
+    text: 'no head hash in GET /api/v1/network/state or /api/v1/blocks, and no proposal seen',
+    fix: 'use a new network',
+  },
+  OTHER_VALIDATORS: {
+    text: '{others} other active validators: a block needs {needed} approvals from {agents} agents',
+    fix: 'use --agents {least} or more, or a server without other agents',
+  },
+  STREAM_UNREACHABLE: { text: 'cannot connect to {url}/ws/v1: {reason}' },
+  AUTHENTICATION_REFUSED: { text: '{url}/ws/v1 refused authentication: {reason}' },
+  TOPICS_REFUSED: { text: '{url}/ws/v1 refused topics {topics}: {reason}' },
+  NOTHING_MEASURED: { text: 'nothing was measured: {reason}' },
+  RUN_OVER: { text: 'the run is over' },
+} as const satisfies MessageTable;
+
+/** Texts of `ConditionError`. */
+export const conditionMessages = {
+  SYNTAX: {
+    text: 'invalid condition: {condition} (expected the form p99>200ms or errors>1%)',
+  },
+  UNKNOWN_FIGURE: { text: 'unknown figure: {figure} in {condition} (expected {known})' },
+  WRONG_UNIT: {
+    text: 'invalid condition: {condition} ({figure} is {kind}; expected a bound such as {example})',
+  },
+  NO_COMPARISON: {
+    text: 'invalid condition: {condition} (expected >, >=, < or <= between figure and bound)',
+  },
+  NO_BASE: {
+    text: 'invalid condition: {condition} (a bound with a sign compares two results)',
+    fix: 'use a bound without a sign, or folkmoot load compare',
+  },
+  NOT_IN_PERCENT: {
+    text: 'invalid condition: {condition} (expected a change in percent, such as {example})',
+  },
+  NOT_AN_OBJECTIVE: { text: 'invalid objective: {condition} (expected the form {example})' },
+} as const satisfies MessageTable;
+
+/** Texts of `UnmeasuredError`. */
+export const unmeasuredMessages = {
+  NO_RATE: {
+    text: 'cannot measure {condition}: a closed loop has no target rate',
+    fix: 'use --rate, or the figure accepted_per_s',
+  },
+  EMPTY_BLOCKS: {
+    text: 'cannot measure {condition}: workload {workload} with --batch 0 has no transactions',
+    fix: 'use --batch 10',
+  },
+  NO_TRANSACTIONS: {
+    text: 'cannot measure {condition}: workload {workload} has no transactions',
+    fix: 'use --workload transactions, or the figure accepted_per_s',
+  },
+  NO_SUBSCRIBERS: {
+    text: 'cannot measure {condition}: workload {workload} has no subscribers',
+    fix: 'use --workload subscribers',
+  },
+  NOT_SCHEDULED: {
+    text: 'cannot measure {condition}: workload {workload} does not schedule {operation}',
+    fix: 'use a figure of {scheduled}',
+  },
+  TOO_FEW_SAMPLES: {
+    text: 'cannot measure {condition}: {figure} needs {samples} samples, the run has {most}',
+    fix: 'use --duration {seconds}s',
+  },
+} as const satisfies MessageTable;
+
+/** Reasons and notes of a verdict, as result.json has them. */
+const verdictMessages = {
+  GENERATOR_LATE: { text: 'load generator too slow: lag {lag} ms at p99' },
+  GENERATOR_BUSY: { text: 'load generator too slow: event loop busy {percent} % of the time' },
+  GENERATOR_UNSIGNED: {
+    text: 'load generator too slow: requests waited for signatures {percent} % of the time',
+  },
+  LAG_INCLUDED: { text: 'response times include generator lag: {lag} ms at p99' },
+  LAG_SHARE: {
+    text: 'generator lag is more than {most} % of response times: {parts}',
+    fix: 'see service times, which exclude it',
+  },
+  BUSY_NOTED: { text: 'load generator nearly overloaded: event loop busy {percent} % of the time' },
+  UNSIGNED_NOTED: { text: 'requests waited for signatures {percent} % of the time' },
+  NOTHING_ACCEPTED: { text: 'no request was accepted' },
+  RATE_MISSED: {
+    text: '{accepted} of {target} arrivals/s accepted, {share} % (expected at least {least} %)',
+  },
+  CONNECTIONS_LIMIT: {
+    text: 'all {count} connections in use {percent} % of the time (service time {service} ms)',
+    fix: 'use --connections {needed}, if the server is as fast with that many',
+  },
+  WORKLOAD_LIMIT: {
+    text: 'workload offers {offered} of {target} arrivals/s, and was idle {percent} % of the time',
+    fix: 'use {option} {value}',
+  },
+  WORKLOAD_IDLE: {
+    text: 'workload had fewer requests than --concurrency {percent} % of the time',
+    fix: 'increase --agents or lower --concurrency',
+  },
+  TRANSACTIONS_LATE: { text: '{part} of {whole} transactions not final by their deadline' },
+  SUBSCRIBERS_CLOSED: { text: '{part} of {whole} subscriber connections closed by the server' },
+  DELIVERIES_LOST: { text: '{part} of {whole} deliveries missing, repeated or out of order' },
+  HALVES_ACCEPTED: { text: 'halves of the run differ: {first} and {second} arrivals accepted' },
+  HALVES_SLOWER: { text: 'halves of the run differ: median response {first} and {second} ms' },
+  SECOND_HALF_FEWER: { text: 'second half of the run accepted fewer arrivals than the first' },
+  QUEUE_GREW: { text: 'queue grew: median response of the second half is {grown} ms longer' },
+  SEARCH_ENDED: { text: 'search ended early: {reason}' },
+  NO_RATE_HELD: { text: 'no rate held' },
+  GENERATOR_LIMIT: { text: 'load generator was the limit in {count} of {all} brackets' },
+  WORKLOAD_BRACKETS: { text: 'workload was the limit in {count} of {all} brackets' },
+  SPEED_CHANGED: { text: 'R changed by more than 10 % in {count} of {all} brackets' },
+  NO_OVERLAP: { text: 'brackets do not overlap' },
+  INTERRUPTED: { text: 'run interrupted' },
+  SERVER_GONE: { text: 'server unreachable for {seconds} s' },
+  EPOCH_CHANGED: { text: 'server changed its epoch from {before} to {after}' },
+  NO_META: { text: 'server not checked after the run: {reason}' },
+  SIGNING_FAILED: { text: 'signing failed: {reason}' },
+  STREAM_CLOSED: {
+    text: 'event stream closed by the server with {code}; finality cannot be measured without it',
+  },
+  BLOCK_UNDECIDABLE: {
+    text: 'other validators joined: a block needs {needed} approvals, this run has {agents} agents',
+  },
+} as const satisfies MessageTable;
+
+type VerdictKey = keyof typeof verdictMessages;
+
+/** A reason or note of a verdict, with its row of the message table. */
+export interface Note {
+  key: VerdictKey;
+  text: string;
+}
+
+export const note = <Key extends VerdictKey>(
+  key: Key,
+  values: MessageValues<(typeof verdictMessages)[Key]>,
+): Note => ({ key, text: formatMessage<MessageRow>(verdictMessages[key], values) });
