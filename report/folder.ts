@@ -1,6 +1,6 @@
 /**
- * The folder that a run writes to: new or empty at its beginning, each file written whole and its
- * rename flushed to disk, with a record of how the run was made.
+ * Output folder of a run. The folder must be new or empty at the start. Each file is written whole,
+ * and its rename is flushed to disk.
  */
 import {
   closeSync,
@@ -19,9 +19,12 @@ import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 
 /**
- * Makes the folder. One that holds what will be written is refused: nothing is overwritten.
- * @param names what will be written.
- * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
+ * Creates the folder. Refuses a folder that already holds one of the files, so nothing is
+ * overwritten.
+ *
+ * @param names files to be written.
+ * @throws {StoreError} `OTHER_NETWORK` if the folder holds one of the files, `UNREADABLE` if the
+ * folder cannot be used.
  */
 export async function prepareFolder(folder: string, names: readonly string[]): Promise<void> {
   refuseNetwork(folder);
@@ -31,22 +34,22 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
     if (!names.some((name) => there.includes(name))) return;
   } catch (cause) {
     const why = (cause as Error).message;
-    throw new StoreError('UNREADABLE', `the output folder cannot be used: ${why}`, { cause });
+    throw new StoreError('UNREADABLE', `cannot use the output folder: ${why}`, { cause });
   }
   throw new StoreError(
     'OTHER_NETWORK',
-    `${folder} holds a run already; expected a new or empty folder`,
+    `folder already holds a run: ${folder}; choose a new or empty folder`,
   );
 }
 
-/** @throws {StoreError} `OTHER_NETWORK` where a network has its data: nothing is put beside it. */
+/** @throws {StoreError} `OTHER_NETWORK` if the folder is the data folder of a network. */
 export function refuseNetwork(folder: string): void {
   if (!existsSync(join(folder, 'data.mdb'))) return;
-  const what = `${folder} holds the data of a network`;
-  throw new StoreError('OTHER_NETWORK', `${what}; expected a new or empty folder`);
+  const what = `folder holds the data of a network: ${folder}`;
+  throw new StoreError('OTHER_NETWORK', `${what}; choose a new or empty folder`);
 }
 
-/** Makes renames in it durable. */
+/** Makes renames in the folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -69,7 +72,7 @@ export function readJson<T>(folder: string, name: string): T {
   }
 }
 
-/** Row after row; no more than some are in memory. */
+/** Streams the rows, so memory use does not grow with the file. */
 export async function* tableRows(folder: string, name: string): AsyncGenerator<TableRow> {
   const source = createReadStream(join(folder, name));
   const parser = parse({ columns: true, record_delimiter: '\n' });
@@ -85,17 +88,17 @@ export async function* tableRows(folder: string, name: string): AsyncGenerator<T
 
 function unreadable(folder: string, name: string, cause: unknown): StoreError {
   const why = (cause as Error).message;
-  const message = `${name} in ${folder} cannot be read: ${why}; expected a finished run or sweep`;
+  const message = `cannot read ${name} in ${folder}: ${why}; expected a finished run or sweep`;
   return new StoreError('UNREADABLE', message, { cause });
 }
 
-/** A number, or null where nothing can be said. */
+/** Parses a number; null for an empty cell. */
 export const parseNumber = (text: string | undefined): number | null =>
   text === undefined || text === '' ? null : Number(text);
 
 /*
- * A file that is there whole or not at all, whatever kills the process or the machine: it is
- * written as a part file, which takes the name when all of it is on the disk.
+ * A file that exists completely or not at all, even after a crash. It is written as a part file,
+ * which is renamed once all bytes are on disk.
  */
 
 const PART = '.part';
@@ -108,8 +111,8 @@ export class WholeFile {
   #open = true;
 
   /**
-   * @param name from the folder on.
-   * @throws {StoreError} `UNREADABLE`, as all of them, when it cannot be written.
+   * @param name relative to the folder.
+   * @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods.
    */
   constructor(folder: string, name: string) {
     this.#name = name;
@@ -133,7 +136,7 @@ export class WholeFile {
     });
   }
 
-  /** Leaves nothing behind; after `finish` there is nothing to leave. */
+  /** Deletes the part file. Has no effect after `finish`. */
   abandon(): void {
     this.#close();
     rmSync(this.#part, { force: true });
@@ -149,7 +152,7 @@ export class WholeFile {
       return what();
     } catch (cause) {
       const why = (cause as Error).message;
-      throw new StoreError('UNREADABLE', `${this.#name} cannot be written: ${why}`, { cause });
+      throw new StoreError('UNREADABLE', `cannot write ${this.#name}: ${why}`, { cause });
     }
   }
 }
@@ -166,7 +169,7 @@ export function writeWhole(folder: string, name: string, text: string): void {
   }
 }
 
-/** Removes what a killed process left half written. */
+/** Deletes the part files of killed processes. */
 export async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.endsWith(PART)) await unlink(join(folder, name));
@@ -175,7 +178,7 @@ export async function removeParts(folder: string): Promise<void> {
 
 export interface Provenance {
   version: string;
-  /** Null outside a checkout. */
+  /** Null outside a git checkout. */
   commit: string | null;
   node: string;
 }
