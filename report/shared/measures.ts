@@ -165,8 +165,8 @@ export const measures = {
   votes_per_block: 'mean number of votes on a closed block',
   participation: 'mean share of the electors that had voted when the block closed',
   longest_wait_ms:
-    'longest time that a producer, except vote_exhauster and slot_holder, waited for a block slot: ' +
-    'from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to the next accepted one, or to ' +
+    'longest time that a producer, except vote_exhauster and slot_holder, waited for a block ' +
+    'slot: from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to the next accepted one, or to ' +
     'the end of the run',
   late_votes: 'votes refused because the block had closed',
   equivocations: 'votes taken as evidence of equivocation',
@@ -178,7 +178,7 @@ export const measures = {
     'agreement of two voters of different groups, over closed blocks with such a pair',
   reputation_mean: 'mean overall reputation of all registered agents at the end, from 0 to 100',
   reputation_gini:
-    'Gini coefficient of the reputation at the end: 0 if all agents have the same, near 1 if one has all',
+    'Gini coefficient of the reputation at the end: 0 if all are equal, near 1 if one agent has all',
   alliances: 'alliances that became active',
   alliance_size_mean: 'mean of the largest number of members of each of these alliances',
   alliance_lifetime_mean_ms:
@@ -192,8 +192,8 @@ export const measures = {
     'over the votes for which this is known',
   never_joined: 'agents of the scenario that were not registered at the end',
   messages_sent:
-    'messages sent by agents and by the network: requests, events to each agent, and votes and memes ' +
-    'to each neighbour; a lost event is sent again',
+    'messages sent by agents and by the network: requests, events to each agent, and votes and ' +
+    'memes to each neighbour; a lost event is sent again',
   messages_delivered:
     'messages delivered, including copies and deliveries after the end of the run',
   messages_lost:

@@ -41,7 +41,7 @@ const loadVerdicts = {
   VALID: 'The server received the requested load. The figures measure the server.',
   UNSTABLE: 'The two halves of the run differ, so the figures do not describe a steady state.',
   CLIENT_BOUND:
-    'The load generator could not keep its schedule. The figures measure the generator, not the server.',
+    'The load generator could not keep its schedule. The figures measure it, not the server.',
   WORKLOAD_BOUND:
     'The workload ran out of requests, so the server did not receive the requested rate. ' +
     'The reason names the option to raise.',

@@ -8,6 +8,7 @@ import {
   format,
   formatMs,
   formatTick,
+  plural,
   runningMedian,
   type TimeUnit,
   timeUnit,
@@ -75,12 +76,11 @@ export function finalityChart(
     title: 'Time to finality',
     caption:
       `${captions.finality} The line is the running median of ${WINDOW} blocks. ` +
-      `n = ${format(final.length)}; median ${formatMs(measures.finality_p50_ms)}, 95th percentile ` +
-      `${formatMs(measures.finality_p95_ms)}.` +
+      `n = ${format(final.length)}; median ${formatMs(measures.finality_p50_ms)}, ` +
+      `95th percentile ${formatMs(measures.finality_p95_ms)}.` +
       (above > 0
-        ? ` Triangles at the top mark ${format(above)} blocks that took longer than ${formatMs(ceiling)}, ` +
-          `up to ` +
-          `${formatMs(slowest)}.`
+        ? ` Triangles at the top: ${plural(above, 'block')} above ${formatMs(ceiling)}, ` +
+          `up to ${formatMs(slowest)}.`
         : ` Maximum: ${formatMs(slowest)}.`) +
       outageText(outages) +
       (lanes.length > 0

@@ -136,7 +136,8 @@ Blocks are paired by number only. The differences may be random.</p></div>\n`;
   const { common, parted_ms, votes } = futures;
   return html`<div class="verdict"><p><strong>Common prefix, two futures.</strong> The first
 ${format(common)} entries (${formatMs(parted_ms)} of virtual time) are the same in both runs. After
-these, ${counted} ${format(votes.flipped)} votes on blocks of the same number are the opposite.</p></div>\n`;
+these, ${counted} ${format(votes.flipped)} votes on blocks of the same number are
+flipped.</p></div>\n`;
 }
 
 function sidesTable(
@@ -238,7 +239,7 @@ function blocksText({ blocks }: KeptComparison): Html {
   const rest = blocks.length - turned.length;
   const others =
     rest === 0 ? '' : ` ${format(rest)} more have a different tally or hash, but the same outcome.`;
-  const ended = `${format(turned.length)} blocks have a different outcome or exist in one run only.`;
+  const ended = `${format(turned.length)} blocks differ in outcome or exist in one run only.`;
   return html`<p>${ended}${others}</p>\n`;
 }
 
@@ -316,8 +317,8 @@ function futureChart(
     title: 'Finalized blocks over time',
     caption:
       `Cumulative number of finalized blocks over virtual time. A: solid line; B: dashed line. A ` +
-      `symbol marks the end of each run. ${past} At the end: ${ends[0]} blocks in A, after ${formatMs(a.endMs)}; ` +
-      `${ends[1]} in B, after ${formatMs(b.endMs)}.${describeShades(shades)}`,
+      `symbol marks the end of each run. ${past} At the end: ${ends[0]} blocks in A, after ` +
+      `${formatMs(a.endMs)}; ${ends[1]} in B, after ${formatMs(b.endMs)}.${describeShades(shades)}`,
     legend: [
       ...(partedMs === null ? [] : [{ color: PAST, dash: '', text: 'common prefix' }]),
       { ...looks.A, text: 'A' },
@@ -571,8 +572,8 @@ function votersSection({ votes, voters }: Futures): Html {
     { name: 'only in B', value: format(votes.only_b) },
   ]);
   const turned = voters.filter(({ flipped }) => flipped > 0).length;
-  const says = html`<p>Votes of the same agent on blocks of the same number, which may be different blocks.
-${format(turned)} agents have an opposite vote.
+  const says = html`<p>Votes of the same agent on blocks of the same number (possibly
+different blocks). ${format(turned)} agents have an opposite vote.
 ${format(voters.length - turned)} more voted in one run only.</p>\n`;
   if (voters.length === 0) return section('Votes', says, counts);
   const number = (name: string) => ({ name, kind: 'number' }) as const;

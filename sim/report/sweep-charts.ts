@@ -80,8 +80,8 @@ export function scatterChart(
   return {
     title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${measureMeaning(measure)}. One dot per cell, with the 95 % interval of its mean. ${sizes(points)} ` +
-      `The other factors vary too.${cut} ${extremes(measure, points, [x])}` +
+      `${measureMeaning(measure)}. One dot per cell, with the 95 % interval of its mean. ` +
+      `${sizes(points)} The other factors vary too.${cut} ${extremes(measure, points, [x])}` +
       describeDownsampling('cells', rows.length, most),
     draw: (_, narrow) => responseDrawing(measure, label, downsample(rows, most), shape, narrow),
   };
@@ -301,7 +301,7 @@ export function heatChart(
   return {
     title: `${label} by ${x.column} and ${y.column}`,
     caption:
-      `${measureMeaning(measure)}. Mean of each combination${over}; a stronger colour is a larger value. ` +
+      `${measureMeaning(measure)}. Mean of each combination${over}; a stronger colour is larger. ` +
       `${sizes(points)} Empty: not run, or no value. ${extremes(measure, points, [x, y])}`,
     draw: (width, narrow) => {
       const upright = narrow && x.levels.length > y.levels.length;

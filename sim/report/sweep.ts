@@ -215,9 +215,9 @@ function cellsTable(data: SweepData): Html {
       watchText(data, cell),
     ]);
   const left = cells.length - rows.length;
-  return html`<p>Each cell shows the mean over its runs and, in brackets, the 95 % interval if there is one
-(see docs/simulating.md). n is shown if fewer than ${replicates} runs have a value, with bounds of the
-mean over all runs (?: unbounded). The last column has the command that repeats one run of the cell
+  return html`<p>Each cell shows the mean over its runs and, in brackets, the 95 % interval
+(see docs/simulating.md). n is shown if fewer than ${replicates} runs have a value, with bounds of
+the mean over all runs (?: unbounded). The last column has the command that repeats one run of the cell
 in the UI. The folder runs/ has a JSON record of each run; runs.csv has its file name.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${format(left)} more cells: see summary.csv.</p>` : null}
@@ -290,7 +290,7 @@ function again(data: SweepData): Html {
   const more = ['--replicates', String(replicates), '--out', 'FOLDER'];
   const sweep = commandLine('sweep', 'scenario.json', '--seed', seedOf(head), ...more);
   const one = cells[0] ? oneRun(data, cells[0], '--out', 'RUN') : null;
-  return html`<p>Run in the folder of this report. The whole sweep, with ${replicates} runs per cell:</p>
+  return html`<p>Run in the folder of this report. The whole sweep, ${replicates} runs per cell:</p>
 ${listing('command that repeats the sweep', sweep)}
 ${
   one !== null
@@ -335,10 +335,10 @@ const gap = (row: TableRow): string[] => {
 };
 
 const saysOf = {
-  morris: `Elementary effects: the change of the response per full range of the factor. mean: opposite
-effects cancel; mean_absolute: mean of the absolute effects; deviation: large if the effect depends
+  morris: `Elementary effects: the change of the response per full range of the factor. mean:
+opposite effects cancel; mean_absolute: mean of the absolute effects; deviation: large if the effect depends
 on other factors.`,
-  sobol: `Share of the variance of the response that a factor explains alone (first) and together with
+  sobol: `Share of the variance of the response that a factor explains alone (first) and with
 its interactions (total). Variance in no total index is random.`,
 } as const;
 
@@ -393,8 +393,8 @@ async function differencesSection(
     number('n'),
     number('missing'),
   ];
-  const says = html`<p>Each cell minus the baseline, paired by replicate. Both runs of a pair have the same seed
-(common random numbers), which cancels shared random variation. No interval: all differences are
+  const says = html`<p>Each cell minus the baseline, paired by replicate. Both runs of a pair have
+the same seed (common random numbers), which cancels shared random variation. No interval: all differences are
 equal.</p>\n`;
   return section('Differences from the baseline', says, table('Paired differences', all, cells));
 }

@@ -349,7 +349,7 @@ function untilProblem({ design, until, responses }: Sweep): string | null {
 function baselineProblem({ design, baseline, factors }: Sweep, sampled: boolean): string | null {
   if (!baseline) return null;
   if (sampled)
-    return `baseline applies to the designs grid and list; samples of ${design} have different seeds`;
+    return `baseline applies to the designs grid and list; samples of ${design} differ in seed`;
   const names = factors.map(getColumn);
   const expected = `expected a value for each of ${names.join(', ')}`;
   const unknown = Object.keys(baseline).find((name) => !names.includes(name));
