@@ -116,11 +116,23 @@ export function getBounds(name: string): { least: number; most: number | null } 
     : { least: Number.NEGATIVE_INFINITY, most: null };
 }
 
-/** Label and unit of an axis for values up to `most`. */
-export function getAxis(name: string, most: number): { label: string; unit: number } {
-  if (!isTime(name)) return { label: measureTitle(name), unit: 1 };
+interface MeasureAxis {
+  /** Title, with the unit of a time. */
+  label: string;
+  /** Milliseconds per axis unit; 1 for other measures. */
+  unit: number;
+  /** Unit for captions: ` (s)`, ` (fraction)`, or ''. */
+  unitText: string;
+}
+
+/** Returns the axis of a measure with values up to `most`. */
+export function getAxis(name: string, most: number): MeasureAxis {
+  if (!isTime(name)) {
+    return { label: measureTitle(name), unit: 1, unitText: isShare(name) ? ' (fraction)' : '' };
+  }
   const { name: unit, ms } = timeUnit(most);
-  return { label: `${measureTitle(name)}, ${unit}`, unit: ms };
+  const unitText = ` (${unit})`;
+  return { label: `${measureTitle(name)}${unitText}`, unit: ms, unitText };
 }
 
 /** Formats a value with its unit. */
@@ -166,8 +178,8 @@ export const measures = {
   participation: 'mean share of the electors that had voted when the block closed',
   longest_wait_ms:
     'longest time that a producer, except vote_exhauster and slot_holder, waited for a block ' +
-    'slot: from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to the next accepted one, or to ' +
-    'the end of the run',
+    'slot: from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to the next accepted ' +
+    'one, or to the end of the run',
   late_votes: 'votes refused because the block had closed',
   equivocations: 'votes taken as evidence of equivocation',
   agreement:
@@ -178,7 +190,7 @@ export const measures = {
     'agreement of two voters of different groups, over closed blocks with such a pair',
   reputation_mean: 'mean overall reputation of all registered agents at the end, from 0 to 100',
   reputation_gini:
-    'Gini coefficient of the reputation at the end: 0 if all are equal, near 1 if one agent has all',
+    'Gini coefficient of the reputation at the end: 0 if all are equal, near 1 if one has all',
   alliances: 'alliances that became active',
   alliance_size_mean: 'mean of the largest number of members of each of these alliances',
   alliance_lifetime_mean_ms:

@@ -1,7 +1,7 @@
 /**
  * Colours of reports and of the UI. They are the colours of Okabe and Ito, which colour-blind
- * readers can tell apart, slightly darker on white and brighter on black. Series use `c1` to `c7` in order;
- * `c8` is for all others.
+ * readers can tell apart, slightly darker on white and brighter on black. Series use `c1` to `c7`
+ * in order; `c8` is for all others.
  */
 export const palette = {
   light: {

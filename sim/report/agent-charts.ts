@@ -6,6 +6,7 @@ import {
   describeDownsampling,
   downsample,
   format,
+  plural,
   shorten,
   timeUnit,
 } from '../../report/shared/format.js';
@@ -37,11 +38,12 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
   const names = drawn.map(({ group }) => group!);
   const short = (name: string) => shorten(name, MOST_LETTERS);
   const longest = names.reduce((most, name) => Math.max(most, short(name).length), 0);
+  const votes = drawn.reduce((sum, row) => sum + Number(row.votes), 0);
   const left = groups.length - drawn.length;
   return {
     title: 'Votes by group',
     caption:
-      `${captions.groups}${mostAndLeast(drawn)}` +
+      `${captions.groups} n = ${plural(votes, 'vote')}.${mostAndLeast(drawn)}` +
       (left > 0 ? ` Not drawn: ${left} groups that are smaller or did not vote.` : ''),
     draw: (_, narrow) => {
       const panel = narrow ? 'fy' : 'fx';
@@ -126,7 +128,8 @@ export function reputationChart(
   return {
     title: 'Mean reputation by group',
     caption:
-      `${captions.reputation} At the end: ${ends.join(', ')}.` +
+      `${captions.reputation} n = ${plural(curves.length, 'group')}, ` +
+      `${plural(instants, 'instant')}. At the end: ${ends.join(', ')}.` +
       (left > 0 ? ` Not drawn: ${left} groups that are smaller or empty.` : '') +
       describeShades(shades) +
       describeDownsampling('instants', instants, MOST_STEPS),
@@ -144,7 +147,7 @@ export function reputationChart(
           height: narrow ? 240 : 300,
           marginLeft: 52,
           marginTop: 28,
-          x: { label: `virtual time, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+          x: { label: `virtual time (${x.name})`, labelOffset: 42, ticks: narrow ? 5 : 10 },
           y: { label: 'mean overall reputation', nice: true },
           marks: [
             gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),

@@ -75,7 +75,8 @@ export function finalityChart(
   return {
     title: 'Time to finality',
     caption:
-      `${captions.finality} The line is the running median of ${WINDOW} blocks. ` +
+      `${captions.finality} Units: ${y.name} (vertical), ${x.name} (horizontal). ` +
+      `The line is the running median of ${WINDOW} blocks. ` +
       `n = ${format(final.length)}; median ${formatMs(measures.finality_p50_ms)}, ` +
       `95th percentile ${formatMs(measures.finality_p95_ms)}.` +
       (above > 0
@@ -107,13 +108,13 @@ export function finalityChart(
           marginLeft: 52,
           marginTop: 28,
           x: {
-            label: `virtual time, ${x.name}`,
+            label: `virtual time (${x.name})`,
             labelOffset: 42,
             domain: [0, last / x.ms],
             ticks: narrow ? 5 : 10,
           },
           y: {
-            label: `time to finality, ${y.name}`,
+            label: `time to finality (${y.name})`,
             domain: [0, top + lanes.length * scale.lane],
             // No time labels in the lanes.
             tickFormat: (value: number) => (value > top ? '' : formatTick(value)),
@@ -295,7 +296,7 @@ export function outcomesChart(
           marginLeft: 52,
           marginTop: 28,
           x: {
-            label: `virtual time, ${x.name}`,
+            label: `virtual time (${x.name})`,
             labelOffset: 42,
             domain: [0, end / x.ms],
             ticks: narrow ? 5 : 10,
@@ -441,7 +442,11 @@ export class Latencies {
         height: narrow ? 220 : 260,
         marginLeft: 56,
         marginTop: 28,
-        x: { label: `time since the proposal, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+        x: {
+          label: `time since the proposal (${x.name})`,
+          labelOffset: 42,
+          ticks: narrow ? 5 : 10,
+        },
         y: { label: 'votes', tickFormat: formatTick },
         color: { type: 'identity' },
         marks: [

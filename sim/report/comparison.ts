@@ -175,10 +175,10 @@ function partingSection(
   const { found } = compared;
   const { first, scenario } = found;
   if (!first) return null;
-  const named = { a: 'in A', b: 'in B' } as Record<string, string>;
+  const named = { a: 'value in A', b: 'value in B', by: 'sender' } as Record<string, string>;
   const details = Object.entries(first.details).map(([name, value]): Fact => {
     const shownName =
-      named[name] ?? name.replace(/^by, b$/, 'by, in B').replace(/^by, a$/, 'by, in A');
+      named[name] ?? name.replace(/^by, b$/, 'sender in B').replace(/^by, a$/, 'sender in A');
     return { name: shownName, value: name.startsWith('by') ? value : code(value), wide: true };
   });
   const why: Fact[] = scenario
@@ -331,7 +331,7 @@ function futureChart(
           marginLeft: 52,
           marginTop: 28,
           x: {
-            label: `virtual time, ${x.name}`,
+            label: `virtual time (${x.name})`,
             labelOffset: 42,
             domain: [0, last / x.ms],
             ticks: narrow ? 5 : 10,

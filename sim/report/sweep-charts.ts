@@ -50,11 +50,12 @@ export function responseChart(
   const mean = rest.length > 0 ? ` Points average over ${namesOf(rest)}.` : '';
   // Only numeric levels are joined by a line.
   const shape = { x, lines, panels, joined: x.numeric };
-  const { rows, label, cut } = prepared(measure, points, shape);
+  const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
     title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${measureMeaning(measure)}. Points: mean over the runs of a cell; bars: 95 % interval${by}` +
+      `${measureMeaning(measure)}${unitText}. Points: mean over the runs of a cell; ` +
+      `bars: 95 % interval${by}` +
       `${across}. ${sizes(points)}${mean}${cut} ${extremes(measure, points, factors)}` +
       describeDownsampling('points', rows.length, MOST_POINTS),
     ...(lines ? { legend: legendOf(lines, x.numeric) } : {}),
@@ -76,12 +77,12 @@ export function scatterChart(
   });
   if (points.length === 0) return null;
   const shape = { x, lines: null, panels: null, joined: false };
-  const { rows, label, cut } = prepared(measure, points, shape);
+  const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
     title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${measureMeaning(measure)}. One dot per cell, with the 95 % interval of its mean. ` +
-      `${sizes(points)} The other factors vary too.${cut} ${extremes(measure, points, [x])}` +
+      `${measureMeaning(measure)}${unitText}. One dot per cell, with the 95 % interval of its ` +
+      `mean. ${sizes(points)} The other factors vary too.${cut} ${extremes(measure, points, [x])}` +
       describeDownsampling('cells', rows.length, most),
     draw: (_, narrow) => responseDrawing(measure, label, downsample(rows, most), shape, narrow),
   };
@@ -97,7 +98,7 @@ interface Shape {
 /** Rows in the unit of the axis. */
 function prepared(measure: string, points: readonly Point[], { x, lines, panels }: Shape) {
   const most = points.reduce((found, { mean }) => Math.max(found, Math.abs(mean)), 0);
-  const { label, unit } = getAxis(measure, most);
+  const { label, unit, unitText } = getAxis(measure, most);
   const rows = rowsOf(points, unit, x, lines, panels);
   const open = clipToRange(rows, computeRange(measure, rows)).filter(
     (row) => row.cutLow || row.cutHigh,
@@ -107,7 +108,7 @@ function prepared(measure: string, points: readonly Point[], { x, lines, panels 
       ? ''
       : ` Triangles mark ${format(open.length)} intervals that extend beyond the axis; see the ` +
         `table of cells.`;
-  return { rows, label, cut };
+  return { rows, label, unitText, cut };
 }
 
 function responseDrawing(
@@ -291,7 +292,7 @@ export function heatChart(
   const means = points.map(({ mean }) => mean);
   const least = means.reduce((a, b) => Math.min(a, b));
   const most = means.reduce((a, b) => Math.max(a, b));
-  const { label, unit } = getAxis(measure, Math.max(Math.abs(least), Math.abs(most)));
+  const { label, unit, unitText } = getAxis(measure, Math.max(Math.abs(least), Math.abs(most)));
   const rows = points.map(({ levels, mean }) => ({
     levels,
     label: compact(mean / unit),
@@ -301,7 +302,8 @@ export function heatChart(
   return {
     title: `${label} by ${x.column} and ${y.column}`,
     caption:
-      `${measureMeaning(measure)}. Mean of each combination${over}; a stronger colour is larger. ` +
+      `${measureMeaning(measure)}${unitText}. Mean of each combination${over}; a stronger ` +
+      `colour is larger. ` +
       `${sizes(points)} Empty: not run, or no value. ${extremes(measure, points, [x, y])}`,
     draw: (width, narrow) => {
       const upright = narrow && x.levels.length > y.levels.length;

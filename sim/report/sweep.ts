@@ -161,7 +161,7 @@ cell.</strong> ${
         replicates === 1
           ? 'The spread is unknown, so there are no intervals.'
           : 'The intervals are wide and depend on the assumed distribution.'
-      } Use --replicates ${FEW} or more.</p>
+      } Use ${html`<code class="whole">--replicates ${FEW}</code>`} or more.</p>
 `;
 
 const designs = {
@@ -217,8 +217,9 @@ function cellsTable(data: SweepData): Html {
   const left = cells.length - rows.length;
   return html`<p>Each cell shows the mean over its runs and, in brackets, the 95 % interval
 (see docs/simulating.md). n is shown if fewer than ${replicates} runs have a value, with bounds of
-the mean over all runs (?: unbounded). The last column has the command that repeats one run of the cell
-in the UI. The folder runs/ has a JSON record of each run; runs.csv has its file name.</p>
+the mean over all runs (?: unbounded). The last column has the command that repeats one run
+of the cell in the UI. The folder runs/ has a JSON record of each run; runs.csv has its file
+name.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
 ${left > 0 ? html`<p>${format(left)} more cells: see summary.csv.</p>` : null}
 ${facts(
@@ -336,8 +337,8 @@ const gap = (row: TableRow): string[] => {
 
 const saysOf = {
   morris: `Elementary effects: the change of the response per full range of the factor. mean:
-opposite effects cancel; mean_absolute: mean of the absolute effects; deviation: large if the effect depends
-on other factors.`,
+opposite effects cancel; mean_absolute: mean of the absolute effects; deviation: large if the effect
+depends on other factors.`,
   sobol: `Share of the variance of the response that a factor explains alone (first) and with
 its interactions (total). Variance in no total index is random.`,
 } as const;
@@ -394,7 +395,7 @@ async function differencesSection(
     number('missing'),
   ];
   const says = html`<p>Each cell minus the baseline, paired by replicate. Both runs of a pair have
-the same seed (common random numbers), which cancels shared random variation. No interval: all differences are
-equal.</p>\n`;
+the same seed (common random numbers), which cancels shared random variation. No interval: all
+differences are equal.</p>\n`;
   return section('Differences from the baseline', says, table('Paired differences', all, cells));
 }
