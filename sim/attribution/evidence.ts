@@ -130,7 +130,7 @@ function hashOf(store: Store, folder: string, named: string): string {
 function finalAt(store: Store, folder: string, height: number): string {
   const json = store.get('heights', height);
   if (json !== undefined) return (JSON.parse(json) as RecordOf['heights']).block_hash;
-  throw new StoreError('MISSING', `no final block at height ${height} in ${folder}`);
+  throw new StoreError('MISSING', `block height ${height} not found in ${folder}`);
 }
 
 function stored<T extends Table>(store: Store, table: T, key: RecordKey): RecordOf[T] {

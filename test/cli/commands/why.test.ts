@@ -69,7 +69,7 @@ test('why: a folder without a run says that its agents cannot be asked again', a
 });
 
 test.each([
-  ['a block that is not there', () => [run, 'f'.repeat(64)], 'there is no such block'],
+  ['a block that is not there', () => [run, 'f'.repeat(64)], 'f'.repeat(64)],
   ['a height that is not final', () => [run, '999999'], 'block height 999999 not found'],
   ['what is no block', () => [run, '../etc'], 'unknown block name: ../etc'],
   ['a folder that is not there', () => [join(run, 'nowhere'), '1'], 'does not exist'],

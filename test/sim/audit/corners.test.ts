@@ -68,7 +68,7 @@ test('audit: foretells that an unknown key is refused', async () => {
   expect(auditor.precheck({ at, command: admitted.command, outcome })).toBeNull();
   expect(auditor.precheck({ at, command: admitted.command, outcome: null })).toMatchObject({
     rule: 'outcome',
-    found: 'nothing against it',
+    found: 'no refusal',
   });
 });
 

@@ -158,7 +158,7 @@ test('audit: only the first violation is told', async () => {
   const puts = await history();
   const auditor = new Auditor(plain);
   const first = auditor.observe({ ...puts[0]!, events: [] });
-  expect(first).toMatchObject({ rule: 'event', found: 'no more events' });
+  expect(first).toMatchObject({ rule: 'event', found: 'no event' });
   expect(auditor.observe(puts[0]!)).toBe(first);
   expect(auditor.violation).toBe(first);
 });

@@ -228,9 +228,9 @@ test('cassette: what a killed run left half written is asked again, and nothing 
     expect(decider.asked.length - asked).toBe(before - kept);
     expect(resumed.deciders).toEqual({ ...result.deciders, asked: before - kept });
   }
-  // One that came to its end holds a run, as any other does.
+  // The folder of a finished run is refused.
   const whole = await failing(runIn(scenario, join(folder, 'run'), record));
-  expect(whole.message).toMatch(/holds a run already/);
+  expect(whole).toMatchObject({ code: 'OTHER_NETWORK' });
   const out = changed(folder, 'other', text);
   const wrong = await failing(runIn({ ...scenario, seed: '2' }, out, record));
   expect(wrong.message).toMatch(

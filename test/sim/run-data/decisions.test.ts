@@ -157,15 +157,20 @@ test('decisions: what is nothing of its kind is refused', async () => {
 
 const another = '{"block":0,"agent":0,"group":"town","decision":"approve"';
 const damages: [what: string, damage: (file: string) => void, status: number, said: RegExp][] = [
-  ['cut off', cut, 503, /one of its lines is not what folkmoot sim writes/],
+  ['cut off', cut, 503, /decisions\.ndjson: a line/],
   ['garbage', (file) => writeFileSync(file, Buffer.alloc(3_000_000, 7)), 503, /line 1/],
-  ['empty lines', (file) => appendFileSync(file, '\n\n'), 503, /line \d+ is not what/],
-  ['a line of another shape', (file) => writeFileSync(file, `${another}}\n`), 503, /of a line/],
+  ['empty lines', (file) => appendFileSync(file, '\n\n'), 503, /decisions\.ndjson: line \d+/],
+  [
+    'a line of another shape',
+    (file) => writeFileSync(file, `${another}}\n`),
+    503,
+    /decisions\.ndjson: .* of a line/,
+  ],
   ['a line that is too long', long, 503, /line 1/],
   ['a vote that is another', turned, 503, /is not what the log says/],
   ['a block that is none', (file) => moved(file, 999_999_999), 503, /is not what the log says/],
   ['an agent that is none', (file) => writeFileSync(file, '{"block":0,"agent":7654321,'), 503, /1/],
-  ['a link', link, 404, /no regular file/],
+  ['a link', link, 404, /decisions\.ndjson/],
   ['nothing', (file) => writeFileSync(file, ''), 200, /./],
 ];
 

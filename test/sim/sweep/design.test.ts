@@ -225,42 +225,58 @@ describe('sweep: sobol', () => {
   });
 });
 
-describe('sweep: a design that cannot be meant is refused', () => {
+describe('sweep: refuses an invalid design', () => {
   const loss = { path: 'links.loss', values: [0, 0.1] };
   const range = { path: 'links.loss', from: 0, to: 1 };
   test.each([
     ['no values', { factors: [{ path: 'links.loss' }] }, /has no values/],
     ['a range in a grid', { factors: [range] }, /for the designs lhs, morris and sobol/],
-    ['a factor twice', { factors: [loss, loss] }, /a second time/],
+    ['a factor twice', { factors: [loss, loss] }, /links\.loss\) is a duplicate/],
     [
       'a column twice',
       { factors: [loss, { ...loss, path: 'links.duplication', name: 'x' }] },
       null,
     ],
-    ['two factors of a name', { factors: [{ ...loss, name: 'x' }, named('x')] }, /a second time/],
-    ['the column of a measure', { factors: [{ ...loss, name: 'votes' }] }, /another name/],
-    ['the column of a run', { factors: [{ ...loss, name: 'cell' }] }, /another name/],
-    ['the seed', { factors: [{ path: 'seed', values: ['1'] }] }, /replicates do that/],
-    ['the sweep', { factors: [{ path: 'sweep.replicates', values: [1] }] }, /it is the sweep/],
-    ['uneven lists', { design: 'list', factors: [loss, named('y', [1])] }, /as many of each/],
+    [
+      'two factors of a name',
+      { factors: [{ ...loss, name: 'x' }, named('x')] },
+      /consensus\.x\) is a duplicate/,
+    ],
+    ['the column of a measure', { factors: [{ ...loss, name: 'votes' }] }, /column: votes/],
+    ['the column of a run', { factors: [{ ...loss, name: 'cell' }] }, /column: cell/],
+    ['the seed', { factors: [{ path: 'seed', values: ['1'] }] }, /\(seed\) cannot vary/],
+    [
+      'the sweep',
+      { factors: [{ path: 'sweep.replicates', values: [1] }] },
+      /\(sweep\.replicates\) cannot vary/,
+    ],
+    ['uneven lists', { design: 'list', factors: [loss, named('y', [1])] }, /1 values; expected 2/],
     ['no samples', { design: 'lhs', factors: [range] }, /samples is missing/],
-    ['samples of a grid', { samples: 3, factors: [loss] }, /for the designs lhs, morris/],
-    ['levels of a grid', { levels: 4, factors: [loss] }, /for the design morris/],
+    ['samples of a grid', { samples: 3, factors: [loss] }, /samples applies to/],
+    ['levels of a grid', { levels: 4, factors: [loss] }, /levels applies to/],
     ['odd levels', { design: 'morris', samples: 3, levels: 5, factors: [range] }, /even/],
-    ['no rows', { design: 'sobol', factors: [range] }, /how many rows a matrix has/],
+    ['no rows', { design: 'sobol', factors: [range] }, /samples is missing/],
     ['a width of indices', { ...sobol(), until: { half_width: 1 } }, /raise samples/],
-    ['no width', { factors: [loss], until: {} }, /expected one of them/],
-    ['two widths', { factors: [loss], until: { half_width: 1, percent: 1 } }, /expected one/],
-    ['a width of luck', { factors: [loss], until: { percent: 1, response: 'luck' } }, /no measure/],
-    ['a baseline of samples', { ...lhs(), factors: [range], baseline: {} }, /share no luck/],
+    ['no width', { factors: [loss], until: {} }, /half_width or percent/],
+    [
+      'two widths',
+      { factors: [loss], until: { half_width: 1, percent: 1 } },
+      /half_width or percent/,
+    ],
+    [
+      'a width of luck',
+      { factors: [loss], until: { percent: 1, response: 'luck' } },
+      /until\.response: .*luck/,
+    ],
+    ['a baseline of samples', { ...lhs(), factors: [range], baseline: {} }, /baseline applies to/],
     ['half a baseline', { factors: [loss], baseline: {} }, /links.loss is missing/],
-    ['a baseline of luck', { factors: [loss], baseline: { luck: 1 } }, /luck is no factor/],
+    ['a baseline of luck', { factors: [loss], baseline: { luck: 1 } }, /unknown factor: luck/],
     ['what a script reports', { factors: [loss], responses: ['reported.luck'] }, null],
     ['a range without an end', { ...lhs(), factors: [{ path: 'a.b', from: 0 }] }, /from and to/],
     ['a range backwards', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
     ['a range and values', { ...lhs(), factors: [{ ...range, values: [1] }] }, /one of them/],
-    ['parts of whole numbers', { ...lhs(), factors: [part()] }, /expected whole numbers/],
-    ['an unknown measure', { factors: [loss], responses: ['luck'] }, /luck is no measure/],
+    ['parts of whole numbers', { ...lhs(), factors: [part()] }, /0\.5 to 2; expected integers/],
+    ['an unknown measure', { factors: [loss], responses: ['luck'] }, /unknown measure: luck/],
   ])('sweep: %s', (_, sweep, message) => {
     const check = () => checkDesign(sweepOf(sweep));
     if (message === null) return expect(check).not.toThrow();

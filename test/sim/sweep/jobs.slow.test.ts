@@ -95,7 +95,7 @@ describe('jobs: a run that dies is one failed run, and the others go on', () => 
 
   test('jobs: a run that takes too long', async () => {
     const scenario = { ...small(), length: { ...small().length, blocks: 1_000_000 } };
-    // Only what never ends is ended by time, however busy the machine is.
+    // The run never ends, so a busy machine does not affect the test.
     const failure = await expectOthers({ scenario }, { wallMs: 20_000 });
     expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(/than 20 s/) });
   });
