@@ -35,7 +35,7 @@ const words = (page: string): string =>
 const headings = (page: string): string[] =>
   [...page.matchAll(/<h[23]>([^<]*)<\/h[23]>/g)].map(([, text]) => text!);
 
-test('run: shows question, verdict, digest, charts, measures with their meanings, and commands', async () => {
+test('run: shows question, verdict, digest, charts, measures and commands', async () => {
   const folder = temporaryFolder();
   const { result, page } = await runIn(folder);
   const text = words(page);
@@ -182,35 +182,31 @@ test('bytes: writes the same report from the same folder at another path', async
   expect(await sweepPage(options)).toBe(await sweepPage(options));
 });
 
-test(
-  'size: bounds the report of a long run with many groups, and states the downsampling',
-  heavy,
-  async () => {
-    const folder = temporaryFolder();
-    const groups = Array.from({ length: 15 }, (_, index) => `group_${index}`);
-    await keptRun(folder, { blocks: 4, groups });
-    const [header, first] = readFileSync(join(folder, 'blocks.csv'), 'utf8').split('\n');
-    const cells = first!.split(',');
-    const blocks = Array.from({ length: 20_000 }, (_, index) => {
-      const row = [...cells];
-      row.splice(-3, 3, String(index * 10), String(index * 10 + 5), String((index * 37) % 900));
-      return row.join(',');
-    });
-    writeFileSync(join(folder, 'blocks.csv'), `${[header, ...blocks].join('\n')}\n`);
-    const measured = ['finalized', 'rejected', 'expired', 'orphaned'].map((name) => [name, '']);
-    const curves = [...measured, ...groups.map((group) => ['reputation_mean', group])];
-    const rows = Array.from({ length: 5_000 }, (_, index) =>
-      curves.map(([name, group]) => `${index * 100},${name},${group},${index % 60}`),
-    ).flat();
-    writeFileSync(join(folder, 'series.csv'), `t_ms,measure,group,value\n${rows.join('\n')}\n`);
-    await writeRunReport(folder);
-    expect(statSync(join(folder, 'report.html')).size).toBeLessThan(1_000_000);
-    const text = words(reportIn(folder));
-    expect(text).toContain('1500 of 20000 blocks');
-    expect(text).toContain('400 of 5000 instants');
-    expect(text).toContain('other groups');
-  },
-);
+test('size: bounds the report of a long run, and states the downsampling', heavy, async () => {
+  const folder = temporaryFolder();
+  const groups = Array.from({ length: 15 }, (_, index) => `group_${index}`);
+  await keptRun(folder, { blocks: 4, groups });
+  const [header, first] = readFileSync(join(folder, 'blocks.csv'), 'utf8').split('\n');
+  const cells = first!.split(',');
+  const blocks = Array.from({ length: 20_000 }, (_, index) => {
+    const row = [...cells];
+    row.splice(-3, 3, String(index * 10), String(index * 10 + 5), String((index * 37) % 900));
+    return row.join(',');
+  });
+  writeFileSync(join(folder, 'blocks.csv'), `${[header, ...blocks].join('\n')}\n`);
+  const measured = ['finalized', 'rejected', 'expired', 'orphaned'].map((name) => [name, '']);
+  const curves = [...measured, ...groups.map((group) => ['reputation_mean', group])];
+  const rows = Array.from({ length: 5_000 }, (_, index) =>
+    curves.map(([name, group]) => `${index * 100},${name},${group},${index % 60}`),
+  ).flat();
+  writeFileSync(join(folder, 'series.csv'), `t_ms,measure,group,value\n${rows.join('\n')}\n`);
+  await writeRunReport(folder);
+  expect(statSync(join(folder, 'report.html')).size).toBeLessThan(1_000_000);
+  const text = words(reportIn(folder));
+  expect(text).toContain('1500 of 20000 blocks');
+  expect(text).toContain('400 of 5000 instants');
+  expect(text).toContain('other groups');
+});
 
 test('size: bounds the report of a hypercube with many factors and responses', heavy, async () => {
   const { factors: many, responses: asked } = counts.largeHypercube;

@@ -185,7 +185,7 @@ describe('sweep: a run that fails', () => {
     return writeScenario(folder, { ...smallRaw(), agents: [{ ...town, strategy }], sweep });
   }
 
-  test('sweep: stops with a command that reproduces the failure, and continues on request', async () => {
+  test('sweep: stops with a command that reproduces the failure', async () => {
     const folder = temporaryFolder();
     const moody = failing(folder);
     const kept = join(folder, 'out');

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
-  test('queue: works with workers before and after the sweep, and without an etcd member', async () => {
+  test('queue: works with early and late workers, and without an etcd member', async () => {
     const running = await etcd({ members: 3 });
     const out = join(temporaryFolder(), 'out');
     const first = worker(running.url);
@@ -54,7 +54,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     expect(stored[0]! + stored[1]!).toBeLessThanOrEqual(RUNS);
   });
 
-  test('queue: discards the result of a worker without a lease, and survives a killed worker', async () => {
+  test('queue: discards late results, and survives a killed worker', async () => {
     const running = await etcd();
     const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
