@@ -1,4 +1,4 @@
-/** Rules that random lives do not reach, with the auditor beside them. */
+/** Audit of rules that random lives do not reach. */
 import { composeDiscuss, composeMeme, composeRegister, composeVote, limits } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
@@ -72,7 +72,7 @@ test('audit: foretells that an unknown key is refused', async () => {
   });
 });
 
-test('audit: a network that can do nothing now breaks no rule', async () => {
+test('audit: accepts refusals of a network that cannot execute commands', async () => {
   const { town, auditor, puts } = await auditedTown();
   const ada = await town.join(both);
   const refusal = refuse('QUEUE_FULL', 'too much is waiting');

@@ -1,4 +1,4 @@
-/** Designs of sweeps: which cells they have, whatever the factors are. */
+/** Cells of the designs of sweeps. */
 import fc from 'fast-check';
 import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const paths = ['links.loss', 'links.latency.mean_ms', 'consensus.dormant_after',
 const values = fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 6 });
 
 describe('sweep: grid', () => {
-  test('sweep: a grid has every combination once, the last factor fastest', () => {
+  test('sweep: lists every combination of a grid once, the last factor fastest', () => {
     const lists = fc.array(values, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(lists, (each) => {
@@ -39,7 +39,7 @@ describe('sweep: grid', () => {
     );
   });
 
-  test('sweep: a grid of a billion cells is not made before it is asked for', () => {
+  test('sweep: generates a grid lazily', () => {
     const list = Array.from({ length: 1_000 }, (_, index) => index);
     const factors = paths.slice(0, 3).map((path) => ({ path, values: list }));
     const sweep = sweepOf({ factors });
@@ -48,7 +48,7 @@ describe('sweep: grid', () => {
   });
 });
 
-test('sweep: a list takes the nth values of all factors together', () => {
+test('sweep: combines the nth values of a list', () => {
   const sweep = sweepOf({
     design: 'list',
     factors: [
@@ -67,7 +67,7 @@ describe('sweep: Latin hypercube', () => {
   const samples = fc.integer({ min: 1, max: 200 });
   const seeds = fc.string({ minLength: 1, maxLength: 8 });
 
-  test('sweep: each stratum of a range is sampled once', () => {
+  test('sweep: samples each stratum of a range once', () => {
     const ends = fc.tuple(fc.integer({ min: -1000, max: 1000 }), fc.integer({ min: 1, max: 1000 }));
     fc.assert(
       fc.property(samples, ends, seeds, (count, [from, width], seed) => {
@@ -92,7 +92,7 @@ describe('sweep: Latin hypercube', () => {
     );
   });
 
-  test('sweep: whole numbers and listed values come equally often, within one', () => {
+  test('sweep: samples integers and listed values equally often, within one', () => {
     fc.assert(
       fc.property(fc.integer({ min: 5, max: 200 }), seeds, (count, seed) => {
         const factors = [
@@ -112,7 +112,7 @@ describe('sweep: Latin hypercube', () => {
     );
   });
 
-  test('sweep: the seed alone gives the samples', () => {
+  test('sweep: derives the samples from the seed alone', () => {
     const factors = [{ path: 'links.loss', from: 0, to: 1 }];
     const sweep = sweepOf({ design: 'lhs', samples: 20, factors });
     const shown = (seed: string) => JSON.stringify([...generateCells(sweep, seed)]);
@@ -121,7 +121,7 @@ describe('sweep: Latin hypercube', () => {
   });
 });
 
-describe('sweep: luck is shared where cells are compared, and only there', () => {
+describe('sweep: shares seeds between cells that are compared, and only there', () => {
   const range = (path: string) => ({ path, from: 0, to: 1 });
   const factors = [range('links.loss'), range('links.duplication')];
   const seedsOf = (sweep: object) =>
@@ -149,7 +149,7 @@ describe('sweep: morris', () => {
   const seeds = fc.string({ minLength: 1, maxLength: 8 });
   const factors = paths.map((path) => ({ path, from: 0, to: 3 }));
 
-  test('sweep: in a trajectory each factor takes one step, of more than half its range', () => {
+  test('sweep: takes one step per factor, of more than half its range', () => {
     const levels = fc.integer({ min: 1, max: 8 }).map((half) => 2 * half);
     fc.assert(
       fc.property(levels, seeds, (count, seed) => {
@@ -177,7 +177,7 @@ describe('sweep: morris', () => {
     );
   });
 
-  test('sweep: every level comes as often, whatever the factor', () => {
+  test('sweep: uses every level equally often', () => {
     const sweep = sweepOf({ design: 'morris', samples: 3_000, levels: 4, factors });
     const counts = [0, 0, 0, 0];
     for (const { values: of } of generateCells(sweep, '1'))
@@ -199,7 +199,7 @@ test.each([
 describe('sweep: sobol', () => {
   const factors = paths.map((path) => ({ path, from: 0, to: 1 }));
 
-  test('sweep: a block is A, B, and A with each factor of B', () => {
+  test('sweep: builds blocks of A, B, and A with each factor of B', () => {
     const sweep = sweepOf({ design: 'sobol', samples: 16, factors });
     const cells = [...generateCells(sweep, '1')].map(({ values: of }) => of as number[]);
     for (let begin = 0; begin < cells.length; begin += 6) {
@@ -208,7 +208,7 @@ describe('sweep: sobol', () => {
     }
   });
 
-  test('sweep: of 2^m rows one is in each 2^m-th of every factor, whatever the seed', () => {
+  test('sweep: puts one of 2^m rows in each 2^m-th of every factor, for any seed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 8 }), fc.string({ maxLength: 8 }), (m, seed) => {
         const sweep = sweepOf({ design: 'sobol', samples: 2 ** m, factors });

@@ -1,4 +1,4 @@
-/** Sweeps that get more of something: what is there stays, and it ends as if asked for at once. */
+/** Sweeps that grow: runs stay, and the files equal those of the larger sweep. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ let count = 0;
 const fileOf = (sweep: object) =>
   writeScenario(around, { ...smallRaw(4), length: { blocks: 1 }, sweep }, `${++count}.yaml`);
 
-/** Runs the smaller sweep, and then the larger one in its folder. */
+/** Runs the smaller sweep, and then the larger one in the same folder. */
 async function grown(small: object, large: object, ...args: string[]) {
   const out = join(temporaryFolder(), 'out');
   expect((await sweepIn(fileOf(small), out)).code).toBe(0);
@@ -28,7 +28,7 @@ const range = { path: 'links.loss', name: 'loss', from: 0, to: 0.3 };
 const other = { path: 'links.duplication', name: 'copies', from: 0, to: 0.3 };
 const two = { factors: [loss(0, 0.1)], replicates: 1 };
 
-describe('sweep: with more of it, runs stay, and the files are as if at once', () => {
+describe('sweep: grows to the same files as a fresh sweep', () => {
   test.each([
     ['replicates', two, { ...two, replicates: 3 }],
     ['values of a grid, between the old ones', two, { ...two, factors: [loss(0, 0.05, 0.1)] }],

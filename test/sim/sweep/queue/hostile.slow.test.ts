@@ -1,4 +1,4 @@
-/** Somebody else writes to the etcd: garbage, runs that nobody offered, results that are lies. */
+/** Hostile client of etcd: garbage, forged runs and forged results. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';

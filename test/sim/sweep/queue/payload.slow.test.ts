@@ -1,4 +1,4 @@
-/** What travels with a queue, what does not, and who takes no part. */
+/** Payload of a queue, and workers that refuse it. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ function withScript(folder: string, body: string, head = ''): string {
 const approve = "return { do: 'vote', decision: 'approve' };";
 
 describe.skipIf(!hasEtcd)('sweep --queue, what it carries (needs etcd-server)', () => {
-  test('queue: scripts and data come with it; scripts run where --scripts says so', async () => {
+  test('queue: carries scripts and data; runs scripts only with --scripts', async () => {
     const running = await etcd();
     const folder = temporaryFolder();
     const { agents } = scripted(folder, approve);

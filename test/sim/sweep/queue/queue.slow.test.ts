@@ -1,4 +1,4 @@
-/** Sweeps over workers that come, die, stop and go on: the same bytes as of one machine alone. */
+/** Sweeps with workers that join, crash, stop and continue give the bytes of a local sweep. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
