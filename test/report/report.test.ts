@@ -76,7 +76,7 @@ test('run: gives a command that checks a saved log with its signatures', async (
   expect(words(reportIn(other))).toMatch(/npx folkmoot replay network (?!--)/);
 });
 
-test('run: links to the UI if the log is saved, and to moments if the run is exported', async () => {
+test('run: links to the UI if the log is saved, and to exported moments', async () => {
   const folder = temporaryFolder();
   const interventions = [
     { what: 'silence <b>', when: 'at 1 s', at_ms: 1_000, entry: 41, did: 1 },
