@@ -1,30 +1,33 @@
 /**
- * Charts as static SVG. Each is drawn twice, for wide and for narrow screens, because text that is
- * scaled down with its picture cannot be read; the style sheet shows one of them.
+ * Charts as static SVG. Each chart is drawn twice, for wide and for narrow screens, because text
+ * that is scaled down with its drawing becomes unreadable. The style sheet shows one of the two.
  */
 import { type PlotOptions, plot } from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import { type Content, downloads, Html, html } from './page.js';
 import type { Sign } from './shared/outcomes.js';
 
-/** Pixels, as CSS counts them: what the style sheet leaves for a chart. */
+/** CSS pixels, the width that the style sheet leaves for a chart. */
 const widths = { wide: 880, narrow: 350 } as const;
 
 export interface LegendEntry {
-  /** A CSS colour. */
+  /** CSS colour. */
   color: string;
   text: string;
-  /** A line, so dashed; '' for a whole one. A patch of the colour without it and `sign`. */
+  /**
+   * Dash pattern of a line, '' for a solid line. An entry without `dash` and `sign` is a color
+   * patch.
+   */
   dash?: string;
   sign?: Sign;
 }
 
 export interface Chart {
   title: string;
-  /** What one sees, in words: under the chart, and instead of it for those who cannot see. */
+  /** Describes the chart: shown below it, and read aloud by screen readers. */
   caption: string;
   legend?: readonly LegendEntry[];
-  /** The way to what one sees in it, closer. */
+  /** Links to details of the data. */
   links?: readonly { text: string; href: string }[];
   draw(width: number, narrow: boolean): PlotOptions;
 }
@@ -41,7 +44,7 @@ ${chart.links?.length ? closer(chart.links) : null}${downloads}</figure>
 
 function closer(links: NonNullable<Chart['links']>): Html {
   const items = links.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>\n`);
-  return html`<p>Closer:</p>
+  return html`<p>Details:</p>
 <ul>
 ${items}</ul>
 `;
@@ -55,7 +58,7 @@ function legend(entries: readonly LegendEntry[]): Content {
   return html`<ul class="legend">${items}</ul>\n`;
 }
 
-/** What a legend shows of a series, on 24 by 10. */
+/** Draws the legend sample of a series, 24 by 10. */
 function keyOf({ color, dash, sign }: LegendEntry): Html {
   if (dash === undefined && sign === undefined) {
     return html`<rect width="18" height="10" rx="2" style="fill: ${color}"></rect>`;
@@ -108,7 +111,7 @@ interface Part {
   removeAttribute(name: string): void;
 }
 
-/** The picture has one name, its own; and a tenth of a pixel is as fine as anybody sees. */
+/** Removes labels that duplicate the one of the chart, and rounds coordinates to 0.1 pixels. */
 function tidy(part: Part): void {
   for (const name of ['aria-label', 'aria-hidden', 'aria-description']) part.removeAttribute(name);
   for (const name of [...coordinates, ...sizes]) {

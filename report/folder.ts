@@ -1,6 +1,6 @@
 /**
- * The folder that a run writes to: new or empty at its beginning, each file written whole and its
- * rename flushed to disk, with a record of how the run was made.
+ * Output folder of a run. The folder must be new or empty at the start. Each file is written whole,
+ * and its rename is flushed to disk.
  */
 import {
   closeSync,
@@ -19,9 +19,12 @@ import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 
 /**
- * Makes the folder. One that holds what will be written is refused: nothing is overwritten.
- * @param names what will be written.
- * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
+ * Creates the folder. Refuses a folder that already holds one of the files, so nothing is
+ * overwritten.
+ *
+ * @param names files to be written.
+ * @throws {StoreError} `OTHER_NETWORK` if the folder holds one of the files, `UNREADABLE` if the
+ * folder cannot be used.
  */
 export async function prepareFolder(folder: string, names: readonly string[]): Promise<void> {
   refuseNetwork(folder);
@@ -35,13 +38,13 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
   throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
-/** @throws {StoreError} `OTHER_NETWORK` where a network has its data: nothing is put beside it. */
+/** @throws {StoreError} `OTHER_NETWORK` if the folder is the data folder of a network. */
 export function refuseNetwork(folder: string): void {
   if (!existsSync(join(folder, 'data.mdb'))) return;
   throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
 }
 
-/** Makes renames in it durable. */
+/** Makes renames in the folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -64,7 +67,7 @@ export function readJson<T>(folder: string, name: string): T {
   }
 }
 
-/** Row after row; no more than some are in memory. */
+/** Streams the rows, so memory use does not grow with the file. */
 export async function* tableRows(folder: string, name: string): AsyncGenerator<TableRow> {
   const source = createReadStream(join(folder, name));
   const parser = parse({ columns: true, record_delimiter: '\n' });
@@ -83,13 +86,13 @@ function unreadable(folder: string, name: string, cause: unknown): StoreError {
   return new StoreError('RESULT_UNREADABLE', { name, path: folder, reason }, { cause });
 }
 
-/** A number, or null where nothing can be said. */
+/** Parses a number; null for an empty cell. */
 export const parseNumber = (text: string | undefined): number | null =>
   text === undefined || text === '' ? null : Number(text);
 
 /*
- * A file that is there whole or not at all, whatever kills the process or the machine: it is
- * written as a part file, which takes the name when all of it is on the disk.
+ * A file that exists completely or not at all, even after a crash. It is written as a part file,
+ * which is renamed once all bytes are on disk.
  */
 
 const PART = '.part';
@@ -102,8 +105,8 @@ export class WholeFile {
   #open = true;
 
   /**
-   * @param name from the folder on.
-   * @throws {StoreError} `UNREADABLE`, as all of them, when it cannot be written.
+   * @param name relative to the folder.
+   * @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods.
    */
   constructor(folder: string, name: string) {
     this.#name = name;
@@ -127,7 +130,7 @@ export class WholeFile {
     });
   }
 
-  /** Leaves nothing behind; after `finish` there is nothing to leave. */
+  /** Deletes the part file. Has no effect after `finish`. */
   abandon(): void {
     this.#close();
     rmSync(this.#part, { force: true });
@@ -160,7 +163,7 @@ export function writeWhole(folder: string, name: string, text: string): void {
   }
 }
 
-/** Removes what a killed process left half written. */
+/** Deletes the part files of killed processes. */
 export async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.endsWith(PART)) await unlink(join(folder, name));
@@ -169,7 +172,7 @@ export async function removeParts(folder: string): Promise<void> {
 
 export interface Provenance {
   version: string;
-  /** Null outside a checkout. */
+  /** Null outside a git checkout. */
   commit: string | null;
   node: string;
 }

@@ -1,6 +1,6 @@
 /**
- * A report's page: HTML that escapes its values, the style sheet, the parts that all reports share,
- * and the script that offers tables as downloads.
+ * HTML page of a report: escaping templates, the style sheet, the parts that all reports share, and
+ * the script that downloads charts.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ export class Html {
 
 export type Content = Html | string | number | null | readonly Content[];
 
-/** Puts values into markup: texts escaped, lists one after another, null as nothing. */
+/** Template tag. Escapes strings, joins lists and omits null. */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   const texts = parts.map((part, index) => part + textOf(values[index] ?? null));
   return new Html(texts.join(''));
@@ -37,32 +37,33 @@ const entities: Record<string, string> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign]!);
 
-/** What no HTML document may hold, halves of characters and what hides, shown as such. */
+/** Replaces code points that HTML forbids, and makes invisible characters visible. */
 function wellFormed(text: string): string {
   const forbidden = /(?![\t\n\r])[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
   return showInvisible(text.toWellFormed().replace(forbidden, '\ufffd'));
 }
 
 /*
- * Pictures of figures as files: a script of the page, which its policy knows by its hash. What it
- * gives needs nothing of the page: light colours, the legend, the caption as a description.
+ * Chart downloads. A script of the page, allowed by its hash, saves a chart as SVG or PNG. The
+ * saved file depends on nothing in the page: it has light colours, the legend, and the caption as
+ * its description.
  */
 
-/** Beside each figure; the script shows them where it runs. */
+/** Shown next to each figure once the script runs. */
 export const downloads = html`<p class="downloads" hidden>
 <button type="button" data-as="svg">SVG</button>
 <button type="button" data-as="png">PNG</button></p>
 `;
 
-/** Pixels of a picture for each of the drawing: 300 a printed inch at the width of a page. */
+/** PNG pixels per SVG pixel: 300 dpi at page width. */
 const SCALE = 3;
 
-/** By the names that the style sheet has for them. */
+/** Keyed by the CSS variable names. */
 const lightColors = Object.fromEntries(
   Object.entries(palette.light).map(([name, color]) => [`--${name}`, color]),
 );
 
-// No sign of it may end or begin a tag. Runs in the page.
+// Runs in the page. The source must not contain a `<`, which could begin or end a tag.
 const source = `
 const colors = ${JSON.stringify(lightColors)};
 const SVG = 'http://www.w3.org/2000/svg';
@@ -145,13 +146,13 @@ document.addEventListener('click', ({ target }) => {
 for (const shown of document.querySelectorAll('.downloads')) shown.hidden = false;
 `;
 
-/** To stand at the end of the page. */
+/** Goes at the end of the page. */
 const script = new Html(`<script>${source}</script>`);
 
-/** By which the policy of the page allows this script, and no other. */
+/** The content security policy allows only this script. */
 const scriptHash = `sha256-${createHash('sha256').update(source).digest('base64')}`;
 
-/** Nothing is fetched, and no script runs but ours, whatever the page holds. */
+/** The page fetches nothing and runs only the script above, whatever text it contains. */
 const policy = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -191,11 +192,13 @@ ${parts}
 
 export interface Column {
   name: string;
-  /** Numbers stand at the right; long texts may break anywhere. */
+  /** Numbers are right-aligned; long texts may break anywhere. */
   kind?: 'number' | 'text';
 }
 
-/** The first cell of each row is its head. A wide table scrolls by itself, by keyboard too. */
+/**
+ * The first cell of each row is its header. A wide table scrolls horizontally, also by keyboard.
+ */
 export function table(
   caption: string,
   columns: readonly Column[],
@@ -224,14 +227,14 @@ ${body}</tbody>
 `;
 }
 
-/** A name in which lines may break, at its joints. */
+/** Allows line breaks after `_` and `.`. */
 const breakable = (name: string): Content =>
   name.split(/(?<=[_.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`));
 
 export interface Fact {
   name: string;
   value: Content;
-  /** Takes the whole width. */
+  /** Takes the full width. */
   wide?: boolean;
 }
 
@@ -247,7 +250,7 @@ ${entries}</dl>
 
 export const code = (text: string): Html => html`<code>${breakable(text)}</code>`;
 
-/** A block of code that scrolls by itself. */
+/** Code block that scrolls horizontally. */
 export const listing = (label: string, text: string): Html =>
   html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>\n`;
 
@@ -258,8 +261,8 @@ export function madeBy({ version, commit, node }: Partial<Provenance>): Html {
     node === undefined ? null : `Node ${node}`,
   ];
   return html`<footer>
-<p>${code('npx folkmoot')} works in a checkout of folkmoot after ${code('npm ci')}, in each of its
-folders. Elsewhere, install the package first: ${code('npm pack')} in a checkout makes
+<p>Run ${code('npx folkmoot')} in a checkout of folkmoot, after ${code('npm ci')}. Anywhere else,
+install the package first: ${code('npm pack')} in a checkout builds
 ${code(`folkmoot-${version ?? 'VERSION'}.tgz`)}, and ${code('npm install')} with the path of that
 file installs it.</p>
 <p>${made.filter((part) => part !== null).join(', ')}</p>

@@ -1,4 +1,4 @@
-/** Command lines to paste, quoted for a POSIX shell. */
+/** Builds command lines to paste, quoted for a POSIX shell. */
 
 const plain = /^[\w./:=@%+-]+$/;
 
@@ -7,6 +7,6 @@ const quoted = (word: string): string =>
 
 export const shellLine = (words: readonly string[]): string => words.map(quoted).join(' ');
 
-/** A command of a report; the foot of its page says where `npx folkmoot` works. */
+/** Builds a folkmoot command line. The page footer says where `npx folkmoot` works. */
 export const commandLine = (...words: readonly string[]): string =>
   shellLine(['npx', 'folkmoot', ...words]);

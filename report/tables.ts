@@ -1,22 +1,22 @@
 /**
- * CSV files (RFC 4180, LF line ends) and NDJSON files, each written whole or not at all, in blocks
- * of rows.
+ * CSV (RFC 4180 with LF line ends) and NDJSON files, each written completely or not at all, in
+ * batches of rows.
  */
 import { stringify } from 'csv-stringify/sync';
 import { WholeFile } from './folder.js';
 
-/** Rows that wait for one write: a write costs as much as formatting some ten rows. */
+/** Rows per write. One write costs as much as formatting about ten rows. */
 const BLOCK = 1_000;
 
 type Cell = string | number | null;
 
-/** A row is a member a column, or as many cells in the order of the columns. */
+/** A row is an object keyed by column, or an array in column order. */
 export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
   readonly #columns: string[];
   readonly #file: WholeFile;
   #waiting: R[] = [];
 
-  /** @throws {StoreError} `UNREADABLE`, as all of them, when it cannot be written. */
+  /** @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods. */
   constructor(folder: string, name: string, columns: readonly string[]) {
     this.#columns = [...columns];
     this.#file = new WholeFile(folder, name);
@@ -28,7 +28,10 @@ export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
     if (this.#waiting.length === BLOCK) this.#flush();
   }
 
-  /** Adds all rows and finishes; leaves nothing behind when a row cannot be had or written. */
+  /**
+   * Adds all rows and finishes the file. Deletes the part file if a row cannot be produced or
+   * written.
+   */
   finishWith(rows: Iterable<R>): void {
     try {
       for (const row of rows) this.add(row);
@@ -44,7 +47,7 @@ export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
     this.#file.finish();
   }
 
-  /** Leaves nothing behind; after `finish` there is nothing to leave. */
+  /** Deletes the part file. Has no effect after `finish`. */
   abandon(): void {
     this.#file.abandon();
   }
@@ -60,7 +63,7 @@ export class NdjsonFile {
   readonly #file: WholeFile;
   #waiting: string[] = [];
 
-  /** @throws {StoreError} `UNREADABLE`, as all of them, when it cannot be written. */
+  /** @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods. */
   constructor(folder: string, name: string) {
     this.#file = new WholeFile(folder, name);
   }
@@ -75,7 +78,7 @@ export class NdjsonFile {
     this.#file.finish();
   }
 
-  /** Leaves nothing behind; after `finish` there is nothing to leave. */
+  /** Deletes the part file. Has no effect after `finish`. */
   abandon(): void {
     this.#file.abandon();
   }

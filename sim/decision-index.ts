@@ -1,7 +1,7 @@
 /**
- * decisions.ndjson of a kept run, found by agent. The file is gone through once; twenty bytes per
- * line are kept in memory, so there may be millions of lines, and a line is read when it is asked
- * for. The file may come from anywhere, so a line that does not fit the schema is refused.
+ * Index of decisions.ndjson by agent. The file is read once, and the index needs twenty bytes per
+ * line, so that millions of lines fit. Lines are read on demand. The file may come from an
+ * untrusted source, so every line is validated.
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -12,26 +12,26 @@ import { StoreError } from '../engine/store/store.js';
 import { DecisionLine } from './measure/decisions.js';
 
 const FILE = 'decisions.ndjson';
-/** Read at once. */
+/** Bytes per read. */
 const CHUNK_BYTES = 1_048_576;
-/** Of a line, which has the ids of all memes that an agent had received. */
+/** Largest line. A line has the ids of all memes that an agent received. */
 const LINE_BYTES = 1_048_576;
-/** Twenty bytes are kept for each. */
+/** Bounds the memory of the index. */
 const MOST_LINES = 5_000_000;
-/** What a line begins with, as `sim` writes it. */
+/** Prefix of a line that contains the block and the agent. */
 const HEAD_BYTES = 48;
 const head = /^\{"block":(\d{1,9}),"agent":(\d{1,6}|null),/;
 const LINE_FEED = 10;
 
 const problemOf = validator('decision_line', DecisionLine);
-const howTo = 'folkmoot sim --set measure.decisions=true --out DIR records it';
+const howTo = 'record them with folkmoot sim --set measure.decisions=true --out DIR';
 
-/** Of the run in a folder; a sentence where there are none. */
+/** Opens the decisions of a run; returns a message if there are none. */
 export function openDecisions(folder: string): KnownDecisions | string {
   const path = join(folder, FILE);
-  if (!existsSync(path)) return `what votes rested on was not recorded; ${howTo}`;
-  // A link, or a pipe, might lead anywhere and never end.
-  return lstatSync(path).isFile() ? new KeptDecisions(path) : `${path} is no regular file`;
+  if (!existsSync(path)) return `decisions were not recorded; ${howTo}`;
+  // A link or pipe could lead anywhere or never end.
+  return lstatSync(path).isFile() ? new KeptDecisions(path) : `not a regular file: ${path}`;
 }
 
 class KeptDecisions implements KnownDecisions {
@@ -60,7 +60,7 @@ class KeptDecisions implements KnownDecisions {
   }
 
   #indexed(): Promise<Lines | string> {
-    // Whoever asks after it failed makes it anew.
+    // The next call retries after an error.
     this.#lines ??= this.#opened((file) => this.#index(file)).catch((error) => {
       this.#lines = null;
       throw error;
@@ -73,7 +73,7 @@ class KeptDecisions implements KnownDecisions {
     let number = 0;
     for await (const { offset, bytes, start } of linesIn(file)) {
       number += 1;
-      if (number > MOST_LINES) return `${FILE} has more than ${MOST_LINES} lines`;
+      if (number > MOST_LINES) return `${FILE} has too many lines (limit ${MOST_LINES})`;
       const [, block, agent] = head.exec(start) ?? [];
       if (block === undefined || bytes > LINE_BYTES) throw this.#damaged(`line ${number}`);
       if (agent !== 'null')
@@ -123,13 +123,13 @@ async function textAt(file: FileHandle, offset: number, bytes: number): Promise<
 
 interface Line {
   offset: number;
-  /** Without its end. */
+  /** Length without the line feed. */
   bytes: number;
-  /** Its first characters. */
+  /** First characters of the line. */
   start: string;
 }
 
-/** Each line, and what follows the last end of one as another. */
+/** Yields each line, including text after the last line feed. */
 async function* linesIn(file: FileHandle): AsyncGenerator<Line> {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   let start = '';
@@ -157,7 +157,7 @@ async function* linesIn(file: FileHandle): AsyncGenerator<Line> {
 interface IndexedLine {
   block: number;
   agent: number;
-  /** Of its first byte, and how many it has. */
+  /** Position and length in bytes. */
   offset: number;
   bytes: number;
 }
@@ -170,7 +170,7 @@ class Lines {
   #agents = new Uint32Array(FIRST);
   #bytes = new Uint32Array(FIRST);
   #offsets = new Float64Array(FIRST);
-  /** Lines by agent, each agent's in their order; and where each agent's begin. */
+  /** Lines sorted by agent, in order of the file, and the first position of each agent. */
   #order = new Uint32Array();
   #starts = new Uint32Array(1);
 
@@ -183,7 +183,7 @@ class Lines {
     this.#count += 1;
   }
 
-  /** To be called after the last. */
+  /** Call after the last line. */
   finish(): void {
     const agents = this.#agents.subarray(0, this.#count);
     let most = 0;
@@ -204,7 +204,7 @@ class Lines {
     return Array.from(this.#linesOf(agent), (line) => this.#blocks[line]!);
   }
 
-  /** Where an agent's lines stand: those at places `from` to `to` of its list, `to` left out. */
+  /** Returns the lines of an agent at positions `from` (inclusive) to `to` (exclusive). */
   of(agent: number, from: number, to: number): { offset: number; bytes: number }[] {
     return Array.from(this.#linesOf(agent).subarray(from, to), (line) => ({
       offset: this.#offsets[line]!,

@@ -1,4 +1,4 @@
-/** The public list of `folkmoot/sim`: experiments, from a scenario file to its report. */
+/** Public API of `folkmoot/sim`: simulation, sweeps, forks and reports. */
 export type { Provenance } from '../report/folder.js';
 export { type MeasureName, measures } from '../report/shared/measures.js';
 export {

@@ -1,21 +1,21 @@
 /**
- * Functions whose last digit is the same on every machine, for draws and intervals. Logarithm and
- * exponential use + - * / alone, which IEEE 754 rounds alike everywhere; Math.log and Math.exp may
- * differ in their last digit between machines. They follow e_log.c and e_exp.c of FDLIBM (Sun
- * Microsystems 1993): less than one unit in the last place off.
+ * Functions with bit-identical results on every machine, for random draws and intervals. Logarithm
+ * and exponential use only + - * /, which IEEE 754 defines exactly; Math.log and Math.exp may
+ * differ in the last digit between machines. Both follow e_log.c and e_exp.c of FDLIBM (Sun
+ * Microsystems 1993), with an error below one unit in the last place.
  */
 
-/** The bits of one number, by which its exponent is read and set. */
+/** Buffer for access to the bits of a number. */
 const bits = new DataView(new ArrayBuffer(8));
 const BIAS = 1023;
 const SMALLEST_NORMAL = 2.2250738585072014e-308;
 const TWO_54 = 18_014_398_509_481_984;
 
-/** ln 2 in two parts: the first has so few digits that its multiples are exact. */
+/** ln 2 in two parts. The first has few enough digits that its multiples are exact. */
 const LN2_HIGH = 0.6931471803691238;
 const LN2_LOW = 1.9082149292705877e-10;
 
-/** Remez' polynomial of (ln(1 + s) - ln(1 - s)) / s - 2 in even powers of s. */
+/** Remez polynomial of (ln(1 + s) - ln(1 - s)) / s - 2 in even powers of s. */
 // biome-ignore format: a table
 const LG = [
   0.6666666666666735, 0.3999999999940942, 0.2857142874366239,
@@ -23,7 +23,7 @@ const LG = [
   0.14798198605116586,
 ] as const;
 
-/** The natural logarithm of a number above 0. */
+/** Natural logarithm of a number above 0. */
 export function ln(x: number): number {
   if (!(x > 0)) return x === 0 ? Number.NEGATIVE_INFINITY : Number.NaN;
   if (x === Number.POSITIVE_INFINITY) return x;
@@ -48,7 +48,7 @@ export function ln(x: number): number {
   return k * LN2_HIGH - (half - (s * (half + even + odd) + k * LN2_LOW) - f);
 }
 
-/** Remez' polynomial of x (exp(x) + 1) / (exp(x) - 1) - 2 in even powers of x. */
+/** Remez polynomial of x (exp(x) + 1) / (exp(x) - 1) - 2 in even powers of x. */
 // biome-ignore format: a table
 const P = [
   0.16666666666666602, -0.0027777777777015593, 6.613756321437934e-5,
@@ -57,7 +57,7 @@ const P = [
 const LARGEST = 709.782712893384;
 const SMALLEST = -745.1332191019411;
 
-/** e to the power of a number. */
+/** Exponential function. */
 export function exp(x: number): number {
   if (Number.isNaN(x)) return x;
   if (x > LARGEST) return Number.POSITIVE_INFINITY;
@@ -70,7 +70,7 @@ export function exp(x: number): number {
   const t = r * r;
   const c = r - t * (P[0] + t * (P[1] + t * (P[2] + t * (P[3] + t * P[4]))));
   const y = 1 - (low - (r * c) / (2 - c) - high);
-  // In two steps, since 2^k alone may be too large or too small for a number.
+  // In two steps, because 2^k alone may overflow or underflow.
   const first = Math.trunc(k / 2);
   return y * powerOfTwo(first) * powerOfTwo(k - first);
 }
@@ -82,11 +82,11 @@ function powerOfTwo(k: number): number {
 }
 
 /*
- * Quantiles of the normal distribution: algorithm AS 241, PPND16 (Wichura 1988, Applied Statistics
- * 37(3) 477-484), good to one part in 10^16.
+ * Quantiles of the normal distribution by algorithm AS 241, PPND16 (Wichura 1988, Applied
+ * Statistics 37(3) 477-484), accurate to one part in 10^16.
  */
 
-/** Coefficients from the constant up: of the middle, of the tails, and of what is beyond them. */
+/** Coefficients in ascending order: of the middle, of the tails, and of the extreme tails. */
 // biome-ignore format: tables
 const middle = {
   above: [
@@ -127,7 +127,7 @@ const beyond = {
   ],
 };
 
-/** Below which value a standard normal number lies with probability `p`. */
+/** Quantile of the standard normal distribution. */
 export function normalQuantile(p: number): number {
   if (!(p > 0 && p < 1)) {
     if (p === 0 || p === 1) return p === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
@@ -155,17 +155,17 @@ function polynomial(coefficients: readonly number[], r: number): number {
   return value;
 }
 
-/** What is drawn from. */
+/** Random source. */
 interface Source {
-  /** From 0 to 1. */
+  /** Uniform from 0 (inclusive) to 1 (exclusive). */
   real(): number;
   normal(): number;
 }
 
-/** From 0 to 1, with mean alpha / (alpha + beta). */
+/** Draws from a beta distribution, with mean alpha / (alpha + beta). */
 export function drawBeta(alpha: number, beta: number, rng: Source): number {
   const [a, b] = [gammaOf(alpha, rng), gammaOf(beta, rng)];
-  // With very small parameters both may be too small for a number.
+  // With very small parameters, both may underflow.
   return a + b === 0 ? Number(rng.real() < alpha / (alpha + beta)) : a / (a + b);
 }
 

@@ -1,18 +1,17 @@
 /**
- * Random draws, seeded: one named stream for each (agent, purpose), one for each (agent, purpose,
- * subject), and pure hashes for links.
+ * Seeded random streams: one per (agent, purpose), one per (agent, purpose, subject), and stateless
+ * hashes for links.
  */
 import alea from 'seedrandom/lib/alea.js';
 import { normalQuantile } from './numbers.js';
 
 /*
- * The generator xoshiro128** of Blackman and Vigna ("Scrambled linear pseudorandom number
- * generators", 2021): 128 bits of state, period 2^128 - 1. Four whole numbers in one object, so
- * that a hundred thousand agents with several streams each fit, and a draw touches one line of the
- * cache.
+ * Generator xoshiro128** of Blackman and Vigna ("Scrambled linear pseudorandom number generators",
+ * 2021): 128 bits of state, period 2^128 - 1. Its state is four integers in one object. A hundred
+ * thousand agents with several streams each fit in memory, and a draw touches one cache line.
  */
 
-/** Four numbers of 32 bits, not all of them 0. */
+/** Four 32-bit integers, not all 0. */
 export type Xoshiro128State = readonly [number, number, number, number];
 
 export class Xoshiro128 {
@@ -28,7 +27,7 @@ export class Xoshiro128 {
     this.#d = d | 0;
   }
 
-  /** The next 32 bits, as a number from 0 to 2^32 - 1. */
+  /** Returns the next 32 bits, as an integer from 0 to 2^32 - 1. */
   next(): number {
     const b = this.#b;
     const fifth = Math.imul(b, 5);
@@ -44,41 +43,45 @@ export class Xoshiro128 {
 }
 
 /**
- * A source of random draws. What a name draws never shifts what another does, and the same seed
- * draws the same on every machine.
+ * Source of random draws. The draws of one name never affect the draws of another, and the same
+ * seed gives the same draws on every machine.
  */
 export interface Stream {
   /**
-   * An integer from 0 to `below` - 1.
+   * Draws an integer from 0 to `below` - 1.
    *
-   * @throws {RangeError} unless `below` is a whole number from 1 to 2^53.
+   * @throws {RangeError} unless `below` is an integer from 1 to 2^53.
    */
   int(below: number): number;
   /**
-   * True with a probability from 0, never, to 1, always: 0.5 is a half. To within 2^-33.
+   * Returns true with this probability, from 0 (never) to 1 (always), with an error below 2^-33.
    *
-   * @throws {RangeError} when it is no probability.
+   * @throws {RangeError} unless the probability is from 0 to 1.
    */
   chance(probability: number): boolean;
-  /** One of several, all alike. @throws {RangeError} when there is none. */
+  /**
+   * Picks an item with equal probability.
+   *
+   * @throws {RangeError} if the list is empty.
+   */
   pick<T>(from: readonly T[]): T;
-  /** A number from 0, included, to 1, excluded: a multiple of 2^-53. */
+  /** Draws a number from 0 (inclusive) to 1 (exclusive), a multiple of 2^-53. */
   real(): number;
-  /** A normal number; without arguments of mean 0 and standard deviation 1. */
+  /** Draws a normal number; default mean 0 and standard deviation 1. */
   normal(mean?: number, deviation?: number): number;
   /**
-   * One of several, each as often as its weight says; without weights all alike.
+   * Picks an item by weight; without weights with equal probability.
    *
-   * @throws {RangeError} unless each has a weight of 0 or more, and one of them more.
+   * @throws {RangeError} unless each item has a non-negative weight and one weight is positive.
    */
   choice<T>(from: readonly T[], weights?: readonly number[]): T;
-  /** A copy in another order, each order alike. */
+  /** Returns a shuffled copy. */
   shuffle<T>(from: readonly T[]): T[];
 }
 
 /**
- * The subject of a draw. A block is named by its producer and by how many proposals that producer
- * sent before it; an occasion of an agent's life by the agent and its number.
+ * Subject of a draw. A block is named by its producer and the number of earlier proposals of this
+ * producer, an event in the life of an agent by the agent and a number.
  */
 export interface Subject {
   /** Ordinal of an agent, or a number below -1 for a stranger. */
@@ -92,8 +95,9 @@ const TWO_52 = 2 ** 52;
 const TWO_53 = 2 ** 53;
 
 /**
- * Seedrandom's alea makes a state of the name; xoshiro128** draws from it. Alea's own state is
- * spread over several objects: its draws took a twelfth of the CPU of a simulated vote.
+ * Derives the state from a name with seedrandom's alea. Draws come from xoshiro128** because alea
+ * spreads its state over several objects: its draws took a twelfth of the CPU time of a simulated
+ * vote.
  */
 function stateOf(name: string): Xoshiro128State {
   const seeded = alea(name);
@@ -116,7 +120,7 @@ class SeededStream extends Xoshiro128 implements Stream {
   }
 
   pick<T>(from: readonly T[]): T {
-    if (from.length === 0) throw new RangeError('pick([]): there is nothing to pick from');
+    if (from.length === 0) throw new RangeError('pick([]): the list is empty');
     return from[this.int(from.length)]!;
   }
 
@@ -125,7 +129,7 @@ class SeededStream extends Xoshiro128 implements Stream {
   }
 
   normal(mean = 0, deviation = 1): number {
-    // A middle of 2^52 equal parts, so that it is neither 0 nor 1.
+    // The midpoint of one of 2^52 equal parts, which is neither 0 nor 1.
     return mean + deviation * normalQuantile((this.#bits(TWO_21 / 2) + 0.5) / TWO_52);
   }
 
@@ -147,7 +151,7 @@ class SeededStream extends Xoshiro128 implements Stream {
     return Array.from(shuffle(from.length, this), (index) => from[index]!);
   }
 
-  /** 32 bits above so many more. */
+  /** Combines 32 bits with the top bits of a second draw. */
   #bits(more: number): number {
     const high = this.next();
     return high * more + Math.floor((this.next() / TWO_32) * more);
@@ -164,12 +168,14 @@ function sumOf(from: readonly unknown[], weights: readonly number[]): number {
   throw new RangeError(`choice with weights ${weights.join(', ')}: expected ${expected}`);
 }
 
-/** Streams by name, made at first use: what one purpose draws never shifts another's numbers. */
+/**
+ * Streams by name, created on first use. The draws of one purpose do not affect those of another.
+ */
 export class Streams {
   readonly #seed: string;
-  /** By purpose, then by agent: asked for at each draw, so no name is put together for it. */
+  /** By purpose, then by agent, which avoids building a name at each draw. */
   readonly #streams = new Map<string, Stream[]>();
-  /** By purpose: the state from which the streams of its subjects are derived. */
+  /** By purpose: the state from which the streams of subjects are derived. */
   readonly #origins = new Map<string, Xoshiro128State>();
 
   constructor(seed: string) {
@@ -186,20 +192,20 @@ export class Streams {
     const known = streams[place];
     if (known) return known;
     const stream = new SeededStream(stateOf(`folkmoot/${this.#seed}/${agent}/${purpose}`));
-    // Most agents get one, sooner or later; room that is left out would make the list slow.
+    // Most agents get a stream eventually. A list with holes would be slow.
     while (streams.length < place) streams.push(undefined as never);
     streams[place] = stream;
     return stream;
   }
 
   /**
-   * A stream of draws about one subject, made anew at each call: an agent draws the same about a
-   * subject, whatever it drew about others. Asked for twice, it gives the same numbers twice, so
-   * each purpose asks once.
+   * Creates a stream of draws about one subject. The draws of an agent about a subject do not
+   * depend on its draws about others. A second call returns the same numbers, so each purpose calls
+   * it once.
    *
-   * Each word of the state is a hash of its own (MurmurHash3's finalizer, once a value). The first
-   * output of xoshiro128** depends on one word alone, and two of a million subjects can agree in
-   * one word: it is discarded.
+   * Each word of the state is a hash (MurmurHash3's finalizer, once per value). The first output of
+   * xoshiro128** depends on one word only, and among a million subjects two can agree in one word.
+   * Therefore the first output is discarded.
    */
   about(agent: number, purpose: string, { place, number }: Subject, round = 0): Stream {
     let origin = this.#origins.get(purpose);
@@ -219,7 +225,7 @@ export class Streams {
   }
 }
 
-/** The numbers from 0 to below `count`, each once, in an order of the stream's (Fisher, Yates). */
+/** Returns a random permutation of the integers below `count` (Fisher-Yates). */
 export function shuffle(count: number, stream: Stream): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last > 0; last -= 1) swap(order, last, stream.int(last + 1));
@@ -227,8 +233,8 @@ export function shuffle(count: number, stream: Stream): Uint32Array {
 }
 
 /**
- * Some of several, each at most once: the first steps of a shuffle, from the front. (From the end,
- * as `shuffled` goes, the same draws would give others.)
+ * Draws a sample without replacement: the first steps of a shuffle from the front. `shuffle` works
+ * from the end, and the same draws would give other items.
  */
 export function sample<T>(from: readonly T[], count: number, stream: Stream): T[] {
   const pool = [...from];
@@ -245,14 +251,14 @@ function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
   list[b] = moved;
 }
 
-/** A 32-bit hash of a few integers (the finalizer of MurmurHash3): a draw without state. */
+/** Stateless draw: a 32-bit hash of integers (the finalizer of MurmurHash3). */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;
   for (const value of values) hash = absorb(hash, value);
   return hash >>> 0;
 }
 
-/** Takes one more integer into a 32-bit hash; for each hash a permutation of the integers. */
+/** Adds an integer to a 32-bit hash. For a fixed hash this is a permutation of the integers. */
 function absorb(hash: number, value: number): number {
   let mixed = hash ^ value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

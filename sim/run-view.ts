@@ -1,6 +1,6 @@
 /**
- * A run as the server that shows its network knows it: its agents and groups, the graph over which
- * they hear each other with faults and interventions applied, and the decisions that it kept.
+ * View of a run for the server that serves its network: agents and groups, the communication graph
+ * with faults and interventions applied, and recorded decisions.
  */
 import type { KnownDecisions, KnownGraph, KnownRun } from '../api/contract/run.js';
 import type { ScenarioShown } from '../api/contract/views.js';
@@ -26,7 +26,7 @@ import { drawnGraph, getLinkProbability } from './world/graph.js';
 import { Alliances } from './world/knowledge.js';
 import { Links } from './world/links.js';
 
-/** Of a folder that `sim --out` left, whose network is served. */
+/** Opens the view of a run saved by `sim --out`. */
 export function openKeptRun(folder: string, result: SimResult, network: ServedNetwork): KnownRun {
   const cast = new Cast(result.scenario, result.seed);
   let graph: KnownGraph | string | undefined;
@@ -41,15 +41,17 @@ export function openKeptRun(folder: string, result: SimResult, network: ServedNe
   };
 }
 
-const knownLater =
-  'what votes rest on is known once the run is over: folkmoot explore DIR shows it';
+const knownLater = 'decisions are available after the run, with folkmoot explore DIR';
 const neverKnown =
-  'what votes rest on is not recorded; folkmoot sim --set measure.decisions=true --out DIR does';
+  'decisions are not recorded; use folkmoot sim --set measure.decisions=true --out DIR';
 
-/** Of a run that is made: `hears` is to be called when its world is there. */
+/**
+ * Creates the view of a run in progress. The caller passes the graph to `hears` when the world
+ * exists.
+ */
 export function createRunView(scenario: Scenario): KnownRun & { hears(graph: KnownGraph): void } {
   const { placeOf, idAt } = new Cast(scenario, scenario.seed);
-  let graph: KnownGraph | string = 'the run has not begun';
+  let graph: KnownGraph | string = 'the run has not started';
   const decisions: KnownDecisions | string = scenario.measure.decisions ? knownLater : neverKnown;
   return {
     placeOf,
@@ -62,10 +64,14 @@ export function createRunView(scenario: Scenario): KnownRun & { hears(graph: Kno
   };
 }
 
-/** Agents beyond which groups are left out: each costs the derivation of a key. */
+/** Limit for the list of groups, because each agent costs a key derivation. */
 const MOST_AGENTS = 20_000;
 
-/** `startMs`: when its run began, since 1970. Undefined where it has too many agents. */
+/**
+ * Describes groups and faults; undefined if there are too many agents.
+ *
+ * @param startMs start of the run, in milliseconds since 1970.
+ */
 export function describeScenario(
   scenario: Scenario,
   seed: string,
@@ -90,10 +96,10 @@ export function describeScenario(
   };
 }
 
-/** Whoever wrote the folder is not to fill the memory: each link takes some fifty bytes. */
+/** Bounds the memory for an untrusted folder. Each link takes about fifty bytes. */
 const MOST_LINKS = 4_000_000;
 
-/** A sentence where its scenario, or a file that it names, is not what the run had. */
+/** Returns a message if the scenario, or a file that it names, differs from that of the run. */
 function keptGraph(
   folder: string,
   result: SimResult,
@@ -102,7 +108,7 @@ function keptGraph(
   try {
     const scenario = completeScenario(result.scenario);
     const links = expectedLinks(scenario);
-    if (links > MOST_LINKS) return `its graph has some ${links} links: too many to be shown`;
+    if (links > MOST_LINKS) return `graph too large: about ${links} links (limit ${MOST_LINKS})`;
     return graphIn(folder, scenario, result, around);
   } catch (error) {
     if (error instanceof ScenarioError) return error.message;
@@ -133,7 +139,7 @@ function expectedLinks(scenario: Scenario): number {
   const pairs = (population * (population - 1)) / 2;
   if (kind === 'complete') return pairs;
   if (kind === 'erdos_renyi') return Math.ceil(pairs * getLinkProbability(scenario));
-  // The links of a file are bounded by its size.
+  // The size of the file bounds its links.
   return kind === 'edges' ? 0 : (population * degree) / 2;
 }
 
@@ -160,7 +166,7 @@ interface Acting extends Around {
   atMs: number;
 }
 
-/** As `acts` of the run has them. */
+/** Applies an intervention as the run did. */
 function act(intervention: Intervention, acting: Acting): void {
   const { scenario, names, place, seed, faults, links, atMs } = acting;
   const at = START_MS + atMs;
@@ -177,7 +183,7 @@ function act(intervention: Intervention, acting: Acting): void {
   }
 }
 
-/** Who was of an alliance at an instant, by what was told of it before. */
+/** Members of an alliance at an instant, from the earlier events. */
 function membersAt(alliance: Named, at: number, { network, cast }: Acting): readonly number[] {
   const { read } = network;
   const ordinalOf = (id: string) => {
@@ -197,13 +203,13 @@ function membersAt(alliance: Named, at: number, { network, cast }: Acting): read
   return id === undefined ? [] : alliances.membersOf(id);
 }
 
-/** As the population names them: lawful-17. */
+/** Number at the end of an agent's name, such as lawful-17. */
 const numbered = /-(\d{1,6})$/;
 
 class Cast {
   readonly #population: number;
   readonly #idOf: (ordinal: number) => string;
-  /** Each costs the derivation of a key. */
+  /** Cached, because each id costs a key derivation. */
   readonly #ids = new Map<number, string>();
 
   constructor({ population, signatures }: Scenario, seed: string) {
@@ -212,14 +218,17 @@ class Cast {
     this.#idOf = (ordinal) => agentId(keyOf(seed, ordinal).publicKey);
   }
 
-  /** The id of the agent with an ordinal. */
+  /** Returns the id of the agent with this ordinal. */
   idAt = (ordinal: number): string => {
     const id = this.#ids.get(ordinal) ?? this.#idOf(ordinal);
     this.#ids.set(ordinal, id);
     return id;
   };
 
-  /** By the number in its name, which its id must bear out; null for who is not of the scenario. */
+  /**
+   * Returns the ordinal in the agent's name if it matches the id; null for an agent outside the
+   * scenario.
+   */
   placeOf = ({ agent_id, name }: { agent_id: string; name: string }): number | null => {
     const ordinal = Number(numbered.exec(name)?.[1] ?? Number.NaN);
     if (!(ordinal < this.#population)) return null;

@@ -1,11 +1,12 @@
 /**
- * Formats numbers, times and texts the same everywhere, without a locale, and thins long series.
+ * Formats numbers, times and texts the same way everywhere, independent of the locale, and
+ * downsamples long series.
  */
-/** Decimals that say something of a number of this size. */
+/** Number of meaningful decimals for a number of this size. */
 const decimalsOf = (size: number): number =>
   Number.isInteger(size) ? 0 : size >= 1_000 ? 1 : size >= 10 ? 2 : 4;
 
-/** Groups thousands and cuts zeros at the end. */
+/** Groups thousands and trims trailing zeros. */
 export function format(value: number | null, decimals?: number): string {
   if (value === null) return '–';
   const digits = decimals ?? decimalsOf(Math.abs(value));
@@ -15,18 +16,18 @@ export function format(value: number | null, decimals?: number): string {
   return rest ? `${grouped}.${rest}` : grouped;
 }
 
-/** A count and its noun: `1 vote`, `1,204 votes`. */
+/** Count and noun: `1 vote`, `1,204 votes`. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${format(count)} ${count === 1 ? one : many}`;
 
-/** For the tick of an axis: large numbers as 20k and 1.5M. */
+/** Axis tick: large numbers as 20k and 1.5M. */
 export function formatTick(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) return `${format(value / 1e6)}M`;
   return size >= 1e4 ? `${format(value / 1e3)}k` : format(value);
 }
 
-/** Where there is little room: like a tick, and three digits that say something. */
+/** Axis tick with three significant digits, for narrow places. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   const unit = size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
@@ -47,10 +48,10 @@ const units: readonly TimeUnit[] = [
   { name: 'days', ms: 86_400_000 },
 ];
 
-/** For an axis: the largest unit of which there are some. */
+/** Largest unit in which the longest time is at least 3. */
 export const timeUnit = (longestMs: number): TimeUnit => getTimeUnit(longestMs / 3);
 
-/** The largest unit of which there is one. */
+/** Largest unit that is not longer than the time. */
 export const getTimeUnit = (ms: number): TimeUnit =>
   units.findLast((unit) => ms >= unit.ms) ?? units[0]!;
 
@@ -61,26 +62,26 @@ export function formatMs(ms: number | null): string {
 }
 
 /**
- * What turns the direction of writing, takes no room or breaks lines; but for the joiners, which
- * scripts and emoji need.
+ * Characters that change the writing direction, have no width or break lines. The joiners are
+ * excluded: scripts and emoji need them.
  */
 const hidden =
   /[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 
-/** Characters that nobody would see, by their numbers: `[U+202E]`. */
+/** Replaces invisible characters with their code points, such as `[U+202E]`. */
 export const showInvisible = (text: string): string =>
   text.replace(hidden, (sign) => {
     const number = sign.charCodeAt(0).toString(16).toUpperCase();
     return `[U+${number.padStart(4, '0')}]`;
   });
 
-/** For places with room for so many letters. */
+/** Shortens a text to at most this many characters. */
 export function shorten(text: string, most: number): string {
   const letters = [...showInvisible(text)];
   return letters.length <= most ? letters.join('') : `${letters.slice(0, most - 1).join('')}…`;
 }
 
-/** At most so many, evenly spaced, the last one among them. */
+/** Picks at most this many items, evenly spaced and including the last one. */
 export function downsample<T>(items: readonly T[], most: number): readonly T[] {
   if (items.length <= most) return items;
   const last = items.length - 1;
@@ -90,12 +91,12 @@ export function downsample<T>(items: readonly T[], most: number): readonly T[] {
   );
 }
 
-/** A sentence for the text under a chart; empty when everything is drawn. */
+/** Sentence for a caption; empty if every item is drawn. */
 export function describeDownsampling(what: string, all: number, most: number): string {
-  return all > most ? ` Drawn are ${most} of ${all} ${what}, evenly spaced.` : '';
+  return all > most ? ` The chart shows ${most} of ${all} ${what}, evenly spaced.` : '';
 }
 
-/** The median of so many values around each, fewer at the ends. */
+/** Running median with a centered window, which is shorter at both ends. */
 export function runningMedian(values: readonly number[], window: number): number[] {
   const half = Math.floor(window / 2);
   return values.map((_, index) => {

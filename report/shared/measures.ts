@@ -1,7 +1,10 @@
-/** What each measure is called, its unit, meaning and kind, and the captions of figures. */
+/**
+ * Titles, units, meanings and kinds of all measures, and the captions that reports and the UI
+ * share.
+ */
 import { format, formatMs, timeUnit } from './format.js';
 
-/** As titles of charts, rows and columns. */
+/** Titles of charts, rows and columns. */
 export const measureTitles = {
   proposed: 'Blocks proposed',
   finalized: 'Blocks finalized',
@@ -20,91 +23,91 @@ export const measureTitles = {
   finality_p95_ms: '95th percentile of time to finality',
   finality_p99_ms: '99th percentile of time to finality',
   transactions: 'Transactions finalized',
-  tps: 'Transactions finalized a second',
+  tps: 'Finalized transactions per second',
   votes: 'Votes',
-  votes_per_block: 'Votes a block',
+  votes_per_block: 'Votes per block',
   participation: 'Participation',
-  longest_wait_ms: 'Longest wait of a producer for room',
+  longest_wait_ms: 'Longest wait for a block slot',
   late_votes: 'Late votes',
   equivocations: 'Equivocations',
-  agreement: 'Agreement of two voters',
+  agreement: 'Voter agreement',
   agreement_within: 'Agreement within groups',
   agreement_between: 'Agreement between groups',
   reputation_mean: 'Mean reputation',
-  reputation_gini: 'Inequality of reputation (Gini)',
+  reputation_gini: 'Reputation inequality (Gini)',
   alliances: 'Alliances formed',
   alliance_size_mean: 'Mean size of an alliance',
   alliance_lifetime_mean_ms: 'Mean lifetime of an alliance',
   alliances_at_end: 'Alliances at the end',
   memes: 'Memes posted',
   meme_reach_mean: 'Mean reach of a meme',
-  meme_references: 'References to memes',
-  influence: 'Influence of memes on votes',
+  meme_references: 'Meme references',
+  influence: 'Meme influence on votes',
   never_joined: 'Agents that never joined',
   messages_sent: 'Messages sent',
   messages_delivered: 'Messages delivered',
   messages_lost: 'Messages lost',
   messages_duplicated: 'Messages duplicated',
-  message_bytes: 'Bytes of all messages',
-  messages_per_block: 'Messages a block',
+  message_bytes: 'Message bytes',
+  messages_per_block: 'Messages per block',
   uplink_wait_mean_ms: 'Mean wait for an uplink',
-  decider_questions: 'Questions to deciders',
-  decider_calls: 'Calls of deciders',
-  decider_failures: 'Questions without an answer',
-  decider_input_tokens: 'Tokens read by deciders',
-  decider_output_tokens: 'Tokens written by deciders',
+  decider_questions: 'Decider questions',
+  decider_calls: 'Decider calls',
+  decider_failures: 'Decider failures',
+  decider_input_tokens: 'Decider input tokens',
+  decider_output_tokens: 'Decider output tokens',
 } as const satisfies Record<MeasureName, string>;
 
-/** Columns of groups.csv, which a report shows as a table. */
+/** Column titles of groups.csv in reports. */
 export const groupTitles = {
   group: 'group',
   agents: 'agents',
   votes: 'votes',
   approve_share: 'approving',
-  won_share: 'went its way',
+  won_share: 'majority wins',
   agreement: 'agreement',
-  influence: 'influenced by memes',
+  influence: 'meme influence',
   reputation_mean: 'mean reputation',
-  transactions_share: 'of all transactions',
-  decider_questions: 'questions to deciders',
-  decider_calls: 'calls of deciders',
-  decider_failures: 'without an answer',
-  decider_input_tokens: 'tokens read',
-  decider_output_tokens: 'tokens written',
+  transactions_share: 'share of transactions',
+  decider_questions: 'decider questions',
+  decider_calls: 'decider calls',
+  decider_failures: 'decider failures',
+  decider_input_tokens: 'input tokens',
+  decider_output_tokens: 'output tokens',
 } as const;
 
-/** What the names of scripts' own measures begin with, in tables of sweeps. */
+/** Prefix of script measures in sweep tables. */
 const OWN = 'reported.';
 
-/** Results that sweeps count beside the measures. */
+/** Sweep results that are not measures of a run. */
 const others: Readonly<Record<string, string>> = { passed: 'Share of runs that passed' };
 
 const isMeasure = (name: string): name is MeasureName => Object.hasOwn(measures, name);
 
-/** Of any name that a table of measures may hold. */
+/** Title of any name in a table of measures. */
 export function measureTitle(name: string): string {
   if (isMeasure(name)) return measureTitles[name];
-  if (name.startsWith(OWN)) return `${name.slice(OWN.length)} (of a script)`;
+  if (name.startsWith(OWN)) return `${name.slice(OWN.length)} (reported by a script)`;
   if (name.startsWith('ended_by.')) return `Share of runs ended by ${name.slice(9)}`;
   return others[name] ?? name;
 }
 
-/** A sentence without its end. */
+/** Sentence without the final period. */
 export function measureMeaning(name: string): string {
   const text = isMeasure(name) ? measures[name] : measureTitle(name);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Milliseconds; null of what is counted or is a share. */
+/** True for measures in milliseconds. */
 const isTime = (name: string): boolean => isMeasure(name) && name.endsWith('_ms');
 
-/** Whether it is from 0 to 1 whatever happens. */
+/** True if the measure is always between 0 and 1. */
 export const isShare = (name: string): boolean =>
   (isMeasure(name) && measureKinds[name] === 'share') ||
   name === 'passed' ||
   name.startsWith('ended_by.');
 
-/** Between which values it lies whatever happens; null where it has no end. */
+/** Bounds of the measure; `most` is null if there is no upper bound. */
 export function getBounds(name: string): { least: number; most: number | null } {
   if (isShare(name)) return { least: 0, most: 1 };
   if (name === 'reputation_mean') return { least: 0, most: 100 };
@@ -113,18 +116,30 @@ export function getBounds(name: string): { least: number; most: number | null } 
     : { least: Number.NEGATIVE_INFINITY, most: null };
 }
 
-/** How an axis of it is to be named and divided, of values up to so much. */
-export function getAxis(name: string, most: number): { label: string; unit: number } {
-  if (!isTime(name)) return { label: measureTitle(name), unit: 1 };
-  const { name: unit, ms } = timeUnit(most);
-  return { label: `${measureTitle(name)}, ${unit}`, unit: ms };
+interface MeasureAxis {
+  /** Title, with the unit of a time. */
+  label: string;
+  /** Milliseconds per axis unit; 1 for other measures. */
+  unit: number;
+  /** Unit for captions: ` (s)`, ` (fraction)`, or ''. */
+  unitText: string;
 }
 
-/** A value with its unit. */
+/** Returns the axis of a measure with values up to `most`. */
+export function getAxis(name: string, most: number): MeasureAxis {
+  if (!isTime(name)) {
+    return { label: measureTitle(name), unit: 1, unitText: isShare(name) ? ' (fraction)' : '' };
+  }
+  const { name: unit, ms } = timeUnit(most);
+  const unitText = ` (${unit})`;
+  return { label: `${measureTitle(name)}${unitText}`, unit: ms, unitText };
+}
+
+/** Formats a value with its unit. */
 export const measureText = (name: string, value: number | null): string =>
   isTime(name) ? formatMs(value) : format(value);
 
-/** A difference: with its sign, also a plus. */
+/** Formats a difference with its sign. */
 export function differenceText(name: string, value: number | null): string {
   if (value === null) return '–';
   const text = measureText(name, Math.abs(value));
@@ -132,99 +147,103 @@ export function differenceText(name: string, value: number | null): string {
 }
 
 /**
- * Every measure of a run, and what it means: documents, tables, reports and the page say so. Times
- * are milliseconds of the run's virtual time; shares are fractions of one.
+ * Every measure of a run and its meaning. The documentation, tables, reports and the UI use these
+ * texts. Times are milliseconds of virtual time; shares are fractions of 1.
  */
-/** One number each: in summary.json under `measures`, and a column of a sweep's runs.csv. */
+/**
+ * One number each: a member of `measures` in summary.json, and a column of the runs.csv of a sweep.
+ */
 export const measures = {
   proposed: 'blocks proposed',
   finalized: 'blocks finalized',
   rejected: 'blocks rejected',
   expired: 'blocks whose voting period ended without an outcome',
-  orphaned: 'blocks that lost against another one of their height',
-  open_at_end: 'blocks still in voting when the run ended: in no share or mean of closed blocks',
-  finalized_share: 'finalized of all closed blocks',
-  rejected_share: 'rejected of all closed blocks',
-  expired_share: 'expired of all closed blocks',
-  orphaned_share: 'orphaned of all closed blocks',
-  sound_finalized_share: 'finalized of the closed blocks whose transactions all add up',
-  unsound_finalized_share: 'finalized of the closed blocks with a transaction that does not add up',
-  finality_mean_ms: 'mean time from the proposal of a finalized block to its finalization',
+  orphaned: 'blocks that lost to another block of the same height',
+  open_at_end:
+    'blocks open when the run ended; excluded from all shares and means of closed blocks',
+  finalized_share: 'finalized blocks as a share of closed blocks',
+  rejected_share: 'rejected blocks as a share of closed blocks',
+  expired_share: 'expired blocks as a share of closed blocks',
+  orphaned_share: 'orphaned blocks as a share of closed blocks',
+  sound_finalized_share: 'finalized share of the closed blocks in which all transactions are sound',
+  unsound_finalized_share: 'finalized share of the closed blocks with an unsound transaction',
+  finality_mean_ms: 'mean time from proposal to finalization',
   finality_p50_ms: 'median time from proposal to finalization',
   finality_p95_ms: '95th percentile of the time to finality (nearest rank)',
   finality_p99_ms: '99th percentile of the time to finality (nearest rank)',
   transactions: 'transactions in finalized blocks',
-  tps: 'finalized transactions a second of virtual time',
-  votes: 'votes that counted',
-  votes_per_block: 'mean number of votes of a closed block',
-  participation: 'mean share of the electors that had voted when their block closed',
+  tps: 'finalized transactions per second of virtual time',
+  votes: 'votes counted',
+  votes_per_block: 'mean number of votes on a closed block',
+  participation: 'mean share of the electors that had voted when the block closed',
   longest_wait_ms:
-    'longest time that a producer, other than a vote_exhauster or slot_holder, waited for room: ' +
-    'from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to its next accepted one, or to ' +
-    'the end',
-  late_votes: 'votes refused because their block had closed',
+    'longest time that a producer, except vote_exhauster and slot_holder, waited for a block ' +
+    'slot: from a proposal refused with TOO_MANY_OPEN or BLOCKS_USED to the next accepted ' +
+    'one, or to the end of the run',
+  late_votes: 'votes refused because the block had closed',
   equivocations: 'votes taken as evidence of equivocation',
   agreement:
-    'chance that two voters on one block agree, mean over closed blocks with two voters or more',
-  agreement_within: 'agreement of two voters of one group, over closed blocks with such a pair',
-  agreement_between: 'agreement of two voters of different groups, over such blocks likewise',
-  reputation_mean: 'mean overall reputation of all registered agents at the end, 0 to 100',
+    'probability that two voters on a block agree: mean over closed blocks with two or more voters',
+  agreement_within:
+    'agreement of two voters of the same group, over closed blocks with such a pair',
+  agreement_between:
+    'agreement of two voters of different groups, over closed blocks with such a pair',
+  reputation_mean: 'mean overall reputation of all registered agents at the end, from 0 to 100',
   reputation_gini:
-    'Gini coefficient of this reputation: 0 when all have the same, towards 1 when one has all',
+    'Gini coefficient of the reputation at the end: 0 if all are equal, near 1 if one has all',
   alliances: 'alliances that became active',
-  alliance_size_mean: 'mean of the largest number of members that each of these alliances had',
+  alliance_size_mean: 'mean of the largest number of members of each of these alliances',
   alliance_lifetime_mean_ms:
-    'mean time of an alliance from active to its end, or to the end of the run',
-  alliances_at_end: 'alliances still active at the end of the run, where their lifetime is cut',
+    'mean time from the activation of an alliance to its end, or to the end of the run',
+  alliances_at_end: 'alliances active at the end of the run, whose lifetime is censored',
   memes: 'memes posted',
-  meme_reach_mean:
-    'mean number of voters, with votes that counted, that had heard a meme when they decided',
-  meme_references: 'references to memes in votes that counted',
+  meme_reach_mean: 'mean number of voters that had received a meme when they cast a counted vote',
+  meme_references: 'references to memes in counted votes',
   influence:
-    'share of the votes that counted that would have been the other one without any memes, ' +
-    'of those that can say',
-  never_joined: 'agents of the scenario that the network did not know at the end',
+    'share of counted votes that would have been the opposite without memes, ' +
+    'over the votes for which this is known',
+  never_joined: 'agents of the scenario that were not registered at the end',
   messages_sent:
-    'messages that agents and the network sent, whoever looks at them: requests, events to each ' +
-    'agent, votes and memes to each neighbour; an event that was lost is sent again',
-  messages_delivered: 'messages that arrive, copies included, if need be after the end of the run',
+    'messages sent by agents and by the network: requests, events to each agent, and votes and ' +
+    'memes to each neighbour; a lost event is sent again',
+  messages_delivered:
+    'messages delivered, including copies and deliveries after the end of the run',
   messages_lost:
-    'messages that do not arrive, by loss, a partition or a crash before they left an uplink ' +
-    'with a limit; copies included',
-  messages_duplicated: 'copies of requests that were made on their way',
-  message_bytes: 'bytes of all messages sent, and of the copies',
-  messages_per_block: 'messages sent for each closed block',
+    'messages not delivered because of loss, a partition or a crash before they left a limited ' +
+    'uplink; copies included',
+  messages_duplicated: 'copies of requests made in transit',
+  message_bytes: 'total size of all messages sent, including copies',
+  messages_per_block: 'messages sent per closed block',
   uplink_wait_mean_ms:
-    'mean time that a message waits before it begins to leave, of those that leave an uplink ' +
-    'with a limit; empty without any',
+    'mean time that a message waits in the queue of a limited uplink; empty if no uplink is ' +
+    'limited',
   decider_questions: 'questions to external deciders',
-  decider_calls: 'calls that these took when they were asked, those that were repeated too',
-  decider_failures: 'of the questions, those without an answer that could be used',
-  decider_input_tokens: 'tokens that deciders read, as far as their answers say so',
-  decider_output_tokens: 'tokens that they wrote, likewise',
+  decider_calls: 'calls made for these questions, including retries',
+  decider_failures: 'questions without a usable answer',
+  decider_input_tokens: 'input tokens, as reported by the deciders',
+  decider_output_tokens: 'output tokens, as reported by the deciders',
 } as const satisfies Readonly<Record<string, string>>;
 
 /**
- * The name of a measure.
+ * Name of a measure.
  *
  * @useDeclaredType
  */
 export type MeasureName = keyof typeof measures;
 
 /*
- * What sort of number each measure is, from which follows how a sweep says what is known of its
- * mean over runs.
+ * Measure kinds. The kind decides which confidence interval a sweep computes for the mean over
+ * runs.
  */
 
 /**
- * `share`: from 0 to 1 in each run; `count`: how many, or how large in all; `mean`: of what
- * happened in a run; `percentile`: of it, or its largest.
+ * `share`: from 0 to 1 in each run; `count`: a number of things or a total size; `mean`: a mean
+ * within a run; `percentile`: a percentile or maximum within a run.
  *
  * @useDeclaredType
  */
 export type MeasureKind = 'share' | 'count' | 'mean' | 'percentile';
 
-/** The kind of each measure. */
 export const measureKinds = {
   proposed: 'count',
   finalized: 'count',
@@ -280,14 +299,14 @@ export const measureKinds = {
 
 export const captions = {
   finality:
-    'Each dot is a finalized block: when it became final, and how long that took after it was ' +
-    'proposed.',
-  outcomes: 'Blocks that had closed by each time, stacked by how they ended.',
+    'Each dot is a finalized block. Vertical: time from proposal to finalization. Horizontal: ' +
+    'time of finalization.',
+  outcomes: 'Cumulative number of closed blocks by outcome, stacked.',
   reputation:
-    'The mean overall reputation of each group, from 0 to 100; every agent begins with 50. The ' +
-    'axis shows the part of it that matters.',
+    'Mean overall reputation of each group, from 0 to 100. Agents start at 50. The vertical ' +
+    'axis may not start at 0.',
   groups:
-    'For each group: the share of its votes that approve; the share of finalized and rejected ' +
-    'blocks that ended as most of it had voted; and the chance that two of its voters on one ' +
-    'block agree. A missing bar cannot be said.',
+    'For each group: the share of approving votes, the share of finalized and rejected ' +
+    'blocks that ended as the majority of the group voted, and the probability that two of its ' +
+    'voters on a block agree. A missing bar means no data.',
 } as const;

@@ -1,21 +1,21 @@
-/** How blocks end and votes go: names, colours and signs, the same wherever they are shown. */
+/** Outcomes of blocks and votes: their colours, symbols and meanings, the same in all charts. */
 import type { ColorName } from './palette.js';
 
-/** Signs differ as well as colours, for who cannot tell these apart. */
+/** The symbol tells series apart where colours cannot. */
 export type Sign = 'circle' | 'cross' | 'times' | 'diamond' | 'square' | 'triangle';
 
 interface Shown {
   color: ColorName;
   sign: Sign;
-  /** What it says of a block or a vote. */
+  /** Meaning of the outcome. */
   meaning: string;
 }
 
-/** In the order in which they are stacked. */
+/** Stacking order, from the bottom. */
 export const outcomes = {
   finalized: { color: 'c1', sign: 'circle', meaning: 'enough electors approved' },
   rejected: { color: 'c2', sign: 'times', meaning: 'enough electors rejected' },
-  expired: { color: 'c5', sign: 'cross', meaning: 'its voting period ended without an outcome' },
+  expired: { color: 'c5', sign: 'cross', meaning: 'its voting period ended without a decision' },
   orphaned: {
     color: 'c8',
     sign: 'diamond',
@@ -29,5 +29,5 @@ export const outcomeNames = Object.keys(outcomes) as OutcomeName[];
 
 export const decisions = {
   approve: { color: 'c1', sign: 'square', meaning: 'for the block' },
-  reject: { color: 'c2', sign: 'times', meaning: 'against it' },
+  reject: { color: 'c2', sign: 'times', meaning: 'against the block' },
 } as const satisfies Record<string, Shown>;

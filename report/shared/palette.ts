@@ -1,7 +1,7 @@
 /**
- * The colours of reports and of the page: those of Okabe and Ito, which colour-blind readers can
- * tell apart, a little darker on white and a little brighter on black. `c1` to `c7` are given out
- * in order, `c8` is for all others.
+ * Colours of reports and of the UI. They are the colours of Okabe and Ito, which colour-blind
+ * readers can tell apart, slightly darker on white and brighter on black. Series use `c1` to `c7`
+ * in order; `c8` is for all others.
  */
 export const palette = {
   light: {
@@ -45,26 +45,26 @@ export const palette = {
 export type Theme = keyof typeof palette;
 export type ColorName = keyof (typeof palette)['light'];
 
-/** As declarations of a style sheet: `--paper: #fff; ...`. */
+/** Builds CSS declarations: `--paper: #fff; ...`. */
 export const declarations = (theme: Theme): string =>
   Object.entries(palette[theme])
     .map(([name, color]) => `--${name}: ${color};`)
     .join(' ');
 
-/** As a style sheet refers to it. */
+/** Builds a CSS reference to the colour. */
 export const variable = (name: ColorName): string => `var(--${name})`;
 
-/** How many things can have a colour of their own. */
+/** Number of series with a distinct colour. */
 export const COLORED = 7;
 
 export const OTHERS = variable('c8');
 
-/** In the order in which they are given out. */
+/** Colour of the nth series. */
 export const getColor = (index: number): string =>
   index < COLORED ? variable(`c${index + 1}` as ColorName) : OTHERS;
 
-/** Of lines, in the same order: who cannot tell the colours apart tells these. */
+/** Dash patterns in the same order, for readers who cannot tell the colours apart. */
 const dashes = ['', '7 4', '2 3', '9 3 2 3', '12 4', '4 2', '1 5'] as const;
 
-/** Empty for a whole line. */
+/** Dash pattern of the nth series; '' for a solid line. */
 export const getDash = (index: number): string => dashes[index % dashes.length]!;

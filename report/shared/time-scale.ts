@@ -1,15 +1,15 @@
-/** An axis of times: from nothing, or logarithmic where the longest would press all others down. */
+/** Time axis: linear from 0, or logarithmic if the times span a wide range. */
 import { type TimeUnit, timeUnit } from './format.js';
 
-/** A range that is wider than this is drawn on a logarithmic axis. */
+/** Ratio of the longest to the shortest time above which the axis is logarithmic. */
 const WIDE_RANGE = 60;
-/** So far down as anybody looks; what is shorter stands on the floor. */
+/** Ratio of the ends of a logarithmic axis. Shorter times are drawn at its lower end. */
 const WIDEST = 1_000;
 
 export interface TimeScale {
   wide: boolean;
   unit: TimeUnit;
-  /** Milliseconds at the floor. */
+  /** Milliseconds at the lower end. */
   least: number;
   axis: { type?: 'log'; domain: [number, number]; ticks: number | number[] };
 }
@@ -22,7 +22,7 @@ export function timeScale(times: readonly number[]): TimeScale {
   const unit = timeUnit(wide ? shortest * 3 : most);
   const top = (most / unit.ms) * 1.04 || 1;
   if (!wide) return { wide, unit, least: 0, axis: { domain: [0, top], ticks: 6 } };
-  // A tick stands at the floor, below 1 too: an axis without its lowest figure cannot be read.
+  // The lower end has a tick, even below 1: an axis without its lowest value cannot be read.
   const floor = stepsTo(shortest / unit.ms).at(-1)!;
   const domain: [number, number] = [floor, top];
   return {
@@ -33,13 +33,16 @@ export function timeScale(times: readonly number[]): TimeScale {
   };
 }
 
-/** 1, 2 and 5 of each power of ten, up to a value; the last one at it or below. */
+/** 1, 2 and 5 times the power of ten at or below the value, up to the value. */
 function stepsTo(value: number): number[] {
   const ten = 10 ** Math.floor(Math.log10(value) + 1e-9);
   return [1, 2, 5].map((step) => step * ten).filter((step) => step <= value * (1 + 1e-9));
 }
 
-/** 1, 2, 5 and 10; where these are many, 1 and 3, but always the floor. */
+/**
+ * Ticks at 1, 2 and 5 times each power of ten; on a long axis at powers of ten only. Always
+ * includes the lower end.
+ */
 function ticksIn([least, most]: [number, number]): number[] {
   const from = Math.floor(Math.log10(least) + 1e-9);
   const to = Math.ceil(Math.log10(most));

@@ -1,15 +1,15 @@
-/** Verdicts in words: of a run, of what ended it, and of a load run. */
+/** Texts of verdicts and of the conditions that end a run. */
 
 export const runVerdicts = {
-  pass: 'The network decided blocks, and none of its rules was broken.',
-  no_progress: 'The network stopped deciding blocks; none of its rules was broken.',
-  safety: 'The network broke one of its own rules. The run ended there.',
+  pass: 'The network decided blocks and kept every safety rule.',
+  no_progress: 'The network stopped deciding blocks. It kept every safety rule.',
+  safety: 'The network violated a safety rule, which ended the run.',
 } as const;
 
-/** Counts of blocks by their end; null where a measure has no value. */
+/** Number of blocks by outcome; null if the measure has no value. */
 type Ends = Record<'finalized' | 'rejected' | 'expired' | 'orphaned', number | null>;
 
-/** Counts the blocks that were decided, and says what the verdict makes of the others. */
+/** Sentence with the number of decided blocks. */
 export function decidedText(verdict: keyof typeof runVerdicts, ends: Ends): string {
   const { finalized, rejected, expired, orphaned } = ends;
   const decided = (finalized ?? 0) + (rejected ?? 0);
@@ -17,39 +17,40 @@ export function decidedText(verdict: keyof typeof runVerdicts, ends: Ends): stri
   const closed = decided + (expired ?? 0) + (orphaned ?? 0);
   const counted = `${decided} of ${closed} closed blocks were finalized or rejected`;
   if (decided === closed) return `${counted}.`;
-  const allowed = verdict === 'pass' ? '; pass allows this while the network makes progress' : '';
+  const allowed =
+    verdict === 'pass' ? '; a passing run may have these while the network makes progress' : '';
   return `${counted}, ${open.filter((text) => !text.startsWith('0 ')).join(', ')}${allowed}.`;
 }
 
 const endings: Readonly<Record<string, string>> = {
-  blocks: 'as many blocks as asked for had closed',
-  virtual_ms: 'its time was over',
-  stalled: 'no block was decided for longer than the scenario has patience',
-  nothing_due: 'nothing was left to happen',
-  safety: 'a rule was broken',
+  blocks: 'the requested number of blocks had closed',
+  virtual_ms: 'the time limit was reached',
+  stalled: 'no block was decided within the patience of the scenario',
+  nothing_due: 'no event was left',
+  safety: 'a safety rule was violated',
 };
 
-/** @param endedBy a rule, or `until` with the condition. */
+/** @param endedBy key of a rule, or `until` with its condition. */
 export function endingText(endedBy: string): string {
   const [rule = ''] = endedBy.split(' ', 1);
   const known = Object.hasOwn(endings, rule) ? endings[rule] : undefined;
-  return known ?? 'a condition of the scenario was met';
+  return known ?? 'a stop condition of the scenario was met';
 }
 
 const loadVerdicts = {
-  VALID: 'The server got the load that was asked for, and the figures are its own.',
-  UNSTABLE: 'The two halves of the run differ: the figures are an average of no steady state.',
+  VALID: 'The server received the requested load. The figures measure the server.',
+  UNSTABLE: 'The two halves of the run differ, so the figures do not describe a steady state.',
   CLIENT_BOUND:
-    'The load tester could not keep its own schedule: the figures are its own, not the server’s.',
+    'The load generator could not keep its schedule. The figures measure it, not the server.',
   WORKLOAD_BOUND:
-    'The workload had too few requests to send, so the server never got the rate. ' +
+    'The workload ran out of requests, so the server did not receive the requested rate. ' +
     'The reason names the option to raise.',
-  INVALID: 'The figures are not of the load that was asked for.',
+  INVALID: 'The server did not receive the requested load.',
 } as const;
 
-/** Of a search UNSTABLE is about the machine, not about the two halves of a run. */
-const SEARCHED = 'The speed of the machine moved while the rate that holds was sought.';
+/** In a search, UNSTABLE means that the speed of the machine changed. */
+const SEARCHED = 'The speed of the machine changed during the search for the sustainable rate.';
 
-/** @param isSearch whether the rate that holds was sought. */
+/** @param isSearch true for a run that searches the sustainable rate. */
 export const loadVerdictText = (verdict: keyof typeof loadVerdicts, isSearch: boolean): string =>
   verdict === 'UNSTABLE' && isSearch ? SEARCHED : loadVerdicts[verdict];

@@ -1,7 +1,7 @@
 /**
- * Attribution of a block of a kept run: the run is made again up to the block, and forked without
- * each candidate, a meme, an agent or an alliance, that may have mattered. A server's folder has no
- * run that could be made again.
+ * Attribution of the outcome of a block. The run is repeated up to the block and then forked
+ * without each candidate: a meme, an agent or an alliance. This works only for saved runs, not for
+ * the data folder of a server.
  */
 
 import { storedLines } from '../../engine/replay/lines.js';
@@ -28,14 +28,13 @@ import {
 } from './effects.js';
 import { collectEvidence, type Evidence, type MemeAbout } from './evidence.js';
 
-/** What was asked for. */
 export interface AttributionOptions {
-  /** From where modules of scripts and data files are found. */
+  /** Folder of script modules and data files. */
   folder?: string;
   kinds: readonly CandidateKind[];
-  /** So many candidates are tried at most. */
+  /** Maximum number of candidates to test. */
   most: number;
-  /** Pairs at the first look, and at most; the largest effect that counts as none. */
+  /** Pairs at the first look, maximum number of pairs, and equivalence margin. */
   replicates: number;
   mostReplicates?: number;
   margin?: number;
@@ -45,18 +44,18 @@ export interface AttributionOptions {
 }
 
 export interface Attribution {
-  /** What each vote that counted rested on. */
+  /** Reasons of each counted vote. */
   decisions: DecisionLine[];
-  /** Memes, agents and alliances that could be left out. */
+  /** Number of memes, agents and alliances that could be omitted. */
   candidates: number;
   ablation: Ablation;
 }
 
 /**
- * @returns null for a folder that is no kept run.
- * @throws {ScenarioError} when the run is not the same again, a script or data file is another one
- * by now, or deciders outside of the simulation take part.
- * @throws {StoreError} when a fork does not end.
+ * @returns null if the folder is not a saved run.
+ * @throws {ScenarioError} if the run cannot be reproduced, if a script or data file has changed, or
+ * if the run uses external deciders.
+ * @throws {StoreError} if a fork fails.
  */
 export async function attribute(
   store: Store,
@@ -82,77 +81,89 @@ export async function attribute(
   return { decisions, candidates: candidates.length, ablation };
 }
 
-/** With other chance they would see something else, and each fork would ask them all again. */
+/**
+ * Refuses external deciders. Each fork would need new answers, because agents observe other events
+ * after a redraw.
+ */
 function expectNobodyOutside(scenario: Scenario): void {
   const groups = listExternals(scenario).map(
     ({ group, strategy }) => `${group} (${strategy.kind})`,
   );
   if (groups.length === 0) return;
-  const why = `deciders outside of the simulation decide for ${groups.join(', ')}`;
-  const how =
-    'expected --mechanical, or folkmoot fork --replicates --record for one thing left out';
-  throw new ScenarioError(`${why}, and each fork would ask them anew: ${how}`);
+  const why = `external deciders decide for ${groups.join(', ')}`;
+  const how = 'use --mechanical, or folkmoot fork --replicates --record for one intervention';
+  throw new ScenarioError(`${why}, and each fork would need new answers; ${how}`);
 }
 
 /*
- * After the run once more up to the block come many forks with other chance, in pairs that have the
- * same chance and differ in one candidate that is left out.
+ * The run is repeated up to the block, and then forked many times with other randomness. Forks are
+ * paired: both forks of a pair have the same randomness and differ in one candidate, which is
+ * omitted in one of them.
  */
 
 interface AblationOptions {
-  /** With which the run was made. */
+  /** Seed of the run. */
   seed: string;
-  /** From where modules of scripts and data files are found. */
+  /** Folder of script modules and data files. */
   folder?: string;
   block: string;
   /** Pairs of each candidate at the first look. */
   replicates: number;
-  /** Pairs at most: they are doubled while a candidate is open. Default: `replicates`. */
+  /**
+   * Maximum number of pairs, which doubles at each look until the result is clear. Default:
+   * `replicates`.
+   */
   mostReplicates?: number;
-  /** Also tests that effects are smaller than this; a candidate that is shown to be is not open. */
+  /** Margin of an additional equivalence test. A candidate whose effect is smaller is decided. */
   margin?: number;
-  /** How many run at a time; default: one a core. */
+  /** Number of parallel runs; default: one per core. */
   jobs?: number;
   signal?: AbortSignal;
-  /** Called before the first fork, and after each. */
+  /** Called before the first fork and after each fork. */
   onProgress?: (done: number, of: number) => void;
 }
 
 export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs, Judgement {
-  /** What left it out, as a scenario has it. */
+  /** Intervention that omits the candidate. */
   intervention: Intervention;
-  /** Pairs in which the intervention was in force when the block was proposed or discussed. */
+  /**
+   * Number of pairs in which the intervention was in effect when the block was proposed or
+   * discussed.
+   */
   acted: number;
-  /** It acted in all pairs. Where it did not, pairs say nothing of its effect: members are null. */
+  /**
+   * True if the intervention was in effect in all pairs. Without this, the pairs do not measure the
+   * effect, and members are null.
+   */
   measured: boolean;
   difference: number | null;
   low: number | null;
   high: number | null;
   p: number | null;
   /**
-   * The smallest change of the chance that its pairs find with a probability of 0.8, when all pairs
-   * that differ do so one way; null when no change is large enough.
+   * Smallest change of the probability that the test detects with power 0.8, if all discordant
+   * pairs differ in the same direction; null if no change is large enough.
    */
   detectable: number | null;
 }
 
 export interface Ablation {
   level: number;
-  /** Pairs of each candidate at the first look, and at most. */
+  /** Pairs of each candidate at the first look, and the maximum. */
   replicates: number;
   most_replicates: number;
-  /** The number of looks that share the level. */
+  /** Number of looks that share the level. */
   looks: number;
-  /** The largest effect that counts as none; null: that was not tested. */
+  /** Equivalence margin; null if it was not tested. */
   margin: number | null;
-  /** Runs that were made. */
+  /** Number of forks. */
   forks: number;
-  /** The most certain first. */
+  /** Sorted by certainty. */
   rows: AblationRow[];
 }
 
 interface Fork extends Job {
-  /** Null is with everything. */
+  /** Null for the fork without an omission. */
   candidate: number | null;
   fromMs: number;
   replicate: number;
@@ -164,8 +175,8 @@ interface Arm {
 }
 
 /**
- * @param scenario of the run, to which interventions are added.
- * @throws {StoreError} `FAILED` when a run that was forked did not end.
+ * @param scenario scenario of the run, to which interventions are added.
+ * @throws {StoreError} `FAILED` if a fork fails.
  */
 async function ablate(
   scenario: Scenario,
@@ -206,14 +217,14 @@ async function ablate(
 
 type Measured = Omit<AblationRow, keyof Judgement>;
 
-/** More pairs may still say something of it. */
+/** True if more pairs could change the result. */
 function isOpen(row: Measured | undefined, judgement: Judgement | undefined): boolean {
   if (!row || !judgement) return true;
   return row.measured && !judgement.significant && !judgement.within_margin;
 }
 
 interface Look {
-  /** The ends of all forks so far, to which these are added. */
+  /** Results of all forks so far; extended by this look. */
   arms: Map<string, Arm>;
   candidates: readonly Candidate[];
   options: AblationOptions;
@@ -233,7 +244,6 @@ async function runForks(forks: readonly Fork[], { arms, candidates, options }: L
   });
 }
 
-/** The most certain first. */
 const sorted = (rows: readonly AblationRow[]): AblationRow[] =>
   [...rows].sort(
     (a, b) =>
@@ -244,7 +254,7 @@ const sorted = (rows: readonly AblationRow[]): AblationRow[] =>
       b.votes - a.votes,
   );
 
-/** Candidates that leave the run at the same moment share the runs with everything. */
+/** Candidates with the same start share the forks without an omission. */
 function* forksOf(
   scenario: Scenario,
   candidates: readonly Candidate[],
@@ -255,7 +265,7 @@ function* forksOf(
   const moments = new Set(open.map(({ fromMs }) => fromMs));
   const asked = new Set(open);
   for (let replicate = from; replicate < to; replicate += 1) {
-    // Of the run's own seed: other runs have other futures.
+    // Derived from the seed of the run, so that other runs have other futures.
     const chance = `${seed}/why/${replicate}`;
     for (const fromMs of moments) {
       const whole = forkOf(scenario, { fromMs, chance }, []);
@@ -270,7 +280,7 @@ function* forksOf(
   }
 }
 
-/** A signature that is made and not checked is the same one. */
+/** Signatures are created but not verified, which gives the same entries. */
 function forkOf(
   scenario: Scenario,
   { fromMs, chance }: { fromMs: number; chance: string },
@@ -299,7 +309,7 @@ function armOf(
   }
   const { watched, watched_alliances: allied, interventions = [] } = outcome.result;
   const did = (interventions.at(-1)?.did ?? 0) > 0;
-  // A block that was never proposed is not the block whose chance is estimated.
+  // Without a proposal there is no block to measure.
   const left = candidate === null ? null : candidates[candidate]!;
   const inForce = left?.kind === 'alliance' ? !allied?.includes(left.id) : true;
   const acted = did && allied !== undefined && inForce;
@@ -332,7 +342,7 @@ const unknown = { difference: null, low: null, high: null, p: null } as const;
 
 /*
  * Candidates are memes about the block, its electors, and alliances that were active when it was
- * proposed. They are ranked by the run as it went: the best few are tried.
+ * proposed. They are ranked by the original run, and the best few are tested.
  */
 
 type CandidateKind = 'meme' | 'agent' | 'alliance';
@@ -341,21 +351,23 @@ interface Candidate {
   kind: CandidateKind;
   id: string;
   name: string;
-  /** Votes of the run that hang on it directly: by which it is tried before others. */
+  /** Number of votes of the original run that depend directly on the candidate; the rank. */
   votes: number;
-  /** What leaves it out. */
+  /** Intervention that omits the candidate. */
   intervention: Intervention;
-  /** From when on chance is drawn anew, milliseconds of the run: the last moment before it acts. */
+  /**
+   * Time of the redraw in milliseconds of virtual time: the last moment before the candidate acts.
+   */
   fromMs: number;
 }
 
-/** The lead is longer than a slow message by this: two windows, in which members are called. */
+/** Added to the latency of a slow message: two windows, in which members act. */
 const WINDOWS_MS = 100;
 
 /**
- * Kinds in turn, the best of each first.
+ * Alternates between kinds, the best of each kind first.
  *
- * @param slowMs how long a slow message takes: members' leaving has to arrive before the proposal.
+ * @param slowMs latency of a slow message. Departures of members must arrive before the proposal.
  */
 function candidatesOf(
   evidence: Evidence,
@@ -377,7 +389,10 @@ function candidatesOf(
   ).flat();
 }
 
-/** Before anybody has heard of it: nothing travels within the instant in which it is posted. */
+/**
+ * Memes are muted before any agent receives them, because no message arrives at the instant of
+ * posting.
+ */
 function memesOf({ memes, startedAt }: Evidence, lines: readonly DecisionLine[]): Candidate[] {
   const turned = turnedBy(lines);
   return memes.map((meme) => {
@@ -393,7 +408,7 @@ function memesOf({ memes, startedAt }: Evidence, lines: readonly DecisionLine[])
   });
 }
 
-/** Whose votes come first are heard by most. */
+/** Early votes reach the most agents, so they rank higher. */
 function agentsOf(
   { electors, votes, memes }: Evidence,
   lines: readonly DecisionLine[],
@@ -418,7 +433,9 @@ function agentsOf(
   });
 }
 
-/** Dissolved as late as its members can leave before the proposal, but once it is active. */
+/**
+ * Dissolved as late as possible: its members must leave before the proposal, and it must be active.
+ */
 function alliancesOf(
   { alliances, electors, votes, startedAt }: Evidence,
   proposedMs: number,
@@ -450,7 +467,7 @@ function turnedBy(lines: readonly DecisionLine[]): Map<string, number> {
 const sumOf = (memes: readonly MemeAbout[], of: (meme: MemeAbout) => number): number =>
   memes.reduce((sum, meme) => sum + of(meme), 0);
 
-/** @throws {ScenarioError} when it is not the same again. */
+/** @throws {ScenarioError} if the run cannot be reproduced. */
 async function runAgain(
   store: Store,
   evidence: Evidence,
@@ -473,6 +490,6 @@ async function runAgain(
   const last = again.entries - 1;
   const [stored] = storedLines(store, last, last);
   if (stored?.logDigest === again.log_digest) return lines;
-  const why = 'another version of folkmoot made it, or a script is not pure';
-  throw new ScenarioError(`the run is not the same again, up to entry ${last}: ${why}`);
+  const why = 'another version of folkmoot made it, or a script is not deterministic';
+  throw new ScenarioError(`run not reproducible up to entry ${last}; ${why}`);
 }

@@ -1,9 +1,12 @@
 /**
- * What leaving something out does to a block, over pairs of runs that differ in nothing else: the
- * change of the chance that it is finalized, with an interval and an exact test, and over all that
- * were tried by Holm.
+ * Effect of an omission on a block, measured over pairs of runs that differ only in the omission:
+ * the change of the probability of finalization, its interval, an exact test, and Holm's correction
+ * over all candidates.
  */
-/** Of so many pairs, in how many the block was finalized with it only, without it only, in both. */
+/**
+ * Number of pairs, and of those in which the block was finalized in both runs, only with the
+ * candidate, or only without.
+ */
 export interface Pairs {
   pairs: number;
   both: number;
@@ -12,19 +15,19 @@ export interface Pairs {
 }
 
 export interface Effect {
-  /** Chance without it less chance with it. */
+  /** Probability without the candidate minus probability with the candidate. */
   difference: number;
-  /** Interval of that, by itself: of 95 % at all looks together. */
+  /** 95 % interval of the difference, simultaneous over all looks, but not over candidates. */
   low: number;
   high: number;
-  /** Exact two-sided test of McNemar. */
+  /** McNemar's exact two-sided test. */
   p: number;
 }
 
-/** The chance of a false finding, over all candidates and all looks. */
+/** Familywise error rate over all candidates and looks. */
 export const LEVEL = 0.05;
 
-/** Normal quantiles that enclose a share of 1 - 0.05 / looks on both sides, for 1 look to 14. */
+/** Two-sided normal quantiles of 1 - 0.05 / looks, for 1 to 14 looks. */
 const QUANTILES = [
   1.959963984540054, 2.241402727604946, 2.393979799818511, 2.497705474412374, 2.5758293035489,
   2.638257273476751, 2.690109527158866, 2.734368786533176, 2.772921294608662, 2.807033768343811,
@@ -32,9 +35,9 @@ const QUANTILES = [
 ];
 
 /**
- * The interval is that of Bonett and Price (2012), which holds for few pairs too.
+ * Computes the effect with the interval of Bonett and Price (2012), which is valid for few pairs.
  *
- * @param looks how many times at most the pairs are judged: the error is shared between looks.
+ * @param looks maximum number of looks, which share the error.
  */
 export function computeEffect({ pairs, only_with, only_without }: Pairs, looks = 1): Effect {
   const [more, less] = [(only_without + 1) / (pairs + 2), (only_with + 1) / (pairs + 2)];
@@ -49,7 +52,7 @@ export function computeEffect({ pairs, only_with, only_without }: Pairs, looks =
   };
 }
 
-/** The chance of so uneven a split, or a more uneven one, of those that differ, by a fair coin. */
+/** Probability of a split at least as uneven as this one by a fair coin. */
 export function mcNemar(a: number, b: number): number {
   const tosses = a + b;
   let ways = 1n;
@@ -64,10 +67,7 @@ export function mcNemar(a: number, b: number): number {
 
 const DIGITS = 1_000_000_000_000_000_000n;
 
-/**
- * Adjusted by Holm (1979): that any of these is below a level by chance alone, where nothing has an
- * effect, has at most that probability, however they depend on each other.
- */
+/** Adjusts p-values by Holm (1979). The familywise error rate holds under any dependence. */
 export function holm(ps: readonly number[]): number[] {
   const order = ps.map((p, at) => ({ p, at })).sort((a, b) => a.p - b.p);
   const adjusted = ps.map(() => 1);
@@ -79,13 +79,13 @@ export function holm(ps: readonly number[]): number[] {
   return adjusted;
 }
 
-/** The probability with which an effect of the stated size is to be found. */
+/** Power at which an effect counts as detectable. */
 const POWER = 0.8;
 
 /**
- * The smallest effect that so many pairs find at a level with a probability of 0.8, where all pairs
- * that differ do so one way: of effects of one size those are found most easily. Null where even an
- * effect of 1 is not found.
+ * Returns the smallest effect that the test detects at this level with power 0.8, if all discordant
+ * pairs differ in the same direction, which is the easiest case. Null if even an effect of 1 is not
+ * detected.
  */
 export function detectableWith(pairs: number, level: number): number | null {
   let least = 1;
@@ -101,8 +101,8 @@ export function detectableWith(pairs: number, level: number): number | null {
 }
 
 /**
- * The probability of `least` hits or more in `trials` (binomial). Terms are relative to the term of
- * the most likely count, so no term that matters underflows.
+ * Binomial probability of at least `least` hits. Terms are relative to the largest one, which
+ * avoids underflow.
  */
 function atLeast(least: number, trials: number, share: number): number {
   if (least <= 0) return 1;
@@ -128,10 +128,10 @@ function atLeast(least: number, trials: number, share: number): number {
   return tail / all;
 }
 
-/** Relative to the largest term: the sum of all that are smaller does not show. */
+/** Smallest relative term; the sum of all smaller terms is negligible. */
 const NOTHING = 1e-20;
 
-/** Ends of the one-sided intervals of Clopper and Pearson (1934) for a share. */
+/** One-sided bounds of Clopper and Pearson (1934) for a share. */
 function exactEnds(hits: number, trials: number, error: number): { low: number; high: number } {
   const where = (isBelow: (share: number) => boolean) => {
     let [low, high] = [0, 1];
@@ -150,9 +150,9 @@ function exactEnds(hits: number, trials: number, error: number): { low: number; 
 
 /**
  * Tests that the effect is smaller than a margin in both directions. Each of the two shares of
- * pairs that differ has an exact bound with half of the error: the test errs on the safe side.
+ * discordant pairs has an exact bound with half of the error, so the test is conservative.
  *
- * @returns p: at most the chance of this result where the effect is the margin or larger.
+ * @returns an upper bound of the p-value under an effect of at least the margin.
  */
 export function equivalence({ pairs, only_with, only_without }: Pairs, margin: number): number {
   const isWithin = (error: number): boolean => {
@@ -170,38 +170,38 @@ export function equivalence({ pairs, only_with, only_without }: Pairs, margin: n
   return high;
 }
 
-/** The number of pairs at each look: twice as many as at the look before. */
+/** Number of pairs at each look, which doubles. */
 export function planLooks(first: number, most: number): number[] {
   const sizes = [first];
   while (sizes.at(-1)! < most) sizes.push(Math.min(most, 2 * sizes.at(-1)!));
   return sizes;
 }
 
-/** The result of the looks so far for one candidate. */
+/** Cumulative result of a candidate. */
 export interface Judgement {
-  /** Adjusted for all candidates and looks; null where the pairs measure nothing. */
+  /** Adjusted for all candidates and looks; null if the pairs do not measure the effect. */
   p_holm: number | null;
   significant: boolean;
-  /** Of the test that the effect is smaller than the margin, adjusted likewise. */
+  /** Adjusted p-value of the equivalence test. */
   p_margin: number | null;
   within_margin: boolean;
 }
 
 interface Testing {
-  /** How many looks there are at most. */
+  /** Maximum number of looks. */
   looks: number;
-  /** The largest effect that counts as none; null: that is not tested. */
+  /** Equivalence margin; null if it is not tested. */
   margin: number | null;
 }
 
 /**
- * Judges all candidates at one look. Each look spends an equal part of the error, and Holm's
- * procedure shares that among the candidates; what one look finds is out of the next (Maurer and
- * Bretz 2013). So the chance of any false finding is at most 0.05 over all candidates and looks,
- * and as much again for the test of the margin.
+ * Judges all candidates at a look. The looks share the error equally, and Holm's procedure
+ * distributes the share of a look among the candidates. Candidates decided at a look are removed
+ * from later ones (Maurer and Bretz 2013). The familywise error rate over all candidates and looks
+ * is at most 0.05, and the same for the equivalence test.
  *
- * @param pairs of each candidate so far; null where they measure nothing.
- * @param before what the look before said; empty at the first.
+ * @param pairs pairs of each candidate so far; null if they do not measure the effect.
+ * @param before judgements of the previous look; empty at the first.
  */
 export function judgeLook(
   pairs: readonly (Pairs | null)[],
@@ -227,7 +227,7 @@ export function judgeLook(
   });
 }
 
-/** Holm's procedure among those that no look before has found. */
+/** Holm's procedure among the candidates that are not decided. */
 function adjustedAmong(
   ps: readonly number[],
   isLeft: (at: number) => boolean,

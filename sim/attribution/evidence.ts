@@ -1,4 +1,6 @@
-/** What a folder's store says of one block: its rule, who could vote with what weight, who did. */
+/**
+ * Evidence about a block in a store: its rule, its electors with their weights, and their votes.
+ */
 import { parseGenesis } from '../../engine/admit/genesis.js';
 import { decodeEntry, splitStored } from '../../engine/protocol/log.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
@@ -15,30 +17,30 @@ interface Elector {
   weight: number;
 }
 
-/** A vote that counted. */
+/** Counted vote. */
 export interface CountedVote {
   /** Position of the elector. */
   elector: number;
   decision: Decision;
-  /** The entry that holds it. */
+  /** Sequence number of its entry. */
   entry: number;
   meme_references: readonly string[];
 }
 
-/** An alliance that was active when the block was proposed. */
+/** Alliance that was active when the block was proposed. */
 interface ActiveAlliance {
   alliance_id: string;
   purpose: string;
   /** Agent ids. */
   members: readonly string[];
-  /** When it became active, milliseconds since 1970. */
+  /** Activation time, milliseconds since 1970. */
   since: number;
 }
 
-/** A meme about the block that was posted before it closed. */
+/** Meme about the block, posted before it closed. */
 export interface MemeAbout {
   meme_id: string;
-  /** Agent id, and name. */
+  /** Agent id and name. */
   creator: string;
   author: string;
   /** Milliseconds since 1970. */
@@ -46,24 +48,24 @@ export interface MemeAbout {
 }
 
 export interface Evidence {
-  /** When the log begins: milliseconds since 1970. */
+  /** Time of the first entry, milliseconds since 1970. */
   startedAt: number;
   genesis: Genesis;
   block: RecordOf['blocks']['context'];
   status: BlockStatus;
   /** Ascending by ordinal. */
   electors: readonly Elector[];
-  /** As they were counted. */
+  /** In order of counting. */
   votes: readonly CountedVote[];
   /** Ascending by id. */
   alliances: readonly ActiveAlliance[];
-  /** As they were posted. */
+  /** In order of posting. */
   memes: readonly MemeAbout[];
 }
 
 /**
- * @param named a hash or the beginning of one, at least 8 digits; or a height, of the final block.
- * @throws {StoreError} `MISSING` where no block, or more than one, has that name.
+ * @param named block hash or a prefix of at least 8 digits, or the height of a final block.
+ * @throws {StoreError} `MISSING` if there is no such block, or more than one.
  */
 export function collectEvidence(store: Store, folder: string, named: string): Evidence {
   const hash = hashOf(store, folder, named);
@@ -116,7 +118,7 @@ function hashOf(store: Store, folder: string, named: string): string {
   if (!/^[0-9a-f]+$/.test(text) || text.length < LEAST_DIGITS || text.length > HASH_DIGITS) {
     throw new StoreError('BAD_BLOCK_NAME', { block: named, digits: LEAST_DIGITS });
   }
-  // What follows the last hash that begins so: "g" sorts after every hexadecimal digit.
+  // "g" sorts after every hexadecimal digit.
   const found = [...store.range('blocks', { from: text, to: `${text}g`, limit: 2 })];
   if (found.length === 1) return found[0]!.key as string;
   const problem = found.length === 0 ? 'BLOCK_NOT_FOUND' : 'BLOCK_AMBIGUOUS';
@@ -135,12 +137,12 @@ function stored<T extends Table>(store: Store, table: T, key: RecordKey): Record
   throw new StoreError('RECORD_MISSING', { table, key: JSON.stringify(key) });
 }
 
-/** By the events up to its proposal: records hold what has become of alliances since. */
+/** Alliances from the events before the proposal, because records only have the latest state. */
 function alliancesAt(store: Store, hash: string): ActiveAlliance[] {
   const active = new Map<string, ActiveAlliance>();
   const end = store.meta()?.event_seq ?? 0;
   for (const { json } of store.events(1, end)) {
-    // Canonical JSON ends with the member `type`: most events need not be read.
+    // Canonical JSON ends with the member `type`, so most events need not be parsed.
     if (json.endsWith('"type":"block_proposal"}')) {
       if (json.includes(`"block_hash":"${hash}"`)) break;
     } else if (json.endsWith('"type":"alliance_update"}')) {

@@ -1,6 +1,6 @@
 /**
- * Explains the outcome of a block by its votes: the power of each elector, swing votes, and the
- * same votes counted again without an agent, a meme or an alliance.
+ * Explains the outcome of a block from its votes: the power of each elector, swing votes, and
+ * recounts without an agent, a meme or an alliance.
  */
 
 import { decide } from '../../engine/core/quorum.js';
@@ -9,14 +9,16 @@ import type { Store } from '../../engine/store/store.js';
 import { type CountedVote, collectEvidence, type Evidence } from './evidence.js';
 import { computePower, decisionGame, type Game, turnoutGame } from './power.js';
 
-/** Indices of a game, by elector; null where one was refused. */
+/** Power indices of a game by elector; null if an index was not computed. */
 export interface PowerTable {
-  /** Weight that wins, out of `total`. */
+  /** Weight of a winning coalition, out of `total`. */
   quota: number;
   total: number;
   electors: {
     agent_id: string;
-    /** Coalitions of the others that it turns from losing to winning, as a decimal number. */
+    /**
+     * Number of coalitions of the others for which the elector is critical, as a decimal string.
+     */
     swings: string | null;
     decisive: number | null;
     banzhaf: number | null;
@@ -44,11 +46,11 @@ export interface Explanation {
     weight: number;
     vote: Decision | null;
   }[];
-  /** Of the votes as they were cast: the block's status. */
+  /** Outcome of the recount of the original votes: the status of the block. */
   outcome: Recounted;
   power: { decision: PowerTable; turnout: PowerTable | null };
   swings: Swing[];
-  /** The same votes counted again: nobody was asked what it would have done. */
+  /** Recounts of the same votes. Agents do not react to the omission. */
   mechanical: LeftOut[];
 }
 
@@ -100,28 +102,28 @@ function tableOf({ electors, block }: Evidence, game: Game): PowerTable {
 }
 
 /*
- * A recount changes the votes, the electors or the weights of a block. No agent is asked again: one
- * that would have voted otherwise still votes as it did.
+ * A recount changes the votes, electors or weights of a block. Agents do not vote again, even if
+ * they would vote differently.
  */
 
 /**
- * What would have become of the block. `open`: the votes that were cast do not decide; what others
- * would have voted, who came too late for the count, is not in the log.
+ * Outcome of a recount. `open`: the votes do not decide, and the log does not have the votes that
+ * would have arrived later.
  */
 export type Recounted = BlockStatus | 'open';
 
 interface Changed {
   /** By position. */
   weights?: readonly number[];
-  /** Positions that are no electors. */
+  /** Positions removed from the electorate. */
   left?: ReadonlySet<number>;
-  /** In the order in which they are counted. */
+  /** In order of counting. */
   votes?: readonly { elector: number; decision: Decision }[];
 }
 
 type Tally = Parameters<typeof decide>[1];
 
-/** Electors of one personality that can veto together. */
+/** Smallest personality group with a veto. */
 const SMALLEST_VETO = 3;
 
 function recount(evidence: Evidence, changed: Changed = {}): Recounted {
@@ -147,7 +149,7 @@ function recount(evidence: Evidence, changed: Changed = {}): Recounted {
   }
   const { block, status } = evidence;
   if (status === 'voting' || status === 'orphaned') return status;
-  // Whoever has not voted by the end might have, had the block stayed open.
+  // Electors without a vote could still have voted if the block had stayed open.
   const silent = new Set(electors.keys());
   for (const { elector } of [...evidence.votes, ...(changed.votes ?? [])]) silent.delete(elector);
   for (const elector of left) silent.delete(elector);
@@ -155,7 +157,7 @@ function recount(evidence: Evidence, changed: Changed = {}): Recounted {
   return ended ? decide(genesis, tally, true)! : 'open';
 }
 
-/** Who rejects as one. */
+/** Counts rejections by personality, for vetoes. */
 class Groups {
   readonly #sizes = new Map<string, number>();
   readonly #rejections = new Map<string, number>();
@@ -164,7 +166,7 @@ class Groups {
     this.#sizes.set(personality, (this.#sizes.get(personality) ?? 0) + 1);
   }
 
-  /** Whether by this vote a group has rejected as one. */
+  /** Returns true if this vote completes a unanimous rejection. */
   vote(personality: string, decision: Decision): boolean {
     if (decision === 'approve') return false;
     const rejections = (this.#rejections.get(personality) ?? 0) + 1;
@@ -174,19 +176,19 @@ class Groups {
   }
 }
 
-/** What would have become of the block, had one elector voted otherwise and all others as cast. */
+/** Outcome if one elector had voted differently. */
 export interface Swing {
   agent_id: string;
   name: string;
   weight: number;
-  /** Null where it did not vote. */
+  /** Null if the elector did not vote. */
   vote: Decision | null;
-  /** With this vote of it; null for none. */
+  /** Changed vote; null for no vote. */
   other: Decision | null;
   outcome: Recounted;
 }
 
-/** One elector, another vote: only those by which the outcome changes. */
+/** Changes of one vote that change the outcome. */
 function swingsOf(evidence: Evidence): Swing[] {
   const actual = recount(evidence);
   const cast = new Map(evidence.votes.map((vote) => [vote.elector, vote]));
@@ -200,7 +202,7 @@ function swingsOf(evidence: Evidence): Swing[] {
   });
 }
 
-/** In its place; of who did not vote, after all others. */
+/** Replaces the vote in place; a new vote comes last. */
 function instead(votes: readonly CountedVote[], elector: number, other: Decision | null) {
   const voted = votes.some((vote) => vote.elector === elector);
   if (other === null) return votes.filter((vote) => vote.elector !== elector);
@@ -209,28 +211,29 @@ function instead(votes: readonly CountedVote[], elector: number, other: Decision
 }
 
 /*
- * Mechanical counterfactuals count the same votes without an agent, the votes that refer to a meme,
- * or an alliance. For a live log, whose guests cannot be asked again, there is nothing else.
+ * Mechanical counterfactuals recount the same votes without an agent, without the votes that refer
+ * to a meme, or without an alliance. They also work for the log of a live network, whose agents
+ * cannot be run again.
  */
 
 export interface LeftOut {
   /**
-   * `elector`: an agent is no elector; `references`: votes that refer to a meme are not counted;
-   * `members`: nor the votes of an alliance's members; `bonus`: they weigh what they would without
-   * it; `weights`: all votes weigh the same.
+   * `elector`: without the agent; `references`: without the votes that refer to the meme;
+   * `members`: without the votes of the members of the alliance; `bonus`: without the weight bonus
+   * of the alliance; `weights`: all votes have equal weight.
    */
   kind: 'elector' | 'references' | 'members' | 'bonus' | 'weights';
   /** Id of the agent, meme or alliance; '' for weights. */
   id: string;
   name: string;
-  /** Votes that are not counted, or weigh otherwise. */
+  /** Number of votes that are omitted or have a different weight. */
   votes: number;
   outcome: Recounted;
-  /** Whether that is another outcome. */
+  /** True if the outcome differs. */
   changes: boolean;
 }
 
-/** Each thing that can be left out, what would change the outcome first. */
+/** All omissions; those that change the outcome first. */
 function leftOut(evidence: Evidence): LeftOut[] {
   const actual = recount(evidence);
   const row = (
@@ -260,12 +263,14 @@ function leftOut(evidence: Evidence): LeftOut[] {
   ];
   if (evidence.genesis.weights !== 'equal') {
     const weights = evidence.electors.map(() => 1);
-    rows.push(row('weights', ['', 'all votes weigh the same'], evidence.votes.length, { weights }));
+    rows.push(
+      row('weights', ['', 'all votes have equal weight'], evidence.votes.length, { weights }),
+    );
   }
   return rows.sort((a, b) => Number(b.changes) - Number(a.changes) || b.votes - a.votes);
 }
 
-/** Positions of the voters that refer to each meme. */
+/** Positions of the voters by referenced meme. */
 function references({ votes }: Evidence): Map<string, Set<number>> {
   const found = new Map<string, Set<number>>();
   for (const { elector, meme_references } of votes) {
@@ -287,7 +292,7 @@ function votersAmong({ electors, votes }: Evidence, members: readonly string[]):
   return new Set(voters.map(({ elector }) => elector));
 }
 
-/** Without each alliance that adds to somebody's weight. */
+/** Weights without each alliance that adds a bonus. */
 function bonuses(evidence: Evidence): { id: string; name: string; weights: number[] }[] {
   const { genesis, alliances } = evidence;
   if (genesis.weights !== 'alliance_bonus') return [];
@@ -298,7 +303,7 @@ function bonuses(evidence: Evidence): { id: string; name: string; weights: numbe
   }));
 }
 
-/** 100, and 2 for each ally that votes too, up to 10: docs/protocol.md, weights. */
+/** 100, plus 2 for each allied elector, up to 10: docs/protocol.md, weights. */
 function alliedWeights({ electors, alliances }: Evidence, without: string): number[] {
   const voting = new Set(electors.map(({ agent_id }) => agent_id));
   const left = alliances.filter(({ alliance_id }) => alliance_id !== without);

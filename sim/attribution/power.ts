@@ -1,27 +1,30 @@
 /**
- * The power of electors: the Banzhaf and Shapley-Shubik indices of a voting game, exactly, by its
- * generating function (Brams and Affuso 1976; Bilbao and others 2000). A game whose computation
- * would take too long is refused, never rounded.
+ * Power of electors: exact Banzhaf and Shapley-Shubik indices of a voting game, from its generating
+ * function (Brams and Affuso 1976; Bilbao and others 2000). A game that would take too long is
+ * refused; results are never approximated.
  */
 import type { QuorumRule } from '../../engine/core/quorum.js';
 
-/** Additions that one index may take: some ten seconds of one core; and numbers it may hold. */
+/** Limits per index: additions, about ten seconds on one core, and numbers in memory. */
 const powerLimits = { steps: 4_000_000_000, cells: 33_554_432 } as const;
 
 interface Power {
-  /** Coalitions of the others that this voter turns from losing to winning. */
+  /** Number of coalitions of the others for which the voter is critical. */
   swings: readonly bigint[] | null;
-  /** Of all coalitions of the others: the chance to be decisive when all votes are even chances. */
+  /**
+   * Swings as a share of all coalitions of the others: the probability of being critical if every
+   * vote is a fair coin.
+   */
   decisive: readonly number[] | null;
   /** Share of all swings: the normalized Banzhaf index. */
   banzhaf: readonly number[] | null;
-  /** Share of all orders in which this voter is the one that makes it win. */
+  /** Share of all orders in which the voter is pivotal: the Shapley-Shubik index. */
   shapley_shubik: readonly number[] | null;
-  /** Why an index is not there; empty where both are. */
+  /** Reasons for missing indices; empty if both were computed. */
   refused: string[];
 }
 
-/** By position. Voters of one weight, with the same standing in vetoes, have the same power. */
+/** Results by position. Voters with the same weight and veto group have the same power. */
 export function computePower(given: Game): Power {
   const game = reduced(given);
   const refused: string[] = [];
@@ -40,7 +43,7 @@ export function computePower(given: Game): Power {
   };
 }
 
-/** Where all are alike, each has the same share: no counting is needed. */
+/** Equal weights give equal shares, without counting. */
 function evenShares({ weights, quota, veto }: Game): { shares: number[] } | null {
   const alike = weights.every((weight) => weight === weights[0]);
   if (!alike || veto.length > 0) return null;
@@ -48,14 +51,14 @@ function evenShares({ weights, quota, veto }: Game): { shares: number[] } | null
   return { shares: weights.map(() => (decides ? 1 / weights.length : 0)) };
 }
 
-/** Voters that are alike. */
+/** Class of equal voters. */
 interface Class {
   weight: number;
-  /** Which veto group, or -1. */
+  /** Index of the veto group, or -1. */
   group: number;
 }
 
-/** Of each voter: swings of coalitions of each size, or of all sizes together. */
+/** Swings of each voter, by coalition size or in total. */
 function swingsBySize(game: Game, sized: boolean, index: string, refused: string[]) {
   const { weights, quota, veto } = game;
   const groupOf = new Map(veto.flatMap((group, at) => group.map((voter) => [voter, at] as const)));
@@ -69,16 +72,16 @@ function swingsBySize(game: Game, sized: boolean, index: string, refused: string
   const width = Math.max(1, quota);
   const sizes = sized ? weights.length : 1;
   const moduli = moduliFor(weights.length + 1);
-  // Halving the groups takes all of them in once for each time that they can be halved.
+  // Recursive halving processes every group once per level.
   const rounds = 1 + veto.length.toString(2).length;
   const passes = weights.length * rounds + classes.size;
-  // Of coalitions as large as all voters there are few: half of the rows are empty meanwhile.
+  // Large coalitions are few, so half of the rows are empty on average.
   const steps = Math.ceil((sizes * width * passes * moduli.length) / (sized ? 2 : 1));
   if (sizes * width > powerLimits.cells || steps > powerLimits.steps) {
     refused.push(
-      `${index}: ${weights.length} electors with a weight of ${sumOf(weights)} in all, after ` +
-        `division by what their weights have in common, would take ${steps} additions and ` +
-        `${sizes * width} numbers; at most ${powerLimits.steps} and ${powerLimits.cells}`,
+      `${index}: too expensive: ${weights.length} electors of total weight ${sumOf(weights)}, ` +
+        `after division by the common divisor, need ${steps} additions and ` +
+        `${sizes * width} numbers (limits ${powerLimits.steps} and ${powerLimits.cells})`,
     );
     return null;
   }
@@ -94,7 +97,7 @@ function swingsBySize(game: Game, sized: boolean, index: string, refused: string
   return names.map((name) => swings.get(name)!);
 }
 
-/** Modulo one number: by class, then by size. */
+/** Swings modulo a number, by class and size. */
 function classSwings(
   { weights, quota, veto }: Game,
   classes: readonly Class[],
@@ -119,7 +122,7 @@ function classSwings(
   for (const group of groups) every.joinSome(group);
   take(-1, every, null);
   eachWithout(start, [...groups.entries()], (group, others) => {
-    // Alone of its group, a member lifts the veto of coalitions that are heavy enough already.
+    // A single member of its group lifts the veto of coalitions that are already heavy enough.
     const heavy = heavyEnough(others, free.length, groups.toSpliced(group, 1), sizes, modulus);
     for (const weight of groups[group]!) others.join(weight);
     take(group, others, heavy);
@@ -129,7 +132,10 @@ function classSwings(
 
 type Numbered = [group: number, weights: readonly number[]];
 
-/** Calls for each group with the coalitions of all others, each of these with a member in it. */
+/**
+ * Calls `call` for each group with the coalitions of all other groups, which include a member of
+ * each.
+ */
 function eachWithout(
   before: Coalitions,
   groups: readonly Numbered[],
@@ -146,7 +152,7 @@ function eachWithout(
   }
 }
 
-/** Of each size: all coalitions less those that are counted, which weigh less than the quota. */
+/** Number of coalitions with at least the quota, by size: all coalitions minus the lighter ones. */
 function heavyEnough(
   counted: Coalitions,
   free: number,
@@ -154,7 +160,7 @@ function heavyEnough(
   sizes: number,
   modulus: number,
 ): number[] {
-  // As if nobody weighed anything.
+  // With all weights zero.
   const all = new Coalitions(sizes, 1, modulus);
   for (let one = 0; one < free; one += 1) all.join(0);
   for (const group of groups) all.joinSome(group.map(() => 0));
@@ -162,7 +168,7 @@ function heavyEnough(
   return all.between(0, 1).map((sum, size) => (sum - light[size]! + modulus) % modulus);
 }
 
-/** A swing of a coalition of k of n voters stands for k! (n - 1 - k)! of the n! orders. */
+/** A swing of a coalition of k of n voters corresponds to k! (n - 1 - k)! of the n! orders. */
 function shapleyOf(swings: readonly (readonly bigint[])[]): number[] {
   const voters = swings.length;
   const factorials = [1n];
@@ -183,30 +189,31 @@ function shapleyOf(swings: readonly (readonly bigint[])[]): number[] {
 
 const DIGITS = 1_000_000_000_000_000_000n;
 
-/** A fraction of one, to 18 digits after the point. */
+/** Quotient with 18 decimals. */
 const ratio = (part: bigint, whole: bigint): number => Number((part * DIGITS) / whole) / 1e18;
 
 /*
- * The game of a rule: which coalitions of approving electors finalize a block when all others
- * reject it. Its indices tell the power that the weights give, however the electors decide.
+ * Game of a quorum rule: the coalitions of approving electors that finalize a block against the
+ * votes of all others. Its indices measure the power that the weights give, independent of how
+ * electors decide.
  */
 
-/** Weights are whole numbers, of 2^53 - 1 in all at most. */
+/** Weights are integers with a sum of at most 2^53 - 1. */
 export interface Game {
   weights: readonly number[];
-  /** A coalition wins with this weight. */
+  /** Weight of a winning coalition. */
   quota: number;
-  /** Positions; a coalition wins only with a member of each of these groups. */
+  /** Positions; a winning coalition needs a member of each of these groups. */
   veto: readonly (readonly number[])[];
 }
 
-/** Electors of one personality that can veto together: docs/protocol.md, policies. */
+/** Smallest personality group with a veto: docs/protocol.md, policies. */
 const SMALLEST_VETO = 3;
 
 const sumOf = (weights: readonly number[]): number =>
   weights.reduce((sum, weight) => sum + weight, 0);
 
-/** Who finalizes, when all electors vote. */
+/** Game of the decision, with full turnout. */
 export function decisionGame(
   { policy }: QuorumRule,
   weights: readonly number[],
@@ -218,7 +225,7 @@ export function decisionGame(
   return { weights, quota, veto: policy === 'veto' ? vetoGroups(personalities) : [] };
 }
 
-/** Who makes the turnout that `majority` asks for; null where there is none to make. */
+/** Game of the turnout required by `majority`; null if none is required. */
 export function turnoutGame(
   { policy, participation_bps }: QuorumRule,
   weights: readonly number[],
@@ -239,9 +246,8 @@ function vetoGroups(personalities: readonly string[]): number[][] {
 }
 
 /**
- * The same game with smaller numbers: divided by what all weights have in common; and where a
- * coalition that blocks is lighter than one that wins, by blocking, for whoever swings the one
- * swings the other.
+ * Equivalent game with smaller numbers: weights divided by their common divisor, and the dual game
+ * if its quota is smaller. A voter has the same swings in both games.
  */
 function reduced({ weights, quota, veto }: Game): Game {
   const common = weights.reduce(divisor, 0) || 1;
@@ -255,18 +261,18 @@ function reduced({ weights, quota, veto }: Game): Game {
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
 /**
- * Counts coalitions by weight, and by size where asked: the coefficients of a generating function.
- * They outgrow 2^53 soon, so each of these counts modulo a number below 2^52, in plain doubles
- * without any rounding; `remainderReader` puts several together.
+ * Counts coalitions by weight and size: the coefficients of a generating function. The counts
+ * exceed 2^53, so each instance counts modulo a number below 2^52, exactly in doubles.
+ * `remainderReader` combines several.
  */
 class Coalitions {
-  /** `rows[size][weight]`; one row only where sizes are not told apart. */
+  /** `rows[size][weight]`; a single row if sizes are not distinguished. */
   readonly #rows: Float64Array[];
   readonly #modulus: number;
-  /** Larger ones there are none. */
+  /** Size of the largest coalition. */
   #largest = 0;
 
-  /** Of nobody: the empty one. Those that weigh `width` or more are not counted. */
+  /** Starts with the empty coalition. Coalitions with weight `width` or more are not counted. */
   constructor(sizes: number, width: number, modulus: number) {
     this.#rows = Array.from({ length: sizes }, () => new Float64Array(width));
     this.#rows[0]![0] = 1;
@@ -280,7 +286,7 @@ class Coalitions {
     return copy;
   }
 
-  /** Times 1 + x^weight: a voter who may be in or not. */
+  /** Multiplies by 1 + x^weight: a voter who may be a member. */
   join(weight: number): void {
     const rows = this.#rows;
     this.#largest = Math.min(rows.length - 1, this.#largest + 1);
@@ -290,14 +296,14 @@ class Coalitions {
     }
   }
 
-  /** Times the voters of a group, of which one at least is in. */
+  /** Multiplies by the coalitions of a group with at least one member. */
   joinSome(weights: readonly number[]): void {
     const none = this.copy();
     for (const weight of weights) this.join(weight);
     for (const [size, row] of this.#rows.entries()) this.#subtract(row, none.#rows[size]!, 0);
   }
 
-  /** Divided by 1 + x^weight: what there was before that voter joined. Exact, as all of it is. */
+  /** Divides by 1 + x^weight: removes a voter. Exact. */
   without(weight: number): Coalitions {
     const left = this.copy();
     const rows = left.#rows;
@@ -308,7 +314,9 @@ class Coalitions {
     return left;
   }
 
-  /** How many of each size weigh from `from` up to, but not including, `to`. */
+  /**
+   * Number of coalitions of each size with a weight from `from` (inclusive) to `to` (exclusive).
+   */
   between(from: number, to: number): number[] {
     return this.#rows.map((row) => {
       let sum = 0;
@@ -320,7 +328,7 @@ class Coalitions {
     });
   }
 
-  /** Downwards: where both are one row, what is added is what was there before. */
+  /** Downwards, so that in a single row the old values are added. */
   #add(to: Float64Array, from: Float64Array, by: number): void {
     const modulus = this.#modulus;
     for (let at = to.length - 1; at >= by; at -= 1) {
@@ -329,7 +337,7 @@ class Coalitions {
     }
   }
 
-  /** Upwards: where both are one row, what is subtracted is what is left. */
+  /** Upwards, so that in a single row the new values are subtracted. */
   #subtract(to: Float64Array, from: Float64Array, by: number): void {
     const modulus = this.#modulus;
     for (let at = by; at < to.length; at += 1) {
@@ -341,7 +349,7 @@ class Coalitions {
 
 const BITS = 52;
 
-/** Numbers below 2^52 without a common divisor, whose product is above 2^`bits`. */
+/** Pairwise coprime numbers below 2^52 with a product above 2^`bits`. */
 function moduliFor(bits: number): number[] {
   const found: number[] = [];
   // Each is above 2^51.
@@ -354,7 +362,10 @@ function moduliFor(bits: number): number[] {
 
 const bigDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : bigDivisor(b, a % b));
 
-/** Finds the number, below the product of the moduli, that leaves these remainders. */
+/**
+ * Chinese remainder theorem: finds the number below the product of the moduli with these
+ * remainders.
+ */
 function remainderReader(moduli: readonly number[]): (of: readonly number[]) => bigint {
   const product = moduli.reduce((all, modulus) => all * BigInt(modulus), 1n);
   const parts = moduli.map((modulus) => {

@@ -1,6 +1,6 @@
 /**
- * The life of alliances: what would become of each request about one, and its effect once nothing
- * speaks against it.
+ * Alliances: the predicted outcome of each request about an alliance, and the effect of an accepted
+ * one.
  */
 import type {
   AllianceLeaveCommand,
@@ -52,7 +52,7 @@ export function foundAlliance(
   return alliance;
 }
 
-/** An answer to an invitation. The first acceptance makes the alliance active. */
+/** Answer to an invitation. The first acceptance activates the alliance. */
 export function answerInvitation(
   state: State,
   predicted: PredictedEvents,
@@ -90,7 +90,7 @@ export function leaveAlliance(
   emitAlliance(state, predicted, alliance);
 }
 
-/** Nobody accepted in time, or the agreed time is over. */
+/** No invitation was accepted in time, or the agreed duration is over. */
 export function allianceDue(
   state: State,
   predicted: PredictedEvents,

@@ -1,7 +1,7 @@
 /**
- * The auditor stands beside a network and predicts, from the commands alone, every outcome and
- * every event, and at the end all that the network's reads show; a difference is a violation. It
- * learns nothing from the network but when things happened.
+ * The auditor observes a network and predicts, from the commands alone, every outcome, every event,
+ * and at the end every read. A difference is a violation. The only information that it takes from
+ * the network is the time of each step.
  */
 import type { Outcome } from '../../engine/core/state.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
@@ -36,44 +36,47 @@ import {
   type Violation,
 } from './violation.js';
 
-/** A step of the network as it is shown to the auditor: what was asked, and what came of it. */
+/** Step of the network: a command with its outcome and events. */
 export interface ObservedStep {
   at: number;
   command: Command;
   outcome: Outcome;
-  /** All that was published, of deadlines before `at` first. */
+  /** All events of the step, including those of earlier deadlines. */
   events: readonly Event[];
 }
 
-/** What a network said before it would do a command. */
+/** Result of a precheck, which predicts the outcome of a command without executing it. */
 export interface Prechecked {
   at: number;
   command: Command;
-  /** What was said: refused or a repeat; null when it would be done. */
+  /** Refusal or duplicate; null if the command would be executed. */
   outcome: Outcome | null;
 }
 
 /**
- * An independent model of the network's rules, written from docs/protocol.md: it is shown what a
- * network does, predicts what must follow, and says the first rule that is broken.
+ * Independent model of the rules of the network, written from docs/protocol.md. It observes a
+ * network, predicts its behaviour, and reports the first violation.
  */
 export class Auditor {
   readonly #model: Model;
   readonly #safety: Safety;
   #first: Violation | null = null;
 
-  /** Of a network with these parameters, from its first entry on. */
+  /** @param genesis parameters of the network, which must be observed from its first entry. */
   constructor(genesis: Genesis) {
     this.#model = new Model(genesis);
     this.#safety = new Safety(genesis);
   }
 
-  /** The first violation of all; after it nothing more is compared, since all would follow. */
+  /**
+   * First violation. The auditor compares nothing after it, because later differences would follow
+   * from it.
+   */
   get violation(): Violation | null {
     return this.#first;
   }
 
-  /** A command was put to the network; the first violation, or null. */
+  /** Observes a command; returns the first violation, or null. */
   observe(step: ObservedStep): Violation | null {
     const { at, command, outcome, events } = step;
     if (this.#first || isUnable(outcome)) return this.#first;
@@ -84,13 +87,18 @@ export class Auditor {
     return this.#keep(at, wrong, command.kind, command);
   }
 
-  /** The network was asked what would become of a command, which changed nothing. */
+  /** Observes a precheck, which must not change the state. */
   precheck({ at, command, outcome }: Prechecked): Violation | null {
     if (this.#first || (outcome && isUnable(outcome))) return this.#first;
     const due = this.#model.nextDue();
     if (due !== null && due < at) {
-      const found = `asked at ${at} while the deadline ${due} had not fired`;
-      const missed = { rule: 'deadline', actor: 'network', expected: 'deadlines first', found };
+      const found = `precheck at ${at} before the deadline ${due} fired`;
+      const missed = {
+        rule: 'deadline',
+        actor: 'network',
+        expected: 'deadlines before prechecks',
+        found,
+      };
       return this.#keep(at, missed, `precheck of ${command.kind}`, command);
     }
     const prediction = this.#model.precheck(at, command);
@@ -98,7 +106,7 @@ export class Auditor {
     return this.#keep(at, wrong, `precheck of ${command.kind}`, command);
   }
 
-  /** Time passed to `at`: deadlines strictly before it fired. */
+  /** Observes the passing of time to `at`, at which all earlier deadlines must have fired. */
   advance(at: number, events: readonly Event[]): Violation | null {
     if (this.#first) return this.#first;
     const unsafe = this.#safety.watch({ at, command: null, outcome: null, events });
@@ -106,13 +114,13 @@ export class Auditor {
     return this.#keep(at, unsafe ?? checkEvents(predicted, events), 'time');
   }
 
-  /** At the end: everything that the network shows is what the model holds. */
+  /** Compares all reads of the network with the model. */
   finish(at: number, reads: AuditedReads): Violation | null {
     if (this.#first) return this.#first;
     return this.#keep(at, checkReads(this.#model.state, at, reads), 'end');
   }
 
-  /** What the model holds, for figures beside those of a run. */
+  /** Counts of the model, for the figures of a run. */
   get counts() {
     const { head, counts, agents } = this.#model.state;
     return { height: head.height, head: head.hash, agents: agents.length, ...counts };
@@ -134,7 +142,7 @@ export class Auditor {
   }
 }
 
-/** A network that cannot do anything now says so, and does nothing: that is no rule's matter. */
+/** A network that is unable to execute commands refuses all of them, which no rule covers. */
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
@@ -171,12 +179,12 @@ function checkPrecheck(
 ): BrokenRule | null {
   if (prediction && outcome) return checkOutcome(prediction, command, outcome);
   if (!prediction && !outcome) return null;
-  const said = (what: PredictedOutcome | null) => (what ? word(what) : 'nothing against it');
+  const said = (what: PredictedOutcome | null) => (what ? word(what) : 'no refusal');
   const found = said(outcome && saidBy(outcome));
   return { rule: 'outcome', actor: '', expected: said(prediction), found };
 }
 
-/** What a network said, as the model says it. */
+/** Converts an outcome of the network to a prediction. */
 function saidBy(outcome: Outcome): PredictedOutcome {
   if ('data' in outcome) return outcome;
   const { reason, details = {} } = outcome.refusal;
@@ -197,12 +205,12 @@ function checkEvents(predicted: readonly Event[], events: readonly Event[]): Bro
     const found = events[index];
     if (!expected || !found || expected.type !== found.type) {
       const name = (event: Event | undefined) =>
-        event ? `event ${event.seq} ${event.type} ${JSON.stringify(event.data)}` : 'no more events';
+        event ? `event ${event.seq} ${event.type} ${JSON.stringify(event.data)}` : 'no event';
       return { rule: 'event', actor: '', expected: name(expected), found: name(found) };
     }
     if (isSameEvent(expected, found)) continue;
     const one = difference(expected, found)!;
-    const what = `event ${found.seq} ${found.type} with ${one.where}`;
+    const what = `event ${found.seq} ${found.type}: ${one.where}`;
     const block = 'block_hash' in expected.data ? { block: expected.data.block_hash } : {};
     return {
       rule: 'event',
@@ -215,7 +223,7 @@ function checkEvents(predicted: readonly Event[], events: readonly Event[]): Bro
   return null;
 }
 
-/** The reads of a network that are looked at. */
+/** Reads of the network that the auditor compares. */
 export interface AuditedReads {
   networkState(): NetworkState;
   agents(): Iterable<AgentView>;
@@ -297,7 +305,7 @@ function checkBlocks(state: State, reads: AuditedReads): BrokenRule | null {
       compare(view.block_hash, block && blockView(state, block), view);
     if (wrong) return wrong;
   }
-  return compare('network', 'every block', left === 0 ? 'every block' : `${left} blocks too few`);
+  return compare('network', 'all blocks', left === 0 ? 'all blocks' : `${left} missing blocks`);
 }
 
 function blockView({ genesis }: State, block: Block): BlockView {

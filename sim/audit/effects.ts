@@ -1,6 +1,6 @@
 /**
- * The effect of a command once nothing speaks against it, and the answer to it; and how a block
- * leaves voting, with all that follows.
+ * Effects of accepted commands. Each returns the expected answer. Also closes blocks, with all
+ * consequences.
  */
 import type {
   DiscussCommand,
@@ -197,7 +197,7 @@ export function discuss(
   return data;
 }
 
-/** Closes a block if its tally, or its deadline, says so. */
+/** Closes a block that is decided by its tally or its deadline. */
 export function closeIfDecided(
   state: State,
   predicted: PredictedEvents,
@@ -246,7 +246,10 @@ function finalize(state: State, predicted: PredictedEvents, block: Block, at: nu
   blockFinal(state, at, transactions.length);
 }
 
-/** Another of its height is final, or a better reputed producer takes its place. */
+/**
+ * Orphans a block, because a sibling was finalized or a producer with a higher reputation takes its
+ * slot.
+ */
 function giveWay(state: State, predicted: PredictedEvents, block: Block, at: number): void {
   end(state, predicted, block, 'orphaned', at);
   block.ballots = null;

@@ -1,13 +1,15 @@
 /**
- * The electorate of a block and its votes: which agents vote with what weight, which are dormant,
- * how each one voted (one byte an agent, kept for ever), and when a tally decides by each policy.
+ * Electorate of a block and its votes: the weights of agents, dormancy, the votes (one byte per
+ * agent, kept forever), and the decision by each policy.
  */
 
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
 import type { Agent, Block, Electorate, State } from './state.js';
 
-/** By `alliance_bonus`: 100, and 2 for each of the first five allies among the electors. */
+/**
+ * Weight with `alliance_bonus`: 100, plus 2 for each of the first five allies in the electorate.
+ */
 const BASE = 100;
 const BONUS = 2;
 const BONUS_ALLIES = 5;
@@ -20,7 +22,7 @@ export function getElectorate(state: State): Electorate {
 const isActive = ({ validator, status }: Agent) => validator && status === 'active';
 const votes = (agent: Agent) => isActive(agent) && !agent.dormant;
 
-/** What each active validator would weigh if nobody were dormant. */
+/** Weight of each active validator without dormancy. */
 function fullWeights(state: State): Map<Agent, number> {
   const active = state.agents.filter(isActive);
   return new Map(active.map((agent) => [agent, weigh(state, agent, isActive)]));
@@ -42,7 +44,7 @@ function drawUp(state: State): Electorate {
   return { weights, total, heads, groups };
 }
 
-/** `counts`: which allies bring a bonus. */
+/** @param counts true for allies that add a bonus. */
 function weigh({ genesis }: State, agent: Agent, counts: (ally: Agent) => boolean): number {
   if (genesis.weights === 'equal') return 1;
   if (genesis.weights === 'reputation') return reputationWeight(agent.scores.overall);
@@ -58,7 +60,7 @@ function weigh({ genesis }: State, agent: Agent, counts: (ally: Agent) => boolea
 
 const reputationWeight = (overall: number): number => Math.max(1, Math.trunc(overall / 10_000));
 
-/** Somebody came into the electorate of the next block, or went. */
+/** Called when an agent joins or leaves the electorate of the next block. */
 export function onStandingChange(state: State, agent: Agent): void {
   if (agent.validator) state.electorate = null;
 }
@@ -74,7 +76,9 @@ export function onAllianceChange(state: State): void {
 
 const MOST_MISSED = 1_000_000;
 
-/** A block has expired: each elector that was silent has missed it, once for what overlapped. */
+/**
+ * Counts an expired block as missed by each elector that did not vote, once for overlapping blocks.
+ */
 export function countMisses(state: State, block: Block): void {
   const { dormant_after } = state.genesis;
   if (dormant_after === 0) return;
@@ -96,11 +100,14 @@ export function countMisses(state: State, block: Block): void {
   putToSleep(state, tired);
 }
 
-/** Whether its vote stands in a block that is open still. */
+/** True if the agent has voted on an open block. */
 const isVoting = ({ open }: State, { number }: Agent): boolean =>
   [...open.values()].some(({ marks }) => (marks[number] ?? 0) !== 0);
 
-/** As many as there is room for: the longest silent first, those that came first before others. */
+/**
+ * Makes agents dormant, up to the limit: the most missed blocks first, then the earliest
+ * registered.
+ */
 function putToSleep(state: State, tired: Agent[]): void {
   const weights = fullWeights(state);
   let whole = 0;
@@ -120,7 +127,10 @@ function putToSleep(state: State, tired: Agent[]): void {
   }
 }
 
-/** A share of the whole, and of what is left the same share again for each long standstill. */
+/**
+ * Limit on the dormant weight: a share of the total, and for each leak period the same share of the
+ * rest.
+ */
 function mostSleeping({ genesis, stall }: State, whole: number): number {
   const { dormant_share_max, leak_periods } = genesis;
   let awake = whole - Math.floor((whole * dormant_share_max) / 10_000);
@@ -139,7 +149,7 @@ export function setDormant(state: State, agent: Agent, dormant: boolean): void {
 
 type End = Exclude<BlockStatus, 'voting' | 'orphaned'>;
 
-/** What becomes of a block after a vote, or (`isOver`) at its deadline; null while it is open. */
+/** Decides a block after a vote, or at its deadline (`isOver`); null while it is open. */
 export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): End | null {
   const { approve, reject, electorate } = block;
   const { voters, vetoed } = block.ballots!;
@@ -155,7 +165,7 @@ export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): En
   return isOver ? 'expired' : null;
 }
 
-/** The smallest approving weight that finalizes, as things stand. */
+/** Returns the smallest approving weight that would finalize the block now. */
 export function computeVotesNeeded({ policy, participation_bps }: Genesis, block: Block): number {
   const { reject, electorate } = block;
   if (policy !== 'majority') return Math.floor((electorate.total * 2) / 3) + 1;
@@ -165,7 +175,7 @@ export function computeVotesNeeded({ policy, participation_bps }: Genesis, block
 
 const APPROVED = 1;
 const REJECTED = 2;
-/** The agent has signed the other decision too, and that is logged. */
+/** The agent also signed the opposite vote, and the evidence is logged. */
 const EQUIVOCATED = 4;
 
 export function getVote(block: Block, agent: Agent): Decision | null {
@@ -191,7 +201,7 @@ export function markEquivocation(block: Block, agent: Agent): void {
   block.marks[agent.number]! |= EQUIVOCATED;
 }
 
-/** Counts a vote that nothing speaks against. */
+/** Counts an accepted vote. */
 export function castVote(
   block: Block,
   agent: Agent,
@@ -219,5 +229,5 @@ export function castVote(
   if (group >= VETO_GROUP && alike === group) block.ballots!.vetoed = true;
 }
 
-/** The smallest personality group that can veto. */
+/** Smallest personality group with a veto. */
 const VETO_GROUP = 3;

@@ -1,4 +1,4 @@
-/** Predicted data of events and answers, member by member as the protocol lists them. */
+/** Data of predicted events and answers, with members in the order of the protocol. */
 import type { DiscussCommand } from '../../engine/protocol/schema/command.js';
 import type { Emitted, Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';

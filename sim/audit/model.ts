@@ -1,6 +1,7 @@
 /**
- * The network's rules, once more: the model predicts the effect of every command and of time from
- * the commands alone. It is written from the protocol's text and shares no code with the engine.
+ * Second implementation of the rules of the network. The model predicts the effects of commands and
+ * of time from the commands alone. It is written from the protocol and shares no code with the
+ * engine.
  */
 import type {
   AllianceLeaveCommand,
@@ -63,21 +64,21 @@ export class Model {
     return nextDue(this.state);
   }
 
-  /** The events of all deadlines before `at`. */
+  /** Returns the events of all deadlines before `at`. */
   advance(at: number): PredictedEvents {
     const predicted: PredictedEvents = [];
     passTime(this.state, predicted, at);
     return predicted;
   }
 
-  /** The outcome that would change nothing, or null where the command would do something. */
+  /** Returns the outcome of a command that would have no effect, or null. */
   precheck(at: number, command: Command): PredictedOutcome | null {
     const { state } = this;
     const prediction = judge(state, state.byKey.get(command.public_key), command, at);
     return prediction?.result === 'equivocation' ? null : prediction;
   }
 
-  /** Does a command, deadlines before it first. */
+  /** Executes a command, after all earlier deadlines. */
   put(at: number, command: Command): { prediction: PredictedOutcome; predicted: PredictedEvents } {
     const { state } = this;
     const predicted = this.advance(at);
@@ -115,7 +116,7 @@ function judge(
   return judgeLeave(state, by, command, at);
 }
 
-/** What an agent that is known asks for. */
+/** Effects of the commands of registered agents. */
 function perform(
   state: State,
   predicted: PredictedEvents,
@@ -151,7 +152,7 @@ function changeAlliance(
   return allianceData(alliance);
 }
 
-/** When something happens by itself next, or null. */
+/** Returns the time of the next deadline, or null. */
 function nextDue(state: State): number | null {
   for (let next = state.deadlines.peek(); next; next = state.deadlines.peek()) {
     if (stands(state, next)) return next.due;
@@ -160,7 +161,7 @@ function nextDue(state: State): number | null {
   return null;
 }
 
-/** Fires every deadline before `at`. Those of one instant fire together, in their order. */
+/** Fires all deadlines before `at`. Deadlines of the same instant fire in their defined order. */
 function passTime(state: State, predicted: PredictedEvents, at: number): void {
   for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
     const next = state.deadlines.peek()!;
@@ -169,7 +170,7 @@ function passTime(state: State, predicted: PredictedEvents, at: number): void {
   }
 }
 
-/** Whether a deadline has neither been put off nor overtaken. */
+/** True unless the deadline was moved or its subject has ended. */
 function stands(state: State, { due, of, id }: Deadline): boolean {
   if (of === 'metrics') return state.metricsDue === due;
   if (of === 'block') return state.open.has(id);

@@ -1,4 +1,4 @@
-/** The five scores, in integers: what a closed block and an equivocation do to them. */
+/** Reputation scores, as integers: effects of closed blocks and of equivocation. */
 
 import { getDecision, getVote, getWeight, onScoreChange } from './electorate.js';
 import { emit } from './events.js';
@@ -22,7 +22,7 @@ const moved = (score: number, sample: number) => score + Math.trunc((sample - sc
 const share = (part: number, whole: number) => Math.trunc((WHOLE * part) / whole);
 const faded = (score: number) => score - Math.trunc(score / 64);
 
-/** A finalized or rejected block, while its ballots are still there. */
+/** Rates a finalized or rejected block, before its ballots are deleted. */
 export function rate(state: State, predicted: PredictedEvents, block: Block): void {
   const right = block.status === 'finalized' ? 'approve' : 'reject';
   const voters = block.ballots!.voters.map((number) => state.agents[number]!);
@@ -42,14 +42,17 @@ export function rate(state: State, predicted: PredictedEvents, block: Block): vo
   sumUp(state, predicted, part, { reason, at: block.closedAt });
 }
 
-/** A conflicting vote. */
+/** Penalizes an equivocation. */
 export function punish(state: State, predicted: PredictedEvents, agent: Agent, at: number): void {
   const { scores } = agent;
   scores.penalty = Math.min(MOST_PENALTY, scores.penalty + PENALTY);
   sumUp(state, predicted, new Set([agent]), { reason: 'equivocation', at });
 }
 
-/** The producer by the approval of the others, then each voter by how many others voted alike. */
+/**
+ * Rates the producer by the approval of the other voters, and each voter by the share of others
+ * with the same vote.
+ */
 function ratePeers(block: Block, voters: readonly Agent[]): void {
   const { approve, reject, producer } = block;
   const rateOne = (agent: Agent, alike: 'approve' | 'reject') => {
@@ -64,7 +67,7 @@ function ratePeers(block: Block, voters: readonly Agent[]): void {
   for (const voter of voters) rateOne(voter, getVote(block, voter)!);
 }
 
-/** Those whose memes were referred to by others than themselves and their allies. */
+/** Rates the creators of memes that were referenced by agents outside their alliances. */
 function rateMemes(state: State, block: Block, right: 'approve' | 'reject'): Agent[] {
   const creators: Agent[] = [];
   const { references } = block.ballots!;
@@ -85,7 +88,7 @@ function rateMemes(state: State, block: Block, right: 'approve' | 'reject'): Age
   return creators;
 }
 
-/** How much of one mind each alliance was, by heads; those without one fade. */
+/** Rates alliances by the agreement of their voters; the score of agents without one decays. */
 function rateAlliances(block: Block, voters: readonly Agent[], part: ReadonlySet<Agent>): void {
   const heads = new Map<Alliance, { approve: number; reject: number }>();
   for (const voter of voters) {
@@ -111,7 +114,7 @@ function byId(a: Agent, b: Agent): number {
   return a.id < b.id ? -1 : 1;
 }
 
-/** The overall score of each, published by ascending id where it has moved enough. */
+/** Updates the overall scores and publishes those that moved enough, in order of id. */
 function sumUp(
   state: State,
   predicted: PredictedEvents,

@@ -1,8 +1,10 @@
 /**
- * Rules that must hold independently of the model. They are checked on events and answers alone, so
- * that a wrong model that agrees with a wrong network is still found out.
+ * Safety rules, checked on events and answers without the model. They find errors that the model
+ * shares with the network.
  */
+
 import type { Outcome } from '../../engine/core/state.js';
+import type { ValuesOf } from '../../engine/protocol/messages.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
@@ -10,7 +12,7 @@ import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 import { type BrokenRule, instantText, shortenId } from './violation.js';
 
-/** One step: a command with what came of it, or only time. */
+/** Command with its outcome, or the passing of time. */
 interface Step {
   at: number;
   command: Command | null;
@@ -23,12 +25,12 @@ const MOST_OPEN = 8;
 export class Safety {
   readonly #genesis: Genesis;
   readonly #open = new Map<string, WatchedBlock>();
-  /** How each block ended. */
+  /** Status of each closed block. */
   readonly #ended = new Map<string, string>();
   #head = { hash: '0'.repeat(64), height: 0 };
   #seq = 0;
   #lastInstant = '';
-  /** When the first of the open blocks is over. */
+  /** Earliest deadline of the open blocks. */
   #soonest = Number.POSITIVE_INFINITY;
 
   constructor(genesis: Genesis) {
@@ -43,19 +45,17 @@ export class Safety {
     return this.#checkOpen(step);
   }
 
-  /** Event numbers have no gap, and their times never go back. */
+  /** Checks that event numbers are consecutive and event times do not decrease. */
   #number({ seq, data }: Event, at: number): BrokenRule | null {
     const expected = this.#seq + 1;
     if (seq !== expected) {
-      return broken('event-number', `event ${seq}`, 'an event left out or published twice', {
-        expected: `event ${expected}`,
-      });
+      return broken('EVENT_NUMBER', `event ${seq}`, { seq: expected });
     }
     this.#seq = seq;
     const { timestamp } = data;
     if (timestamp < this.#lastInstant || timestamp > instantText(at)) {
-      const expected = `a time from ${this.#lastInstant} to ${instantText(at)}`;
-      return broken('event-time', `event ${seq}`, `published for ${timestamp}`, { expected });
+      const range = { least: this.#lastInstant, most: instantText(at) };
+      return broken('EVENT_TIME', `event ${seq}`, { timestamp, ...range });
     }
     this.#lastInstant = timestamp;
     return null;
@@ -72,18 +72,14 @@ export class Safety {
   #propose(data: EventData['block_proposal'], { at, command, outcome }: Step): BrokenRule | null {
     const { block_hash: hash, parent_hash: parent, height, producer } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'propose') {
-      return broken('proposal', hash, 'published though nobody proposed it', {
-        expected: 'an accepted proposal',
-      });
+      return broken('NOT_PROPOSED', hash);
     }
     if (this.#open.has(hash) || this.#ended.has(hash)) {
-      return broken('proposal', hash, 'proposed twice', { expected: 'each block once' });
+      return broken('PROPOSED_TWICE', hash);
     }
     if (parent !== this.#head.hash || height !== this.#head.height + 1) return this.#apart(data);
     for (const other of this.#open.values()) {
-      if (other.producer !== producer.id) continue;
-      const expected = 'one block in voting a producer';
-      return broken('open-blocks', producer.id, 'has two blocks in voting', { expected });
+      if (other.producer === producer.id) return broken('TWO_OPEN_BLOCKS', producer.id);
     }
     const { electorate } = outcome.data as AnswerOf['propose'];
     const deadline = at + this.#genesis.voting_period_ms;
@@ -91,22 +87,18 @@ export class Safety {
     const published = { hash, parent, height, producer: producer.id };
     this.#open.set(hash, { ...published, electorate, deadline, ...counted });
     if (this.#open.size <= MOST_OPEN) return null;
-    return broken('open-blocks', hash, `block ${this.#open.size} in voting`, {
-      expected: `at most ${MOST_OPEN}`,
-    });
+    return broken('TOO_MANY_OPEN_BLOCKS', hash, { count: this.#open.size, limit: MOST_OPEN });
   }
 
   #vote(data: EventData['block_validation'], { at, command, outcome }: Step): BrokenRule | null {
     const { block_hash: hash, validator } = data;
     if (outcome?.result !== 'accepted' || command?.kind !== 'vote') {
-      const found = `a vote of ${shortenId(validator.id)} was published that was not accepted`;
-      return broken('vote', hash, found, { expected: 'votes that were accepted, only' });
+      return broken('VOTE_NOT_ACCEPTED', hash, { voter: shortenId(validator.id) });
     }
     const block = this.#open.get(hash);
     if (!block || at > block.deadline) {
       const end = this.#ended.get(hash) ?? (block ? 'its deadline' : 'no proposal');
-      const found = `a vote of ${shortenId(validator.id)} was counted after ${end}`;
-      return broken('vote-after-end', hash, found, { expected: 'no vote after the end' });
+      return broken('VOTE_AFTER_END', hash, { voter: shortenId(validator.id), end });
     }
     return countVote(this.#genesis, block, data, outcome.data as AnswerOf['vote']);
   }
@@ -116,27 +108,22 @@ export class Safety {
     const block = this.#open.get(hash);
     if (!block) {
       const before = this.#ended.get(hash);
-      const found = `${status}, after ${before ?? 'no proposal'}`;
-      return broken('end-once', hash, found, { expected: 'one end a block' });
+      return broken('SECOND_END', hash, { status, before: before ?? 'no proposal' });
     }
-    const counted = `${block.approve} to ${block.reject} of ${block.electorate}`;
-    if (counted !== `${approve} to ${reject} of ${electorate}`) {
-      const found = `ended with ${approve} to ${reject} of ${electorate}`;
-      return broken('tally', hash, found, { expected: counted });
-    }
+    const counted = tallyText(block);
+    const tally = tallyText({ approve, reject, electorate });
+    if (counted !== tally) return broken('WRONG_FINAL_TALLY', hash, { tally, counted });
     const isDue = timestamp > instantText(block.deadline);
     const wrong = checkEnd(this.#genesis, block, { status, isDue });
     if (wrong) return wrong;
     if (status === 'finalized') return this.#finalize(block) ?? this.#close(block, status);
     if (status === 'orphaned' && this.#head.height !== block.height && !this.#gaveWay(step)) {
-      return broken('orphan', hash, 'orphaned while no other block of its height is final', {
-        expected: 'a finalized sibling first, or an accepted proposal when all places are taken',
-      });
+      return broken('WRONG_ORPHAN', hash);
     }
     return this.#close(block, status);
   }
 
-  /** Whether a proposal took the place of one of as many blocks as there may be. */
+  /** True if an accepted proposal took the slot of an open block. */
   #gaveWay({ command, outcome }: Step): boolean {
     const isTaken = command?.kind === 'propose' && outcome?.result === 'accepted';
     return isTaken && this.#open.size === MOST_OPEN;
@@ -145,8 +132,7 @@ export class Safety {
   #finalize(block: WatchedBlock): BrokenRule | null {
     const { height, hash, parent } = block;
     if (height <= this.#head.height) {
-      const found = `finalized at height ${height}, which has ${shortenId(this.#head.hash)}`;
-      return broken('one-block-a-height', hash, found, { expected: 'one block a height' });
+      return broken('SECOND_AT_HEIGHT', hash, { height, first: shortenId(this.#head.hash) });
     }
     if (parent !== this.#head.hash || height !== this.#head.height + 1) {
       return this.#apart({ block_hash: hash, parent_hash: parent, height });
@@ -163,22 +149,28 @@ export class Safety {
 
   #apart(data: { block_hash: string; parent_hash: string; height: number }): BrokenRule {
     const { hash, height } = this.#head;
-    const found = `at height ${data.height} on ${shortenId(data.parent_hash)}`;
-    const expected = `height ${height + 1} on the head ${shortenId(hash)}`;
-    return broken('extends-head', data.block_hash, found, { expected });
+    return broken('NOT_ON_HEAD', data.block_hash, {
+      height: data.height,
+      parent: shortenId(data.parent_hash),
+      next: height + 1,
+      head: shortenId(hash),
+    });
   }
 
   #measure({ block_height, head_hash }: EventData['network_metrics']): BrokenRule | null {
     const { height, hash } = this.#head;
     if (block_height === height && head_hash === hash) return null;
-    const found = `height ${block_height}, head ${shortenId(head_hash)}`;
-    const expected = `height ${height}, head ${shortenId(hash)}`;
-    return broken('height', 'network', found, { expected });
+    return broken('WRONG_HEAD', 'network', {
+      published: block_height,
+      block: shortenId(head_hash),
+      height,
+      head: shortenId(hash),
+    });
   }
 
   /**
-   * After a step nothing is in voting that is decided, overdue, or beaten by a sibling. A vote
-   * alone can only decide its own block; others have been looked at since anything else happened.
+   * Checks that no open block is decided, overdue or beaten by a sibling. A vote can only decide
+   * its own block, so the others are not checked again after a vote.
    */
   #checkOpen({ at, events }: Step): BrokenRule | null {
     const [event] = events;
@@ -200,45 +192,150 @@ export class Safety {
 
   #checkVoting(block: WatchedBlock, at: number): BrokenRule | null {
     const { hash, height, deadline } = block;
-    if (height <= this.#head.height) {
-      const expected = 'orphaned with the end of its sibling';
-      return broken('orphan', hash, 'in voting at a height that is final', { expected });
-    }
-    if (deadline < at) {
-      const found = `in voting after its deadline ${instantText(deadline)}`;
-      return broken('deadline', hash, found, { expected: 'its end' });
-    }
+    if (height <= this.#head.height) return broken('NOT_ORPHANED', hash);
+    if (deadline < at)
+      return broken('OPEN_AFTER_DEADLINE', hash, { deadline: instantText(deadline) });
     return checkEnd(this.#genesis, block, { status: 'voting', isDue: false });
   }
 }
 
-const broken = (
-  rule: string,
-  actor: string,
-  found: string,
-  { expected }: { expected: string },
-): BrokenRule => ({ rule, actor, expected, found });
+/**
+ * Findings of the safety rules: the rule, the observation (`text`) and the expectation. Several
+ * findings may share a rule. Tests and reports refer to the rule.
+ */
+const safetyFindings = {
+  EVENT_NUMBER: {
+    rule: 'event-number',
+    text: 'event numbers are not consecutive',
+    expected: 'event {seq}',
+  },
+  EVENT_TIME: {
+    rule: 'event-time',
+    text: 'event time out of range: {timestamp}',
+    expected: 'a time from {least} to {most}',
+  },
+  NOT_PROPOSED: {
+    rule: 'proposal',
+    text: 'block published without a proposal',
+    expected: 'an accepted proposal',
+  },
+  PROPOSED_TWICE: { rule: 'proposal', text: 'block proposed twice', expected: 'one proposal' },
+  TWO_OPEN_BLOCKS: {
+    rule: 'open-blocks',
+    text: 'producer has two blocks in voting',
+    expected: 'one block in voting per producer',
+  },
+  TOO_MANY_OPEN_BLOCKS: {
+    rule: 'open-blocks',
+    text: '{count} blocks in voting',
+    expected: 'at most {limit}',
+  },
+  VOTE_NOT_ACCEPTED: {
+    rule: 'vote',
+    text: 'vote of {voter} published, but not accepted',
+    expected: 'accepted votes only',
+  },
+  VOTE_AFTER_END: {
+    rule: 'vote-after-end',
+    text: 'vote of {voter} counted after {end}',
+    expected: 'no vote outside the voting period',
+  },
+  SECOND_END: {
+    rule: 'end-once',
+    text: '{status} after {before}',
+    expected: 'one final status per block',
+  },
+  WRONG_FINAL_TALLY: { rule: 'tally', text: 'final tally {tally}', expected: '{counted}' },
+  WRONG_ORPHAN: {
+    rule: 'orphan',
+    text: 'orphaned without a finalized block of the same height',
+    expected: 'a finalized sibling, or a proposal that takes the slot',
+  },
+  SECOND_AT_HEIGHT: {
+    rule: 'one-block-a-height',
+    text: 'second block finalized at height {height}, after {first}',
+    expected: 'one finalized block per height',
+  },
+  NOT_ON_HEAD: {
+    rule: 'extends-head',
+    text: 'height {height} with parent {parent}',
+    expected: 'height {next} with parent {head}',
+  },
+  WRONG_HEAD: {
+    rule: 'height',
+    text: 'height {published}, head {block}',
+    expected: 'height {height}, head {head}',
+  },
+  NOT_ORPHANED: {
+    rule: 'orphan',
+    text: 'in voting after a sibling was finalized',
+    expected: 'orphaned with the finalization',
+  },
+  OPEN_AFTER_DEADLINE: {
+    rule: 'deadline',
+    text: 'in voting after its deadline {deadline}',
+    expected: 'a final status',
+  },
+  SECOND_VOTE: {
+    rule: 'vote-once',
+    text: 'second vote of {voter} counted',
+    expected: 'one vote per elector',
+  },
+  WRONG_TALLY: {
+    rule: 'tally',
+    text: 'tally {tally} after a vote to {decision}',
+    expected: '{before} plus {weight} to {decision}',
+  },
+  WRONG_STATUS: { rule: 'quorum', text: '{status} with {tally}, {when}', expected: '{allowed}' },
+} as const;
 
-/** A block as the safety rules see it: only what was published of it, and the votes seen. */
+type Findings = typeof safetyFindings;
+
+/** Row whose placeholders are those of `text` and `expected`. */
+type FindingRow<Row extends { text: string; expected: string }> = {
+  text: Row['text'];
+  fix: Row['expected'];
+};
+
+function broken<K extends keyof Findings>(
+  key: K,
+  actor: string,
+  ...[values = {}]: ValuesOf<FindingRow<Findings[K]>>
+): BrokenRule {
+  const { rule, text, expected } = safetyFindings[key];
+  return { rule, actor, expected: fill(expected, values), found: fill(text, values) };
+}
+
+/** Replaces the placeholders. The auditor shares no code with the engine, not even this. */
+function fill(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+}
+
+type Tally = Pick<WatchedBlock, 'approve' | 'reject' | 'electorate'>;
+
+const tallyText = ({ approve, reject, electorate }: Tally): string =>
+  `${approve} to ${reject} of ${electorate}`;
+
+/** Block as published, with the votes seen. */
 interface WatchedBlock {
   hash: string;
   parent: string;
   height: number;
   producer: string;
-  /** Weight of the electorate, as the proposal's answer gave it. */
+  /** Weight of the electorate, from the answer to the proposal. */
   electorate: number;
   deadline: number;
   approve: number;
   reject: number;
   voters: Set<string>;
-  /** Heads by personality, where they may veto. */
+  /** Voters by personality, if the policy has vetoes. */
   groups: Map<string, { approve: number; reject: number }>;
 }
 
-/** What one vote may weigh. */
+/** Smallest and largest weight of a vote. */
 const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
 
-/** Counts a vote, with the tally after it as its answer gave it; what is wrong with it, or null. */
+/** Counts a vote and checks the tally in its answer. */
 function countVote(
   genesis: Genesis,
   block: WatchedBlock,
@@ -246,23 +343,19 @@ function countVote(
   { tally }: AnswerOf['vote'],
 ): BrokenRule | null {
   const { id: by, personality } = validator;
-  // One look at the set: a vote that is there already leaves it as large as it was.
+  // A single set operation: the size does not change for a repeated vote.
   const before = block.voters.size;
   if (block.voters.add(by).size === before) {
-    const found = `a second vote of ${shortenId(by)} was counted`;
-    return { rule: 'vote-once', actor: block.hash, expected: 'one vote an elector', found };
+    return broken('SECOND_VOTE', block.hash, { voter: shortenId(by) });
   }
   const moved = tally[decision] - block[decision];
   const other = decision === 'approve' ? 'reject' : 'approve';
   const [least, most] = weights[genesis.weights];
   const isFair = moved >= least && moved <= most && tally[other] === block[other];
   if (!isFair || tally.electorate !== block.electorate) {
-    const { approve, reject, electorate } = tally;
-    const found = `${approve} to ${reject} of ${electorate} after a vote to ${decision}`;
-    const was = `${block.approve} to ${block.reject} of ${block.electorate}`;
-    const more = least === most ? least : `${least} to ${most}`;
-    const expected = `${was}, and ${more} more to ${decision}`;
-    return { rule: 'tally', actor: block.hash, expected, found };
+    const weight = least === most ? least : `${least} to ${most}`;
+    const tallies = { tally: tallyText(tally), before: tallyText(block) };
+    return broken('WRONG_TALLY', block.hash, { ...tallies, decision, weight });
   }
   block[decision] += moved;
   if (genesis.policy === 'veto') countHead(block, personality, decision);
@@ -275,23 +368,30 @@ function countHead({ groups }: WatchedBlock, personality: string, decision: Deci
   else groups.set(personality, { approve: 0, reject: 0, [decision]: 1 });
 }
 
-/** Whether the votes seen allow this end; `isDue`: the deadline is over. */
+/**
+ * Checks that the votes seen allow this status.
+ *
+ * @param isDue true after the deadline.
+ */
 function checkEnd(
   genesis: Genesis,
   block: WatchedBlock,
   { status, isDue }: { status: string; isDue: boolean },
 ): BrokenRule | null {
-  const { approve, reject, electorate } = block;
+  const { electorate } = block;
   if (status === 'orphaned') return null;
   const allowed = allowedOutcomes(genesis, block, isDue);
   if (allowed.includes(status)) return null;
   const needs = genesis.policy === 'majority' ? '' : ` (needs ${leastToFinalize(electorate)})`;
   const when = isDue ? 'after the deadline' : 'before the deadline';
-  const found = `${status} with ${approve} to ${reject} of ${electorate}${needs}, ${when}`;
-  return { rule: 'quorum', actor: block.hash, expected: allowed.join(' or '), found };
+  const tally = `${tallyText(block)}${needs}`;
+  return broken('WRONG_STATUS', block.hash, { status, tally, when, allowed: allowed.join(' or ') });
 }
 
-/** All that the votes seen allow to become of it. What a veto takes is not all visible here. */
+/**
+ * Returns every status that the votes seen allow. Events do not show the size of personality
+ * groups, so a veto is only possible, not certain.
+ */
 function allowedOutcomes(genesis: Genesis, block: WatchedBlock, isDue: boolean): readonly string[] {
   const { approve, reject, electorate } = block;
   if (genesis.policy === 'majority') {
@@ -317,7 +417,7 @@ const ends = {
   vetoedOrExpired: ['rejected', 'expired'],
 };
 
-/** Whether three of one personality or more have rejected, and none of it approved. */
+/** True if three or more voters of a personality rejected and none approved. */
 function mayBeVetoed({ groups }: WatchedBlock): boolean {
   for (const { approve, reject } of groups.values()) if (approve === 0 && reject >= 3) return true;
   return false;

@@ -1,7 +1,6 @@
 /**
- * The state of the model: plain data about a network, its deadlines, the requests that it
- * remembers, and the figures that it publishes. The rules that change it are in the other files of
- * this folder.
+ * State of the model: plain data about a network, its deadlines, remembered requests and metrics.
+ * The other files of this folder have the rules.
  */
 
 import TinyQueue from 'tinyqueue';
@@ -14,7 +13,7 @@ import type {
   Status,
 } from '../../engine/protocol/schema/primitives.js';
 
-/** Scores start at a half of the whole. */
+/** Largest score. Scores start at half of it. */
 export const WHOLE = 1_000_000;
 const HALF = WHOLE / 2;
 
@@ -25,7 +24,7 @@ interface Scores {
   alliance: number;
   penalty: number;
   overall: number;
-  /** `overall` as it was last published. */
+  /** Last published overall score. */
   published: number;
 }
 
@@ -40,10 +39,10 @@ export const freshScores = (): Scores => ({
 });
 
 export interface Agent {
-  /** In order of registration, from 0. */
+  /** Order of registration, from 0. */
   number: number;
   id: string;
-  /** The first 12 hex digits of its id, as a number: agents are put in order by it sooner. */
+  /** First 12 hex digits of the id, for faster sorting. */
   place: number;
   key: string;
   personality: string;
@@ -57,48 +56,48 @@ export interface Agent {
   reason: string;
   expectedDuration: string;
   changedAt: number;
-  /** The last status update: its signed instant, null before the first, and its signing input. */
+  /** Signing time of the last status update, null before the first, and its signing input. */
   signedAt: number | null;
   input: string;
   dormant: boolean;
-  /** Voting periods in a row that failed without its vote, and the end of the last one counted. */
+  /** Consecutive failed voting periods without a vote, and the end of the last one counted. */
   missed: number;
   countedAt: number;
   produced: number;
   memeBytes: number;
-  /** Its block in voting. */
+  /** Block in voting. */
   open: Block | null;
-  /** Active alliances that it is a member of. */
+  /** Active alliances with this member. */
   alliances: Set<Alliance>;
-  /** Those, and the proposed ones that it founded. */
+  /** Active alliances, plus proposed ones that the agent founded. */
   commitments: number;
   scores: Scores;
 }
 
-/** Who votes on a block. Blocks proposed while nothing changed share it. */
+/** Electorate of a block, shared by blocks that were proposed without a change in between. */
 export interface Electorate {
-  /** By agent number; 0 for who is not in it. */
+  /** Weight by agent number; 0 outside the electorate. */
   weights: Uint8Array;
   total: number;
   heads: number;
-  /** Heads by personality. */
+  /** Electors by personality. */
   groups: Map<string, number>;
 }
 
-/** What a block is only asked for while it is in voting. */
+/** Data that is needed only while the block is in voting. */
 interface Ballots {
   proposal: ProposeCommand;
-  /** Numbers of the agents that voted, in order. */
+  /** Numbers of the voters, in order. */
   voters: number[];
-  /** Who refers to a meme, by number. */
+  /** Voters by referenced meme. */
   references: Map<string, number[]>;
-  /** Heads that voted reject, by personality. */
+  /** Number of rejecting voters by personality. */
   rejections: Map<string, number>;
-  /** A personality of three or more has rejected as one. */
+  /** True if a personality group with a veto has rejected. */
   vetoed: boolean;
 }
 
-/** What all tellings of a block begin with. */
+/** First members of all descriptions of a block. */
 export const blockHead = (command: ProposeCommand, height: number) => ({
   block_hash: command.block_hash,
   parent_hash: command.parent_hash,
@@ -115,9 +114,9 @@ export interface Block {
   proposedAt: number;
   deadline: number;
   status: BlockStatus;
-  /** Null once it is closed. */
+  /** Null after the block is closed. */
   ballots: Ballots | null;
-  /** By agent number: how it voted (see electorate.ts), and how long after the proposal. */
+  /** Vote (see electorate.ts) and time since the proposal, by agent number. */
   marks: Uint8Array;
   votedAfterMs: Uint32Array;
   approve: number;
@@ -128,17 +127,17 @@ export interface Block {
 export interface Alliance {
   id: string;
   founder: Agent;
-  /** In order of acceptance, the founder first; they stay when it ends. */
+  /** In order of acceptance, the founder first; unchanged when the alliance ends. */
   members: Agent[];
-  /** Ascending by id: who has not answered. */
+  /** Invited agents without an answer, ascending by id. */
   invited: Agent[];
-  /** Who has answered, also if it left since. Founding is an answer. */
+  /** Agents that have answered, including those that left. Founding is an answer. */
   answered: Set<Agent>;
   purpose: string;
   duration: string;
   durationMs: number;
   status: AllianceStatus;
-  /** What its founder was answered. */
+  /** Answer to the founder. */
   founding: object;
   deadline: number;
   changedAt: number;
@@ -152,9 +151,9 @@ export interface Meme {
 
 export interface State {
   readonly genesis: Genesis;
-  /** Events predicted so far. */
+  /** Number of events predicted. */
   seq: number;
-  /** By number, by key and by id. */
+  /** Agents by number, key and id. */
   readonly agents: Agent[];
   readonly byKey: Map<string, Agent>;
   readonly byId: Map<string, Agent>;
@@ -165,21 +164,21 @@ export interface State {
   head: { hash: string; height: number };
   /** Failed voting periods since the last finalized block, and the end of the last one counted. */
   readonly stall: { periods: number; countedAt: number };
-  /** That of a block proposed now; null when it must be drawn up again. */
+  /** Electorate of the next block; null if it must be computed. */
   electorate: Electorate | null;
   readonly memes: Map<string, Meme>;
   readonly alliances: Map<string, Alliance>;
-  /** Final ones, `hash signer`. */
+  /** Final transactions, as `hash signer`. */
   readonly transactions: Set<string>;
-  /** What state diffs have made, and by which block. */
+  /** Values set by state diffs, with the block that set each. */
   readonly values: Map<string, { value: unknown; block: string }>;
-  /** When remembered requests were accepted and what was answered, oldest first. */
+  /** Remembered requests with their time and answer, oldest first. */
   readonly requests: Map<string, { at: number; answer: object }>;
   /** Finalized transactions of the last minute, oldest first. */
   readonly finalized: { at: number; count: number }[];
-  /** When the last of them is a minute old. */
+  /** Time at which the last of these is a minute old. */
   stillAt: number;
-  /** When metrics are due by themselves; null while nothing flows. */
+  /** Time of the next periodic metrics; null while no transactions are finalized. */
   metricsDue: number | null;
   pendingTransactions: number;
   readonly deadlines: Deadlines;
@@ -226,12 +225,11 @@ export function newState(genesis: Genesis): State {
   };
 }
 
-/** What became of a command, as the model has it. */
+/** Predicted outcome of a command. */
 export type PredictedOutcome =
   | { result: 'accepted' | 'duplicate'; data: object }
   | { result: 'refused' | 'equivocation'; reason: string; details: Record<string, unknown> };
 
-/** Events predicted in one step. */
 export type PredictedEvents = Event[];
 
 type Refused = PredictedOutcome & { result: 'refused' };
@@ -245,13 +243,13 @@ export const createDuplicate = (data: object): PredictedOutcome => ({
   data: { ...data, duplicate: true },
 });
 
-/** At one instant alliances come before blocks, and blocks before metrics. */
+/** Order of deadlines at the same instant. */
 const ranks = { alliance: 0, block: 1, metrics: 2 } as const;
 
 export interface Deadline {
   due: number;
   of: keyof typeof ranks;
-  /** Of the alliance or block. */
+  /** Id of the alliance or block. */
   id: string;
 }
 
@@ -266,7 +264,7 @@ const newDeadlines = (): Deadlines => new TinyQueue([], order);
 
 const MEMORY_MS = 600_000;
 
-/** What the same request was answered, if that is not too long ago. */
+/** Returns the answer to the same request if it is still remembered. */
 export function answerBefore({ requests }: State, id: string, at: number): object | null {
   const first = requests.get(id);
   return first && at - first.at <= MEMORY_MS ? first.answer : null;
@@ -287,7 +285,7 @@ export function rememberRequest(
 const WINDOW_MS = 60_000;
 const INTERVAL_MS = 5_000;
 
-/** Finalized transactions a second over the last minute, two decimals, cut. */
+/** Finalized transactions per second over the last minute, truncated to two decimals. */
 function throughput({ finalized }: State, at: number): number {
   while (finalized[0] && finalized[0].at <= at - WINDOW_MS) finalized.shift();
   const count = finalized.reduce((sum, { count }) => sum + count, 0);
@@ -306,8 +304,8 @@ export function networkFigures(state: State, at: number) {
 }
 
 /**
- * A block was finalized: while anything flows, metrics come from this instant on. Those that came
- * with the block stand for those that were due with it.
+ * Schedules metrics after a finalized block. Metrics that are due at the same instant are not
+ * repeated.
  */
 export function blockFinal(state: State, at: number, transactions: number): void {
   if (transactions > 0) {
@@ -317,14 +315,14 @@ export function blockFinal(state: State, at: number, transactions: number): void
   if (at < state.stillAt) setMetrics(state, Math.ceil(at / INTERVAL_MS) * INTERVAL_MS);
 }
 
-/** Metrics that were due have come: the next ones follow if anything flowed when they were due. */
+/** Schedules the next periodic metrics if transactions were still counted at the last ones. */
 export function renewMetrics(state: State, due: number): void {
   state.metricsDue = null;
   if (due + 1 >= state.stillAt) return;
   setMetrics(state, Math.floor(due / INTERVAL_MS) * INTERVAL_MS + INTERVAL_MS);
 }
 
-/** At a multiple of the interval, or before it at the instant at which nothing flows any more. */
+/** Schedules metrics at a multiple of the interval, or earlier when the throughput becomes zero. */
 function setMetrics(state: State, multiple: number): void {
   const due = Math.min(multiple, state.stillAt);
   if (due === state.metricsDue) return;

@@ -1,33 +1,33 @@
 /**
- * A violation: one mismatch between what a network did and what its rules say, readable by itself;
- * and how such a mismatch is found in events and answers.
+ * A violation is a difference between the behaviour of a network and its rules. Its text is
+ * complete on its own. Also compares events and answers.
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 
-/** A rule of the network that was broken, with the step in which. */
+/** Violated rule and the step in which it was violated. */
 export interface Violation {
   /** Engine time of the step. */
   at: number;
-  /** Which rule was broken: a safety rule's name, or `outcome`, `answer`, `event`, `read`. */
+  /** Name of a safety rule, or `outcome`, `answer`, `event`, `read`. */
   rule: string;
-  /** The agent, block or alliance that it concerns. */
+  /** Agent, block or alliance concerned. */
   actor: string;
   expected: string;
   found: string;
-  /** What happened: a command, a look ahead at one, the passing of time, or the end. */
+  /** Kind of step: a command, a precheck, the passing of time, or the end. */
   during: CommandKind | `precheck of ${CommandKind}` | 'time' | 'end';
-  /** The block that it concerns; '' where it concerns none. */
+  /** Hash of the block concerned, or ''. */
   block: string;
 }
 
-/** What a check finds; where it happened is added by who called it. */
+/** Finding of a check, without the step. */
 export type BrokenRule = Pick<Violation, 'rule' | 'actor' | 'expected' | 'found'> & {
   block?: string;
 };
 
-/** In one line, for people. */
+/** Formats a violation in one line. */
 export function violationText(violation: Violation): string {
   const { at, rule, actor, expected, found, during, block } = violation;
   const on = block !== '' && block !== actor ? ` on block ${shortenId(block)}` : '';
@@ -35,7 +35,7 @@ export function violationText(violation: Violation): string {
   return `rule ${rule}: ${named(actor)}: ${found}; expected ${expected} (${when})`;
 }
 
-/** Ids by their first characters: enough to find them by. */
+/** Shortens an id to its first characters, which are enough to find it. */
 export function shortenId(id: string): string {
   const long = /^([a-z]+_)?([0-9a-f]{8})[0-9a-f]{8,}$/.exec(id);
   return long ? `${long[1] ?? ''}${long[2]}..` : id;
@@ -45,13 +45,13 @@ const named = (actor: string) =>
   /^[0-9a-f]{64}$/.test(actor) ? `block ${shortenId(actor)}` : actor;
 
 interface Difference {
-  /** Which member, as `tally.approve`; '' for the whole. */
+  /** Path of the member, such as `tally.approve`; '' for the whole value. */
   where: string;
   expected: string;
   found: string;
 }
 
-/** The first member in which two JSON values differ, or null. */
+/** Returns the first member in which two JSON values differ, or null. */
 export function difference(expected: unknown, found: unknown, where = ''): Difference | null {
   if (Object.is(expected, found)) return null;
   if (!isObject(expected) || !isObject(found) || Array.isArray(expected) !== Array.isArray(found)) {
@@ -71,8 +71,8 @@ export function difference(expected: unknown, found: unknown, where = ''): Diffe
 const shown = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));
 
 /*
- * Whether what was found is what was expected. Of what comes with every vote, each member is
- * compared by its name: to walk through whatever members there are takes several times as long.
+ * Compares events. The members of vote events are compared by name, which is several times faster
+ * than a generic comparison.
  */
 
 export function isSameEvent(expected: Event, found: Event): boolean {
@@ -134,7 +134,7 @@ export function isSameVoteAnswer(expected: AnswerOf['vote'], found: AnswerOf['vo
   );
 }
 
-/** Of any two JSON values; it allocates nothing. */
+/** Compares any two JSON values without allocations. */
 export function isSame(expected: unknown, found: unknown): boolean {
   if (Object.is(expected, found)) return true;
   if (!isObject(expected) || !isObject(found)) return false;
@@ -149,7 +149,7 @@ export function isSame(expected: unknown, found: unknown): boolean {
   return countOf(found) === members;
 }
 
-/** How many members it has. */
+/** Counts the members. */
 function countOf(value: object): number {
   let members = 0;
   for (const _ in value) members += 1;
@@ -159,9 +159,9 @@ function countOf(value: object): number {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** The instant shown last, which one step shows more than once. */
+/** Last formatted instant; a step uses the same instant repeatedly. */
 let latest = { at: Number.NaN, text: '' };
-/** Its second, with its text: what is near it differs in the milliseconds alone. */
+/** Second of the last instant and its text. Nearby instants differ only in the milliseconds. */
 let second = Number.NaN;
 let prefix = '';
 

@@ -1,4 +1,4 @@
-/** Whether a run is the same again: it is made twice, and the first place where the two part. */
+/** Determinism check: makes a run twice and finds the first difference. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,29 +8,30 @@ import { simulate } from '../run/simulate.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { jsonDifference, type RunDifference, requireDifference } from './logs.js';
 
-/** Whoever checks the signatures, and on however many threads, must not be seen in the result. */
+/** The result must not depend on the verifier or on its number of threads. */
 export const comparedVerifiers = ['pool', 'inline'] as const;
 type Compared = (typeof comparedVerifiers)[number];
 
-/** Whether a run is the same again. */
+/** Result of a determinism check. */
 export interface Determinism {
   same: boolean;
-  /** Of the first run. */
+  /** Digest of the first run. */
   digest: string;
-  /** Null when both runs are the same. */
+  /** Null if both runs are the same. */
   difference: RunDifference | null;
 }
 
-/** Makes the run with one of the verifiers, and keeps it in the folder. */
+/** Makes the run with a verifier and saves it in the folder. */
 export type MakeRun = (verifier: Compared, folder: string) => Promise<SimResult>;
 
 /**
- * Runs a scenario twice in this process, with different verifiers, and compares all that must not
- * differ: entries, events, digests, verdict and measures. A script that draws chance of its own or
- * reads a clock is found so; `folkmoot sim --check-determinism` does the same in two processes.
+ * Runs a scenario twice in this process, with different verifiers, and compares everything that
+ * must be equal: entries, events, digests, verdict and measures. It finds scripts that use their
+ * own randomness or read a clock. `folkmoot sim --check-determinism` does the same in two
+ * processes.
  *
- * @throws {ScenarioError} when a script cannot be loaded, throws or gives what is no command.
- * @throws {StoreError} when no temporary folder can be written.
+ * @throws {ScenarioError} if a script cannot be loaded, throws, or returns an invalid command.
+ * @throws {StoreError} if no temporary folder can be written.
  *
  * @example
  * ```ts
@@ -50,7 +51,7 @@ export function checkDeterminism(
   return compareRuns((verifier, out) => simulate(scenario, { ...options, verifier, out }));
 }
 
-/** The same of runs that somebody else makes: in processes of their own, say. */
+/** Compares runs that the caller makes, for example in separate processes. */
 export async function compareRuns(make: MakeRun): Promise<Determinism> {
   const folder = await mkdtemp(join(tmpdir(), 'folkmoot-check-'));
   try {
@@ -78,13 +79,13 @@ async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
   if (!same) return requireDifference(sideOf(a), sideOf(b));
   const found = jsonDifference(lasting(a.result), lasting(b.result));
   if (!found) return null;
-  const where = 'entries and events are the same, and what was measured is not';
+  const where = 'entries and events are the same, but results differ';
   return { where, details: { field: found.path, [a.verifier]: found.a, [b.verifier]: found.b } };
 }
 
 const sideOf = ({ verifier, folder }: Made) => ({ name: verifier, folder });
 
-/** What must be the same each time. */
+/** Members that must be equal in both runs. */
 function lasting({
   verdict,
   broken,

@@ -1,48 +1,48 @@
 /**
- * What two kept runs with a common beginning have otherwise after it, voter by voter: only where
- * the beginning is the same is one agent of both the same agent.
+ * Differences between two saved runs after their common prefix, per voter. The common prefix
+ * ensures that an agent of one run is the same agent in the other.
  */
 import { storedLines } from '../../engine/replay/lines.js';
 import type { Store } from '../../engine/store/store.js';
 import { tableRows } from '../../report/folder.js';
 import { openRunStore } from './logs.js';
 
-/** How many votes on blocks of one number are alike in both runs. */
+/** Number of votes on blocks of the same number. */
 interface VoteCounts {
   same: number;
-  /** An approval in one and a rejection in the other. */
+  /** Approved in one run and rejected in the other. */
   flipped: number;
   only_a: number;
   only_b: number;
 }
 
-/** An agent that voted otherwise. */
+/** Agent with different votes. */
 interface VoterDifference extends VoteCounts {
   agent_id: string;
   name: string;
-  /** Empty for an agent that is not of the scenario, as the name is. */
+  /** Empty for an agent outside the scenario, like the name. */
   group: string;
 }
 
 /** Two futures of one past. */
 export interface Futures {
-  /** How many entries are the same. */
+  /** Number of common entries. */
   common: number;
-  /** Milliseconds of the run at which it parts. */
+  /** Virtual time of the first difference, in milliseconds. */
   parted_ms: number;
   votes: VoteCounts;
-  /** Those with a vote that is not the same, most flipped first. */
+  /** Agents with a different vote, most flipped votes first. */
   voters: VoterDifference[];
 }
 
-/** A parameter of the network is no past: entry 0 alone is none. */
+/** Entry 0 has only parameters, so it does not count as a common past. */
 const LEAST_COMMON = 2;
 
 /**
- * Null where the runs have no beginning in common, or no end apart.
+ * Returns null if the runs have no common prefix or no difference.
  *
- * @param parting the first entry that differs.
- * @throws {StoreError} when one of the folders holds no finished run.
+ * @param parting sequence number of the first different entry.
+ * @throws {StoreError} if a folder holds no finished run.
  */
 export async function compareFutures(
   a: string,
@@ -101,7 +101,7 @@ interface Agent {
   group: string;
 }
 
-/** Those of the scenario; others are found as they vote. */
+/** Agents of the scenario. Other agents are added when they vote. */
 async function agentsOf(...folders: string[]): Promise<Map<string, Agent>> {
   const agents = new Map<string, Agent>();
   for (const folder of folders) {
@@ -117,7 +117,7 @@ async function agentsOf(...folders: string[]): Promise<Map<string, Agent>> {
 const VOTE = '"type":"block_validation"}';
 const codes: Readonly<Record<string, number>> = { approve: 1, reject: 2 };
 
-/** By the number of the block: what each agent voted on it, 0 for nothing. */
+/** Votes of each agent by block number; 0 for no vote. */
 async function readVotes(folder: string, agents: Map<string, Agent>): Promise<Uint8Array[]> {
   const numbers = new Map<string, number>();
   for await (const { number, block_hash } of tableRows(folder, 'blocks.csv')) {
@@ -154,7 +154,7 @@ function grown(bytes: Uint8Array, size: number): Uint8Array {
   return larger;
 }
 
-/** Of the run: since its first entry. The last entry's where there is no such entry. */
+/** Time of an entry since the start of the run; of the last entry if there is no such entry. */
 function timeOf(folder: string, seq: number): Promise<number> {
   return withStore(folder, (store) => {
     const last = Math.min(seq, store.meta()!.seq);

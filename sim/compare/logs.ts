@@ -1,6 +1,6 @@
 /**
- * The first place at which two runs part: in two JSON values, in their logs and events, and in two
- * kept folders, with the actor and the field that differs.
+ * Finds the first difference between two JSON values, two logs, the events of two logs, or two
+ * saved runs.
  */
 
 import { join } from 'node:path';
@@ -11,20 +11,20 @@ import type { LogLine } from '../../engine/replay/recompute.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';
 import type { Store } from '../../engine/store/store.js';
 
-/** Where two logs part. */
+/** First difference between two logs. */
 export interface LogDifference extends JsonDifference {
   seq: number;
-  /** Of the first run's entry; of the other's where the first has none. */
+  /** Kind of the entry of the first run, or of the second if the first has none. */
   kind: EntryKind;
-  /** Who sent it, and about which block or alliance. */
+  /** Sender of the entry, and the block or alliance concerned. */
   actor: string;
-  /** The same of the other run's entry, where it is of somebody else. */
+  /** Sender in the second run, if it differs. */
   other?: string;
 }
 
 /**
- * Null when both logs and all their digests are the same. The path `digest` means that the entries
- * are the same and what followed from this one is not: its events, or the records that it changed.
+ * Returns the first different entry, or null if both logs and all digests are the same. The path
+ * `digest` means that the entries are the same, but their effects (events or records) differ.
  */
 export function firstDivergence(
   linesA: Iterable<LogLine>,
@@ -44,7 +44,7 @@ export function firstDivergence(
   if (other.done) return null;
   const { entry } = other.value;
   noteName(names, entry);
-  return about([entry, null], names, { path: '', a: 'nothing', b: `an entry ${entry.kind}` });
+  return about([entry, null], names, { path: '', a: 'nothing', b: `entry ${entry.kind}` });
 }
 
 function about(
@@ -54,17 +54,17 @@ function about(
 ): LogDifference {
   const { seq, kind } = entry;
   const whole = found.path === '' && found.b === 'nothing';
-  const difference = whole ? { ...found, a: `an entry ${kind}` } : found;
+  const difference = whole ? { ...found, a: `entry ${kind}` } : found;
   const [actor, others] = [actorOf(entry, names), other && actorOf(other, names)];
   const parted = others === null || others === actor ? {} : { other: others };
   return { seq, kind, actor, ...parted, ...difference };
 }
 
-/** In the order in which differences say most: a signature only follows from what it signs. */
+/** Members in order of significance. A signature comes last, because it depends on the others. */
 function shape({ entry, logDigest, digest }: LogLine) {
   const { kind, public_key, target, at, timestamp, signature } = entry;
   const body = bodyOf(entry);
-  // The same JSON may be written in two ways.
+  // Equal JSON values can have different texts.
   const text = Buffer.from(entry.body).toString();
   return { kind, public_key, target, at, timestamp, body, text, signature, logDigest, digest };
 }
@@ -95,16 +95,16 @@ function actorOf(entry: Entry, names: ReadonlyMap<string, string>): string {
   return `${name} (key ${public_key})${subject ? ` on ${subject}` : ''}`;
 }
 
-/** Events as a store gives them. */
+/** Events as read from a store. */
 export type StoredEvents = Iterable<{ seq: number; json: string }>;
 
-/** Where the events of two logs part. */
+/** First difference between the events of two logs. */
 export interface EventDifference extends JsonDifference {
   seq: number;
   type: string;
 }
 
-/** The first event that differs, and where in it. */
+/** Returns the first different event, with the path of the difference, or null. */
 export function firstEventDivergence(
   eventsA: StoredEvents,
   eventsB: StoredEvents,
@@ -124,16 +124,16 @@ export function firstEventDivergence(
   return { seq, type, path: '', a: 'nothing', b: json };
 }
 
-/** Where two JSON values part. */
+/** First difference between two JSON values. */
 export interface JsonDifference {
-  /** As `scenario.agents.0.count`; '' for the whole. */
+  /** Path such as `scenario.agents.0.count`; '' for the whole value. */
   path: string;
-  /** JSON texts, cut where they are long; `nothing` where only the other one is there. */
+  /** JSON text, shortened if long; `nothing` for a missing member. */
   a: string;
   b: string;
 }
 
-/** The first place where two JSON values part, or null. */
+/** Returns the first difference between two JSON values, or null. */
 export function jsonDifference(a: unknown, b: unknown, path = ''): JsonDifference | null {
   if (Object.is(a, b)) return null;
   if (!isTree(a) || !isTree(b) || Array.isArray(a) !== Array.isArray(b)) {
@@ -158,36 +158,36 @@ function jsonText(value: unknown): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 3)}...`;
 }
 
-/** Where two runs part. */
+/** First difference between two runs. */
 export interface RunDifference {
-  /** The first entry that differs; absent where all are the same. */
+  /** Sequence number of the first different entry; absent if all entries are the same. */
   seq?: number;
-  /** The first entry that differs, or what does where all entries are the same. */
+  /** First different entry, or a description if all entries are the same. */
   where: string;
   /**
-   * From the outside in: `by` (whose entry it is; also in the other run, where that differs),
-   * `event`, `field`, and under the name of each run what it has there.
+   * Ordered details: `by` (the sender; also of the other run if it differs), `event`, `field`, and
+   * the value of each run under its name.
    */
   details: Record<string, string>;
 }
 
-/** A kept run, and what it is called. */
+/** Saved run and its name. */
 export interface Side {
   name: string;
   folder: string;
 }
 
-/** What parts two runs whose digests differ. */
+/** Returns the difference between two runs with different digests. */
 export async function requireDifference(a: Side, b: Side): Promise<RunDifference> {
   return (
     (await findDifference(a, b)) ?? {
-      where: 'only the digests of the whole runs differ',
+      where: 'only the digests of the runs differ',
       details: {},
     }
   );
 }
 
-/** Null where all entries and digests are the same. */
+/** Returns null if all entries and digests are the same. */
 export async function findDifference(a: Side, b: Side): Promise<RunDifference | null> {
   const stores = [openRunStore(a), openRunStore(b)] as const;
   try {
@@ -199,25 +199,25 @@ export async function findDifference(a: Side, b: Side): Promise<RunDifference | 
     if (entry.path !== 'digest') {
       const { actor, other } = entry;
       const who = other === undefined ? {} : { [`by, ${b.name}`]: other };
-      const details = { by: actor, ...who, field: entry.path || 'the entry', ...values(entry) };
+      const details = { by: actor, ...who, field: entry.path || 'entry', ...values(entry) };
       return { seq, where, details };
     }
     const event = firstEventDivergence(
       ...both(stores, (store) => store.events(1, lastEvent(store))),
     );
     if (!event) {
-      const field = 'the records that it changed; all events are the same';
+      const field = 'records (all events are the same)';
       return { seq, where, details: { by: entry.actor, field, ...values(entry) } };
     }
     const named = `${event.seq} (${event.type})`;
     const details = { by: entry.actor, event: named, field: event.path, ...values(event) };
-    return { seq, where: `${where}: the entry is the same, what followed is not`, details };
+    return { seq, where: `${where}: same entry, different effects`, details };
   } finally {
     for (const store of stores) await store.close();
   }
 }
 
-/** Read-only; to be closed. */
+/** Opens the store read-only. The caller closes it. */
 export const openRunStore = ({ folder }: Pick<Side, 'folder'>): Store =>
   openLmdbStore({
     path: join(folder, 'network'),

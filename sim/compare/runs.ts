@@ -1,7 +1,4 @@
-/**
- * The differences between two kept runs: the entry from which on they differ, their blocks and
- * outcomes, and by how much each measure differs.
- */
+/** Differences between two saved runs: the first different entry, blocks and measures. */
 
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
@@ -10,55 +7,55 @@ import { parseNumber, readJson, tableRows } from '../../report/folder.js';
 import type { SimResult } from '../run/result.js';
 import { findDifference, jsonDifference, type RunDifference, type Side } from './logs.js';
 
-/** What became of a block in two runs; blocks are paired by their number. */
+/** Block in two runs. Blocks are paired by number. */
 export interface BlockDifference {
   number: number;
-  /** Null where the run has no such block. */
+  /** Null if the run has no such block. */
   a: BlockOutcome | null;
   b: BlockOutcome | null;
 }
 
-/** How a block ended. */
+/** Outcome of a block. */
 export interface BlockOutcome {
   hash: string;
   status: string;
   votes: number;
-  /** Weights. */
+  /** Weight of approving and rejecting votes. */
   approve: number;
   reject: number;
 }
 
-/** A measure that differs. */
+/** Measure that differs. */
 export interface MeasureDifference {
   measure: string;
   a: number | null;
   b: number | null;
-  /** b less a; null where one of them cannot be said. */
+  /** b - a; null if a value is missing. */
   difference: number | null;
 }
 
-/** Two kept runs, held against each other. */
+/** Comparison of two saved runs. */
 export interface KeptComparison {
   same: boolean;
-  /** Log digests of the whole runs. */
+  /** Log digests of the runs. */
   log_digests: [a: string, b: string];
-  /** The first value in which their scenarios differ, and their seeds; null where they do not. */
+  /** First difference between scenarios and seeds; null if there is none. */
   scenario: { path: string; a: string; b: string } | null;
-  /** Where the logs part; null where they are the same. */
+  /** First difference between the logs; null if there is none. */
   first: RunDifference | null;
   blocks: BlockDifference[];
   measures: MeasureDifference[];
 }
 
 /**
- * Compares two runs that `sim --out` or `fork` kept. In `first` each has the name of its folder.
+ * Compares two runs saved by `sim --out` or `fork`. `first` names them `a` and `b`.
  *
- * @throws {StoreError} when one of the folders holds no finished run.
+ * @throws {StoreError} if a folder holds no finished run.
  */
 export async function compareKept(a: string, b: string): Promise<KeptComparison> {
   const [one, other] = [readResult(a), readResult(b)];
   const first = await findDifference(sideOf('a', a), sideOf('b', b));
-  // A sweep is of many runs: what it varies says nothing about this one.
+  // The sweep section does not affect a single run.
   const described = ({ scenario: { sweep: _, ...scenario }, seed }: SimResult) => ({
     ...scenario,
     seed,
@@ -73,7 +70,7 @@ export async function compareKept(a: string, b: string): Promise<KeptComparison>
 
 const sideOf = (name: string, folder: string): Side => ({ name, folder });
 
-/** Measures of the run, and what its scripts reported, that are not the same. */
+/** Differences of measures and of values reported by scripts. */
 function measureDifferences(a: SimResult, b: SimResult): MeasureDifference[] {
   const [one, other] = [valuesOf(a), valuesOf(b)];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
@@ -90,7 +87,7 @@ const valuesOf = ({ measures, reported }: SimResult): Record<string, number | nu
   ...Object.fromEntries(Object.entries(reported.run).map(([name, of]) => [`reported.${name}`, of])),
 });
 
-/** Blocks that ended otherwise, or are in one run only. */
+/** Blocks with different outcomes, or in one run only. */
 async function blockDifferences(a: string, b: string): Promise<BlockDifference[]> {
   const [one, other] = [await outcomesOf(a), await outcomesOf(b)];
   const differences: BlockDifference[] = [];
@@ -120,7 +117,7 @@ const hashes = Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{64}$
 const numbers = Type.Record(Type.String(), Type.Union([Type.Number(), Type.Null()]));
 const whole = Type.Integer({ minimum: 0 });
 
-/** Others than these may be there; whoever adds some need not be known here. */
+/** Other members are allowed. */
 const KeptSummary = Type.Object({
   seed: Type.String(),
   scenario: Type.Object({ measure: Type.Object({}) }),
@@ -135,7 +132,7 @@ const KeptSummary = Type.Object({
 });
 const checkSummary = validator('run_summary', KeptSummary);
 
-/** @throws {StoreError} when the folder holds no finished run, or `summary.json` is none of one. */
+/** @throws {StoreError} if the folder holds no finished run, or if `summary.json` is invalid. */
 export function readResult(folder: string): SimResult {
   const result = readJson<SimResult>(folder, 'summary.json');
   const problem = checkSummary(result);

@@ -1,6 +1,6 @@
 /**
- * Cases of requests that are refused by their form: bytes, JSON, members, targets, credentials,
- * texts, times and the case of letters.
+ * Cases of malformed requests: bytes, JSON, members, targets, credentials, texts, times and letter
+ * case.
  */
 import {
   composeAlliancePropose,
@@ -21,7 +21,7 @@ import { type Actor, actor, type Case, type Harness } from './harness.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-/** A status update around any body, signed as it is. */
+/** Builds a status update with any body and a valid signature. */
 function statusAround(harness: Harness, by: Actor, body: Uint8Array): SignedRequest {
   const good = composeStatus(by, harness.stamp(), by.id, { status: 'active' });
   const { target, timestamp } = good;
@@ -31,11 +31,11 @@ function statusAround(harness: Harness, by: Actor, body: Uint8Array): SignedRequ
 
 const badBodies: [string, Uint8Array][] = [
   ['empty', bytes('')],
-  ['no JSON', bytes('{"status":"active"')],
+  ['truncated JSON', bytes('{"status":"active"')],
   ['a byte order mark', bytes('\ufeff{"status":"active"}')],
-  ['no UTF-8', Buffer.from('7b22737461747573223a22ff227d', 'hex')],
+  ['invalid UTF-8', Buffer.from('7b22737461747573223a22ff227d', 'hex')],
   ['an overlong NUL', Buffer.from('7b22c080223a317d', 'hex')],
-  ['a lone surrogate in a text', bytes('{"status":"active","reason":"\\ud800"}')],
+  ['a lone surrogate', bytes('{"status":"active","reason":"\\ud800"}')],
   ['depth 17', bytes(`{"status":"active","a":${'['.repeat(16)}${']'.repeat(16)}}`)],
   ['an infinite number', bytes('{"status":"active","a":1e400}')],
   ['an integer beyond 2^53-1', bytes('{"status":"active","a":9007199254740992}')],
@@ -43,38 +43,38 @@ const badBodies: [string, Uint8Array][] = [
   ['constructor, deep', bytes('{"status":"active","a":[{"constructor":1}]}')],
   ['not an object', bytes('[]')],
   ['null', bytes('null')],
-  ['no status', bytes('{}')],
-  ['another status', bytes('{"status":"asleep"}')],
+  ['missing status', bytes('{}')],
+  ['unknown status', bytes('{"status":"asleep"}')],
   ['a reason of 257 code points', bytes(`{"status":"active","reason":"${'🎉'.repeat(257)}"}`)],
-  ['a reason of null', bytes('{"status":"active","reason":null}')],
+  ['reason null', bytes('{"status":"active","reason":null}')],
 ];
 
 const goodBodies: [string, Uint8Array][] = [
   ['depth 16', bytes(`{"status":"active","a":${'['.repeat(15)}${']'.repeat(15)}}`)],
-  ['a repeated name: the last counts', bytes('{"status":"asleep","status":"inactive"}')],
-  ['blanks, unknown members', bytes(' \t\r\n{ "status" : "active" , "x" : -0.0 }\n')],
+  ['a duplicate member: the last one counts', bytes('{"status":"asleep","status":"inactive"}')],
+  ['whitespace, unknown members', bytes(' \t\r\n{ "status" : "active" , "x" : -0.0 }\n')],
   ['a reason of 256 code points', bytes(`{"status":"active","reason":"${'🎉'.repeat(256)}"}`)],
 ];
 
 export const bodies: Case = {
   name: 'bodies',
-  about: 'JSON that is taken or refused, of status updates',
+  about: 'accepted and refused JSON in status updates',
   async play(harness) {
     const ada = await harness.join();
     for (const [note, body] of [...badBodies, ...goodBodies]) {
       await harness.ask(statusAround(harness, ada, body), note);
     }
     const large = new Uint8Array(limits.bodyBytes + 1_048_576).fill(0x20);
-    await harness.ask(statusAround(harness, ada, large), 'a body that is too large');
+    await harness.ask(statusAround(harness, ada, large), 'body too large');
     const file = new Uint8Array(limits.memeFileBytes + 1).fill(0x61);
     const fields = { caption: '', tags: [], file };
-    await harness.ask(composeMeme(ada, harness.stamp(), fields), 'a file that is too large');
+    await harness.ask(composeMeme(ada, harness.stamp(), fields), 'file too large');
   },
 };
 
 export const credentials: Case = {
   name: 'credentials',
-  about: 'keys, timestamps, signatures and targets that are missing, malformed or wrong',
+  about: 'missing, malformed and wrong keys, timestamps, signatures and targets',
   async play(harness) {
     const ada = await harness.join();
     const eve = harness.actor();
@@ -99,7 +99,7 @@ export const credentials: Case = {
       await harness.ask({ ...good(), ...changes }, JSON.stringify(Object.keys(changes)));
     }
     const kind = 'nothing' as keyof typeof carriage;
-    await harness.ask({ ...good(), kind }, 'another kind');
+    await harness.ask({ ...good(), kind }, 'unknown kind');
     await inBodies(harness, ada);
     await edges(harness, ada);
   },
@@ -111,21 +111,21 @@ async function inBodies(harness: Harness, ada: Actor): Promise<void> {
     const request = composeVote(ada, harness.stamp(), fields);
     const body = JSON.parse(Buffer.from(request.body).toString()) as object;
     const changed = bytes(JSON.stringify({ ...body, signature }));
-    await harness.ask({ ...request, body: changed }, `a vote's signature is ${signature}`);
+    await harness.ask({ ...request, body: changed }, `vote with signature ${signature}`);
   }
   const late = composeVote(ada, 'yesterday', fields);
-  await harness.ask(late, 'a timestamp in a body is part of its schema');
+  await harness.ask(late, 'a timestamp in a body is checked by the schema');
   const other = {
     ...composeVote(ada, harness.stamp(), fields),
     public_key: harness.actor().publicKey,
   };
-  await harness.ask(other, 'a key that is not registered');
+  await harness.ask(other, 'unregistered key');
 }
 
-/** Order of the group, little-endian. */
+/** Order of the group. */
 const L = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
 
-/** Signatures that some libraries take and the rule does not. */
+/** Signatures that some libraries accept and the protocol refuses. */
 async function edges(harness: Harness, ada: Actor): Promise<void> {
   const good = composeStatus(ada, harness.stamp(), ada.id, { status: 'active' });
   const s = BigInt(`0x${Buffer.from(good.signature.slice(64), 'hex').reverse().toString('hex')}`);
@@ -143,12 +143,12 @@ async function edges(harness: Harness, ada: Actor): Promise<void> {
     body: bytes(JSON.stringify(profile)),
   };
   await harness.ask(request, 'a key of small order');
-  await harness.ask(good, 'the same signature, whole');
+  await harness.ask(good, 'the valid signature');
 }
 
 export const contents: Case = {
   name: 'contents',
-  about: 'proposals and memes whose content is refused, or counts in an unusual way',
+  about: 'proposals and memes with refused or unusual content',
   async play(harness) {
     const ada = await harness.join();
     const one = composeTransaction(ada, harness.networkId, 'one', false);
@@ -162,14 +162,14 @@ export const contents: Case = {
     }
     const form = { caption: '', tags: [], file: bytes('gm') };
     const posted = composeMeme(ada, harness.stamp(), form);
-    await harness.ask({ ...posted, file: bytes('gn') }, 'another file than is signed');
+    await harness.ask({ ...posted, file: bytes('gn') }, 'a file that does not match the signature');
     const { file: _, ...bare } = posted;
-    await harness.ask(bare, 'no file');
+    await harness.ask(bare, 'missing file');
     const upper = Buffer.from(posted.body)
       .toString()
       .replace(/[0-9a-f]{64}/, hexUpper);
     await harness.ask({ ...posted, body: bytes(upper) }, 'content_sha256 in upper case');
-    await harness.ask(posted, 'the same in lower case is a repeat');
+    await harness.ask(posted, 'the same in lower case is a duplicate');
   },
 };
 
@@ -184,16 +184,19 @@ function proposals(ada: Actor, networkId: string): [string, object][] {
     state_diff: { additions, deletions },
   });
   return [
-    ['a member producer', { producer: ada.id }],
-    ['a member network_id', { network_id: networkId }],
-    ['a hash of other data', { transactions: [{ ...one, data: 'two' }] }],
-    ['data that is too large', { transactions: [of(value(4_097))] }],
-    ['a transaction without signature', { transactions: [{ ...one, signature: undefined }] }],
-    ['a malformed signature inside', { transactions: [{ ...one, signature: 'no' }] }],
-    ['a wrong signature inside', { transactions: [one, { ...of('x'), signature: one.signature }] }],
-    ['the same transaction twice', { transactions: [one, one] }],
-    ['a key of the state with a blank', diff({ 'a b': 1 })],
-    ['a key added and deleted', diff({ a: 1 }, { a: 1 })],
+    ['member producer', { producer: ada.id }],
+    ['member network_id', { network_id: networkId }],
+    ['hash of different data', { transactions: [{ ...one, data: 'two' }] }],
+    ['data too large', { transactions: [of(value(4_097))] }],
+    ['transaction without signature', { transactions: [{ ...one, signature: undefined }] }],
+    ['transaction with malformed signature', { transactions: [{ ...one, signature: 'no' }] }],
+    [
+      'transaction with wrong signature',
+      { transactions: [one, { ...of('x'), signature: one.signature }] },
+    ],
+    ['duplicate transaction', { transactions: [one, one] }],
+    ['state key with a space', diff({ 'a b': 1 })],
+    ['key added and deleted', diff({ a: 1 }, { a: 1 })],
     ['a value of 4,097 bytes', diff({ a: value(4_095) })],
     ['a value of deletions of 4,097 bytes', diff({}, { a: value(4_095) })],
     ['1,001 keys', diff(Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`k${i}`, 1])))],
@@ -212,12 +215,12 @@ const files: [string, Uint8Array][] = [
     Buffer.from('4749463839610100010080000000000000ffffff2c00000000010001000002024401003b', 'hex'),
   ],
   ['markup', bytes('<p>gm</p>')],
-  ['markup after blanks', bytes('\u2003\u3000\n<p>')],
-  ['markup after what is not blank', bytes('\u180e<p>')],
+  ['markup after whitespace', bytes('\u2003\u3000\n<p>')],
+  ['markup after a character that is not whitespace', bytes('\u180e<p>')],
   ['a control character', bytes('a\u0001')],
   ['a C1 control character', bytes('a\u0085')],
   ['tab, LF, CR', bytes('a\t\r\n')],
-  ['no UTF-8', Buffer.from('ff00ff', 'hex')],
+  ['invalid UTF-8', Buffer.from('ff00ff', 'hex')],
   ['nothing', bytes('')],
 ];
 
@@ -333,7 +336,7 @@ export const times: Case = {
 
 export const words: Case = {
   name: 'words',
-  about: 'tags, names, personalities, by Unicode 16.0',
+  about: 'tags, names and personalities by Unicode 16.0',
   async play(harness) {
     const ada = await harness.join();
     for (const [index, tag] of tags.entries()) {
@@ -366,7 +369,7 @@ const upper = (hex: string) => hex.toUpperCase();
 
 export const letterCase: Case = {
   name: 'letter-case',
-  about: 'every hex text in upper case',
+  about: 'hex texts in upper case',
   async play(harness) {
     const [ada, bob] = [1, 2].map((number): Signatory & { id: string } => {
       const { publicKey, sign, id } = actor(number);

@@ -1,6 +1,6 @@
 /**
- * All cases of vectors, in the order of the suite. Those about a network's life are here:
- * proposals, votes, quotas, alliances, attendance and the policies of consensus.
+ * All vector cases, in the order of the suite. This file has the cases about a network: proposals,
+ * votes, quotas, alliances, attendance and consensus policies.
  */
 
 import type { Outcome } from '../../engine/core/state.js';
@@ -27,7 +27,7 @@ import type { Actor, Case, Harness } from './harness.js';
 
 const life: Case = {
   name: 'life',
-  about: 'each kind of request, done, then done again as a repeat; reputations move',
+  about: 'each kind of request and its duplicate; changes of reputation',
   async play(harness) {
     const [ada, bob, cem, dan] = await harness.joinMany(4);
     const image = await posted(harness, bob!, 'a meme');
@@ -53,16 +53,16 @@ const life: Case = {
     await harness.ask(answering(harness, bob!, alliance_id, true));
     await harness.ask(leaving(harness, bob!, alliance_id));
     for (const { request, input } of [...harness.played]) {
-      if (request) await harness.ask(request, `line ${input.line} again`);
+      if (request) await harness.ask(request, `line ${input.line} repeated`);
     }
     await harness.pass(600_000);
-    await harness.ask(leaving(harness, bob!, alliance_id), 'not the same request');
+    await harness.ask(leaving(harness, bob!, alliance_id), 'a different request');
   },
 };
 
 const refusals: Case = {
   name: 'refusals',
-  about: 'what the engine refuses of agents, votes, proposals and words',
+  about: 'refusals about agents, votes, proposals, memes and discussions',
   genesis: { min_validators: 2 },
   async play(harness) {
     const lone = await harness.join();
@@ -74,26 +74,26 @@ const refusals: Case = {
       await harness.join(['validator']),
     ];
     const unknown = { block_hash: 'b'.repeat(64), decision: 'approve' } as const;
-    await harness.ask(composeVote(ada, harness.stamp(), unknown), 'an unknown block');
+    await harness.ask(composeVote(ada, harness.stamp(), unknown), 'unknown block');
     const nobody = `agent_${'0'.repeat(32)}`;
     await harness.ask(composeStatus(ada, harness.stamp(), nobody, { status: 'active' }), 'unknown');
     await harness.ask(
       composeStatus(ada, harness.stamp(), bob.id, { status: 'active' }),
-      'another one',
+      'a different agent',
     );
     await harness.status(bob, 'active');
     const old = '2024-12-31T00:00:00Z';
     await harness.ask(
       composeStatus(bob, old, bob.id, { status: 'inactive' }),
-      'older than the last',
+      'older than the last update',
     );
     const profile = { name: 'other', personality: 'p', capabilities: ['validator'] as const };
-    await harness.ask(composeRegister(ada, harness.stamp(), profile), 'other data');
-    await harness.ask(proposal(harness, validator), 'no producer');
-    await harness.ask(proposal(harness, ada, { parent_hash: 'c'.repeat(64) }), 'another parent');
+    await harness.ask(composeRegister(ada, harness.stamp(), profile), 'different profile');
+    await harness.ask(proposal(harness, validator), 'not a producer');
+    await harness.ask(proposal(harness, ada, { parent_hash: 'c'.repeat(64) }), 'unknown parent');
     const one = composeTransaction(ada, harness.networkId, 'one', false);
     const block = await open(harness, ada, { transactions: [one] });
-    await harness.ask(proposal(harness, ada), 'a second open block');
+    await harness.ask(proposal(harness, ada), 'second open block');
     await vote(harness, producer, block);
     const late = await harness.join(['validator']);
     await vote(harness, late, block);
@@ -110,13 +110,13 @@ const refusals: Case = {
     await vote(harness, validator, block);
     await discuss(harness, ada, block);
     for (const times of [1, 2]) await vote(harness, ada, block, 'reject', times === 1 ? [] : []);
-    await harness.ask(proposal(harness, ada, { parent_hash: GENESIS_HASH }), 'a stale parent');
-    await harness.ask(proposal(harness, ada, { transactions: [one] }), 'a final transaction');
+    await harness.ask(proposal(harness, ada, { parent_hash: GENESIS_HASH }), 'stale parent');
+    await harness.ask(proposal(harness, ada, { transactions: [one] }), 'final transaction');
     await crowd(harness);
   },
 };
 
-/** More blocks than can be open. */
+/** Proposes more blocks than can be open. */
 async function crowd(harness: Parameters<Case['play']>[0]): Promise<void> {
   const producers = await harness.joinMany(9, ['producer']);
   for (const by of producers)
@@ -127,7 +127,7 @@ const onHead = (harness: { head: string }) => ({ parent_hash: harness.head, tran
 
 const quota: Case = {
   name: 'quota',
-  about: 'files of 1 MiB until an agent has used up its 64 MiB',
+  about: 'files of 1 MiB until the quota of 64 MiB is used up',
   async play(harness) {
     const ada = await harness.join();
     for (let index = 0; index < 65; index += 1) {
@@ -146,7 +146,7 @@ function proposal(
   return composeProposal(by, harness.stamp(), { transactions: [], ...fields, parent_hash });
 }
 
-/** The hash of a new block. */
+/** Proposes a block and returns its hash. */
 async function open(
   harness: Harness,
   by: Actor,
@@ -209,7 +209,7 @@ const answering = (harness: Harness, by: Actor, ally: string, accepted: boolean)
 const leaving = (harness: Harness, by: Actor, ally: string) =>
   composeAllianceLeave(by, harness.stamp(), ally);
 
-/** The id of an alliance that all of the invited have joined. */
+/** Forms an alliance and returns its id. */
 async function allied(
   harness: Harness,
   by: Actor,
@@ -229,7 +229,7 @@ const found = async (harness: Harness, by: Actor, others: readonly Actor[], dura
 
 const alliances: Case = {
   name: 'alliance-lives',
-  about: 'alliances that form, lapse, dissolve and expire; repeats after each; refusals',
+  about: 'alliances that form, lapse, dissolve and expire; duplicates and refusals',
   genesis: { weights: 'alliance_bonus' },
   async play(harness) {
     const [ada, bob, cem, dan] = (await harness.joinMany(4)) as [Actor, Actor, Actor, Actor];
@@ -237,20 +237,20 @@ const alliances: Case = {
     await harness.ask(founding(harness, ada, [{ id: `agent_${'0'.repeat(32)}` }]), 'nobody');
     const ally = await found(harness, ada, [dan, cem, bob]);
     await harness.ask(leaving(harness, ada, ally), 'not formed');
-    await harness.ask(answering(harness, ada, ally, true), 'the founder has answered');
+    await harness.ask(answering(harness, ada, ally, true), 'the founder cannot answer');
     const accept = answering(harness, cem, ally, true);
     await harness.ask(accept);
     const decline = answering(harness, bob, ally, false);
     await harness.ask(decline);
-    await harness.ask(answering(harness, bob, ally, true), 'an answer is given once');
-    await harness.ask(leaving(harness, bob, ally), 'no member');
+    await harness.ask(answering(harness, bob, ally, true), 'second answer');
+    await harness.ask(leaving(harness, bob, ally), 'not a member');
     await harness.ask(answering(harness, dan, ally, true));
     const leave = leaving(harness, cem, ally);
     await harness.ask(leave);
-    for (const again of [accept, decline, leave]) await harness.ask(again, 'a repeat');
+    for (const again of [accept, decline, leave]) await harness.ask(again, 'duplicate');
     await votes(harness, [ada, bob, cem], await open(harness, ada));
     await harness.ask(leaving(harness, ada, ally), 'the founder leaves');
-    for (const again of [accept, decline, leave]) await harness.ask(again, 'a repeat');
+    for (const again of [accept, decline, leave]) await harness.ask(again, 'duplicate');
     await harness.ask(leaving(harness, dan, ally), 'over');
     await endings(harness, [ada, bob, cem, dan]);
     await limits(harness, ada);
@@ -261,7 +261,7 @@ const alliances: Case = {
 
 async function endings(harness: Harness, [ada, bob, cem, dan]: readonly Actor[]): Promise<void> {
   const declined = await found(harness, ada!, [bob!]);
-  await harness.ask(answering(harness, bob!, declined, false), 'the last one declines');
+  await harness.ask(answering(harness, bob!, declined, false), 'the last invited agent declines');
   const lapsing = await found(harness, ada!, [bob!, cem!]);
   await harness.ask(answering(harness, dan!, lapsing, true), 'not invited');
   await harness.pass(60_000);
@@ -279,13 +279,14 @@ async function endings(harness: Harness, [ada, bob, cem, dan]: readonly Actor[])
 
 async function limits(harness: Harness, ada: Actor): Promise<void> {
   const others = await harness.joinMany(5, ['validator']);
-  for (const other of others) await harness.ask(founding(harness, ada, [other]), 'five at most');
-  await harness.ask(founding(harness, ada, [others[0]!]), 'one too many');
+  for (const other of others)
+    await harness.ask(founding(harness, ada, [other]), 'up to five alliances');
+  await harness.ask(founding(harness, ada, [others[0]!]), 'sixth alliance');
 }
 
 type Rules = Pick<Partial<GenesisOptions>, 'policy' | 'weights' | 'participation_bps'>;
 
-/** Seven validators of two personalities, among them three producers. */
+/** Registers seven validators of two personalities, three of them producers. */
 async function settle(harness: Harness): Promise<Actor[]> {
   return [
     ...(await harness.joinMany(3, ['validator', 'producer'], { personality: 'lawful' })),
@@ -325,7 +326,7 @@ async function play(harness: Harness): Promise<void> {
 
 const named = (name: string, rules: Rules): Case => ({
   name,
-  about: `policy ${rules.policy}, weights ${rules.weights}: every end of a block, dormancy`,
+  about: `policy ${rules.policy}, weights ${rules.weights}: all outcomes of blocks, dormancy`,
   genesis: rules,
   play,
 });
@@ -344,9 +345,9 @@ const policies: readonly Case[] = [
 ];
 
 /*
- * Attendance: which electors miss a block, which of them fall dormant, and how the share of
- * dormant weight grows while no block is finalized. Section 6 of the protocol has the rules; each
- * case here decides one question that an implementation can get wrong without failing any other.
+ * Attendance cases: missed blocks, dormancy, and the growth of the dormant share while no block is
+ * finalized. Section 6 of the protocol has the rules. Each case covers one mistake that no other
+ * case finds.
  */
 
 const PERIOD_MS = 30_000;
@@ -354,17 +355,17 @@ const PERIOD_MS = 30_000;
 const town = (harness: Harness, count: number): Promise<Actor[]> =>
   harness.joinMany(count, ['validator', 'producer']);
 
-/** Opens a block, lets some vote on it, and waits for its deadline. */
+/** Opens a block, collects votes, and waits for its deadline. */
 async function expire(harness: Harness, by: Actor, voters: readonly Actor[] = []): Promise<void> {
   const block = await open(harness, by);
   await votes(harness, voters, block);
   await harness.pass(PERIOD_MS + 1);
 }
 
-/** An elector that left `active` misses the block, but does not fall dormant. */
+/** An elector that left `active` misses the block, but does not become dormant. */
 const inactive: Case = {
   name: 'attendance-inactive',
-  about: 'an elector that is not active misses a block and does not fall dormant until it is back',
+  about: 'an inactive elector misses blocks, but becomes dormant only after its return',
   genesis: { dormant_after: 1, dormant_share_max: 10_000 },
   async play(harness) {
     const [ada, bob, cem, dan] = (await town(harness, 4)) as [Actor, Actor, Actor, Actor];
@@ -375,17 +376,17 @@ const inactive: Case = {
     await harness.pass(PERIOD_MS + 1);
     await harness.status(bob, 'active');
     await harness.status(cem, 'active');
-    // All but ada miss the next one: now those that are back fall dormant.
+    // All except ada miss the next block. The electors that returned become dormant.
     await expire(harness, ada, [ada]);
     await harness.status(dan, 'active');
     await votes(harness, [ada, dan], await open(harness, ada));
   },
 };
 
-/** Misses are judged once for blocks that are in voting side by side, by the number of blocks. */
+/** Overlapping blocks count as one miss. */
 const beside: Case = {
   name: 'attendance-side-by-side',
-  about: 'blocks side by side: one miss, and a vote in any of them is presence',
+  about: 'overlapping blocks count as one miss; a vote on any of them is presence',
   genesis: { dormant_after: 3, dormant_share_max: 10_000, leak_periods: 1 },
   async play(harness) {
     const all = await town(harness, 6);
@@ -398,11 +399,11 @@ const beside: Case = {
     await harness.pass(5_000);
     const third = await open(harness, cem);
     await vote(harness, dan, third);
-    // The first expires while two are in voting, then the second and the third.
+    // The first block expires while two are in voting, then the second and the third.
     await harness.pass(15_000);
     await harness.pass(10_000);
     await harness.pass(5_000);
-    // Proposed after the end of the last one counted: the next miss.
+    // Proposed after the end of the last counted block: the next miss.
     const fourth = await open(harness, dan);
     await vote(harness, eve, fourth);
     await harness.pass(1);
@@ -414,21 +415,21 @@ const beside: Case = {
   },
 };
 
-/** Room for one: the highest count falls first, of equal ones the lowest ordinal. */
+/** The limit allows one dormant elector: the most misses first, then the lowest ordinal. */
 const order: Case = {
   name: 'attendance-order',
-  about: 'who falls dormant first: by misses, then by ordinal; one without room stays awake',
+  about: 'order of dormancy: by misses, then by ordinal; electors beyond the limit stay awake',
   genesis: { dormant_after: 2, dormant_share_max: 2_000, leak_periods: 0 },
   async play(harness) {
     const all = await town(harness, 7);
     const [ada, bob, cem, dan, eve, fay, last] = all as Actor[] & { length: 7 };
-    // The last one misses two and falls dormant: there is room for one of seven.
+    // The last elector misses two blocks and becomes dormant. The limit is one of seven.
     await expire(harness, ada!, [ada!, bob!, cem!, dan!]);
     await expire(harness, ada!, [ada!, eve!, fay!]);
-    // A command ends its dormancy and leaves its count: three misses against two of the others.
+    // A command ends its dormancy, but keeps its count of three misses; the others have two.
     await harness.status(last!, 'active');
     await expire(harness, ada!, [ada!]);
-    // Awake again, it is not in the electorate of the block that was proposed before.
+    // The elector is awake, but not in the electorate of the earlier block.
     const block = await open(harness, ada!);
     await discuss(harness, last!, block);
     await vote(harness, last!, block);
@@ -438,16 +439,16 @@ const order: Case = {
   },
 };
 
-/** Each period without a finalized block makes more room; a finalized block ends that. */
+/** Each period without a finalized block raises the limit; a finalized block resets it. */
 const leak: Case = {
   name: 'attendance-leak',
-  about: 'the share of dormant weight grows while blocks fail, until the rest can decide',
+  about: 'the limit on dormant weight grows while blocks fail, until the others can decide',
   genesis: { dormant_after: 1, dormant_share_max: 2_000, leak_periods: 2 },
   async play(harness) {
     const all = await town(harness, 10);
     const present = all.slice(0, 4);
     for (let period = 0; period < 7; period += 1) await expire(harness, all[0]!, present);
-    // Rejected, then orphaned beside a finalized one: neither is a failed period.
+    // Rejected and orphaned blocks are not failed periods.
     await votes(harness, present, await open(harness, all[0]!), 'reject');
     const head = await open(harness, all[1]!);
     await open(harness, all[2]!);
@@ -458,10 +459,10 @@ const leak: Case = {
   },
 };
 
-/** Weights that differ: the share is of weight, not of heads. */
+/** Different weights: the limit applies to weight, not to the number of electors. */
 const weighed: Case = {
   name: 'attendance-weights',
-  about: 'the share of dormant electors is measured by weight, of all active validators',
+  about: 'the limit on dormant electors is a share of the weight of all active validators',
   genesis: {
     ...{ dormant_after: 1, dormant_share_max: 3_333, leak_periods: 0 },
     ...{ policy: 'majority', weights: 'reputation', participation_bps: 9_000 },
@@ -477,10 +478,10 @@ const weighed: Case = {
   },
 };
 
-/** A full house: the block of the producer with the lowest score gives way. */
+/** All slots are taken: the block of the producer with the lowest score is orphaned. */
 const places: Case = {
   name: 'places',
-  about: 'eight blocks in voting: the newest one of the lowest score gives way to a higher score',
+  about: 'eight blocks in voting: the newest of the lowest score yields to a higher score',
   async play(harness) {
     const all = await town(harness, 12);
     const [ada, bob] = all as [Actor, Actor];
@@ -489,7 +490,7 @@ const places: Case = {
     await votes(harness, all.slice(10), block, 'reject');
     await votes(harness, all.slice(0, 9), block);
     for (const by of [...all.slice(2, 8), ...all.slice(10)]) await open(harness, by);
-    // An equal score takes no place, a higher one does, and again from the next lowest.
+    // An equal score takes no slot. A higher score does, from the next lowest again.
     const { head } = harness;
     for (const by of [all[11]!, all[9]!, all[8]!, ada, bob]) {
       await harness.ask(proposal(harness, by, { parent_hash: head }));

@@ -1,4 +1,4 @@
-/** Compares what another implementation made of a suite with what was expected, line by line. */
+/** Compares the results of another implementation with the suite, line by line. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';
@@ -14,27 +14,27 @@ import {
   SuiteFile,
 } from './format.js';
 
-/** The first place in which the results of a case are not the expected ones. */
+/** First difference between the results and the expected lines. */
 export interface Difference {
   case: string;
   line: number;
   /** JSON Pointer into the expected line. */
   where: string;
-  /** JSON. */
+  /** JSON texts. */
   expected: string;
   found: string;
 }
 
-/** The results of another implementation, compared with the suite. */
+/** Comparison of another implementation with the suite. */
 export interface Comparison {
   match: boolean;
-  /** Result lines that were compared, and the cases they belong to. */
+  /** Number of compared lines, and of their cases. */
   lines: number;
   cases: number;
   difference: Difference | null;
 }
 
-/** What a result line is compared with. */
+/** Expected members of a result line. */
 interface Expected {
   outcome?: ExpectedLine['outcome'];
   entries?: ExpectedLine['entries'];
@@ -43,12 +43,11 @@ interface Expected {
 }
 
 /**
- * Compares the results of another implementation with the suite, up to the first difference of each
- * case.
+ * Compares the results of another implementation with the suite, up to the first difference.
  *
- * @param suite the folder that {@link writeSuite} wrote.
- * @param results NDJSON, a {@link ResultLine} a line.
- * @throws {StoreError} when suite or results cannot be read.
+ * @param suite folder written by {@link writeSuite}.
+ * @param results NDJSON, one {@link ResultLine} per line.
+ * @throws {StoreError} if the suite or the results cannot be read.
  */
 export async function checkResults(
   suite: string,
@@ -149,14 +148,14 @@ function compareLine(
 
 type Place = Pick<Difference, 'where' | 'expected' | 'found'>;
 
-/** Whatever stands in `found` must stand in `expected`; arrays must be of one length. */
+/** Members of `found` must be equal in `expected`; arrays must have the same length. */
 function difference(expected: unknown, found: unknown, where: string): Place | null {
   if (isExact(where) || !isObject(expected) || !isObject(found)) {
     const same = expected !== undefined && canonical(expected) === canonical(found);
     return same ? null : { where, expected: text(expected), found: text(found) };
   }
   if (Array.isArray(expected) && Array.isArray(found) && expected.length !== found.length) {
-    const count = (list: unknown[]) => `${list.length} of them`;
+    const count = (list: unknown[]) => `${list.length} items`;
     return { where, expected: count(expected), found: count(found) };
   }
   for (const [name, member] of Object.entries(found)) {
@@ -172,7 +171,7 @@ function difference(expected: unknown, found: unknown, where: string): Place | n
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
-/** Answers, details, events and records are compared whole, members that are too few included. */
+/** Answers, details, events and records must match completely. */
 const isExact = (where: string) =>
   /^\/outcome\/(data|details)$|^\/entries\/\d+\/(events|records)\/\d+$/.test(where);
 

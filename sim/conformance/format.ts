@@ -1,9 +1,9 @@
-/** What the files of the conformance suite hold, line by line; docs/conformance.md explains it. */
+/** Line formats of the conformance suite; see docs/conformance.md. */
 
 import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { reasons } from '../../engine/protocol/schema/reason.js';
 
-/** Grows when a reader of an older suite could no longer read a newer one. */
+/** Incremented when older readers cannot read newer suites. */
 export const FORMAT = 1;
 
 const Text = Type.String();
@@ -11,10 +11,10 @@ const Hex = Type.String({ pattern: '^([0-9a-f]{2})*$' });
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Line = Type.Integer({ minimum: 0 });
 const Instant = Type.Integer({ minimum: 0, description: 'milliseconds since 1970' });
-/** The same byte, many times. */
+/** The same byte, repeated. */
 const Filled = Type.Object({ byte: Type.Integer({ minimum: 0, maximum: 255 }), bytes: Line });
 
-/** A SignedRequest: its body as text, or in hex where it is no UTF-8, or filled. */
+/** SignedRequest. Its body is text, or hex if it is not UTF-8, or filled. */
 export const InputRequest = Type.Object({
   kind: Text,
   public_key: Text,
@@ -28,7 +28,7 @@ export const InputRequest = Type.Object({
   file_filled: Type.Optional(Filled),
 });
 
-/** One of `genesis` (line 0), `request`, or neither: time passes. */
+/** Has `genesis` (line 0), `request`, or neither if only time passes. */
 export const InputLine = Type.Object({
   line: Line,
   at: Instant,
@@ -52,20 +52,20 @@ export const ExpectedEntry = Type.Object({
   at: Instant,
   kind: Text,
   events: Type.Array(Type.Unknown()),
-  /** `[table, key, value]`, null for the value of a deleted one. */
+  /** `[table, key, value]`; the value of a deleted record is null. */
   records: Type.Array(Type.Unknown()),
   log_digest: Digest,
   digest: Digest,
 });
 
-/** Genesis and passing time have no outcome. */
+/** Genesis and the passing of time have no outcome. */
 export const ExpectedLine = Type.Object({
   line: Line,
   outcome: Type.Optional(ExpectedOutcome),
   entries: Type.Array(ExpectedEntry),
 });
 
-/** What another implementation hands in: each member of an expected line may be left out. */
+/** Result of another implementation. Each member of an expected line is optional. */
 export const ResultLine = Type.Object({
   case: Text,
   line: Line,
@@ -91,55 +91,55 @@ export const SuiteFile = Type.Object({
 });
 
 /**
- * A request of a case: a SignedRequest whose body is text, or hex where it is no UTF-8, or filled.
+ * Request of a case: a SignedRequest whose body is text, or hex if it is not UTF-8, or filled.
  *
  * @interface
  */
 export type InputRequest = Static<typeof InputRequest>;
 /**
- * One line of a case: one of `genesis` (line 0), `request`, or neither: time passes.
+ * Line of a case, with `genesis` (line 0), `request`, or neither if only time passes.
  *
  * @interface
  */
 export type InputLine = Static<typeof InputLine>;
 /**
- * What must become of a request.
+ * Expected outcome of a request.
  *
  * @interface
  */
 export type ExpectedOutcome = Static<typeof ExpectedOutcome>;
 /**
- * An entry that the line must add to the log, with both digests after it.
+ * Entry that the line must add to the log, with both digests after it.
  *
  * @interface
  */
 export type ExpectedEntry = Static<typeof ExpectedEntry>;
 /**
- * What must follow from a line. Genesis and passing time have no outcome.
+ * Expected effects of a line. Genesis and the passing of time have no outcome.
  *
  * @interface
  */
 export type ExpectedLine = Static<typeof ExpectedLine>;
 /**
- * What another implementation hands in: each member of an expected line may be left out.
+ * Result of another implementation. Each member of an expected line is optional.
  *
  * @interface
  */
 export type ResultLine = Static<typeof ResultLine>;
 /**
- * A case in the suite's list.
+ * Case of the suite.
  *
  * @interface
  */
 export type CaseRow = Static<typeof CaseRow>;
 /**
- * suite.json: what the suite holds.
+ * Contents of suite.json.
  *
  * @interface
  */
 export type SuiteFile = Static<typeof SuiteFile>;
 
-/** The JSON Schemas that are written beside the suite, by name. */
+/** JSON Schemas that are written with the suite, by name. */
 export const schemas: Record<string, TSchema> = {
   suite: SuiteFile,
   input: InputLine,

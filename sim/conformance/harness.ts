@@ -1,6 +1,6 @@
 /**
- * The harness in which a case of vectors is played: a network in virtual time that keeps each
- * request that was put to it, its outcome and the log that followed.
+ * Runs a case on a network in virtual time and records each request, its outcome and its log
+ * entries.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -41,7 +41,7 @@ export interface Actor extends Signatory {
   id: string;
 }
 
-/** A key that follows from a number. */
+/** Returns an actor whose key depends only on the number. */
 export function actor(number: number): Actor {
   const seed = new Uint8Array(32);
   new DataView(seed.buffer).setUint32(0, number);
@@ -51,7 +51,7 @@ export function actor(number: number): Actor {
   return { publicKey, id: agentId(publicKey), sign: signed };
 }
 
-/** One case: a story that is played on a harness. */
+/** Case of the suite. */
 export interface Case {
   name: string;
   about: string;
@@ -63,11 +63,11 @@ interface Played {
   input: InputLine;
   request?: SignedRequest;
   outcome: Outcome | null;
-  /** The last entry of the log after it. */
+  /** Sequence number of the last log entry after the line. */
   seq: number;
 }
 
-/** A file or body that is the same byte many times is written as that. */
+/** Compresses a body or file that repeats one byte. */
 function filled(bytes: Uint8Array): { byte: number; bytes: number } | null {
   const byte = bytes[0];
   if (byte === undefined || bytes.length < 4096 || bytes.some((one) => one !== byte)) return null;
@@ -94,7 +94,7 @@ export class Harness {
     return this.network.read.networkState().head_hash;
   }
 
-  /** A timestamp to sign, each later than the one before. */
+  /** Returns a timestamp to sign, later than all before. */
   stamp(): string {
     this.#stamps += 1;
     return new Date(START_MS + this.#stamps).toISOString();
@@ -105,7 +105,7 @@ export class Harness {
     return actor(this.#actors);
   }
 
-  /** Puts a request to the network, one millisecond after what was before. */
+  /** Submits a request, one millisecond after the previous step. */
   async ask(request: SignedRequest, note?: string): Promise<Outcome> {
     this.#clock.set(this.#clock.now() + 1);
     const outcome = await this.network.submit(await this.network.verify(request));
@@ -113,14 +113,14 @@ export class Harness {
     return outcome;
   }
 
-  /** Puts a request that must be done, and gives its answer. */
+  /** Submits a request that must be accepted, and returns its answer. */
   async do<A extends Answer = Answer>(request: SignedRequest, note?: string): Promise<A> {
     const outcome = await this.ask(request, note);
     if (outcome.result === 'accepted') return outcome.data as A;
-    throw new Error(`not done at line ${this.played.length}: ${JSON.stringify(outcome)}`);
+    throw new Error(`refused at line ${this.played.length}: ${JSON.stringify(outcome)}`);
   }
 
-  /** Time passes. */
+  /** Advances the time. */
   async pass(ms: number): Promise<void> {
     this.#clock.set(this.#clock.now() + ms);
     this.network.fireDeadlines();
@@ -185,7 +185,7 @@ function shown(request: SignedRequest): InputRequest {
   return { ...head, ...bodyOf(body), ...fileOf(file) };
 }
 
-/** An outcome without what may change: the words of a refusal are for people. */
+/** Outcome without the message of a refusal, which is not part of the protocol. */
 function expectedOutcome(outcome: Outcome): ExpectedOutcome {
   if ('data' in outcome) return { result: outcome.result, data: outcome.data };
   const { message: _, ...refusal } = outcome.refusal;
@@ -240,7 +240,7 @@ async function perform({ genesis = {}, play }: Case, path: string) {
   return { played: harness.played, genesis: network.genesis };
 }
 
-/** What each entry did, recomputed from the log. */
+/** Effects of each entry, recomputed from the log. */
 async function stepsOf(path: string): Promise<ExpectedEntry[]> {
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const steps: ExpectedEntry[] = [];
@@ -251,7 +251,7 @@ async function stepsOf(path: string): Promise<ExpectedEntry[]> {
       stored: store,
       onStep: (step) => steps.push(entryOf(step)),
     });
-    if (first_divergence) throw new Error(`does not replay: ${JSON.stringify(first_divergence)}`);
+    if (first_divergence) throw new Error(`replay failed: ${JSON.stringify(first_divergence)}`);
     return steps;
   } finally {
     await store.close();

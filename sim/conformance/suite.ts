@@ -1,7 +1,4 @@
-/**
- * The conformance suite in a folder: vectors, logs of the shipped scenarios, and the files that
- * describe them.
- */
+/** Writes the conformance suite: vectors, logs of the shipped scenarios, schemas and a README. */
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,12 +17,12 @@ import { vectorCases } from './cases.js';
 import { type CaseRow, FORMAT, type SuiteFile, schemas } from './format.js';
 import { type Case, playCase } from './harness.js';
 
-/** The same from the built files of a checkout and of an installed package. */
+/** Works in a checkout and in an installed package. */
 const readme = fileURLToPath(new URL('../../../docs/conformance.md', import.meta.url));
 
 /** Options of {@link writeSuite}. */
 export interface SuiteOptions {
-  /** Names of cases; all unless given. */
+  /** Names of cases; default: all. */
   only?: readonly string[];
   onCase?: (row: CaseRow) => void;
 }
@@ -36,9 +33,9 @@ export function caseNames(): string[] {
 }
 
 /**
- * Writes the conformance suite into a folder: cases, what must come of them, and how to read both.
+ * Writes the conformance suite into a folder: cases, expected results and the format description.
  *
- * @throws {StoreError} when the folder holds something already, or cannot be written.
+ * @throws {StoreError} if the folder is not empty or cannot be written.
  */
 export async function writeSuite(out: string, options: SuiteOptions = {}): Promise<SuiteFile> {
   const { only, onCase } = options;

@@ -1,6 +1,6 @@
 /**
- * The blocks of a run, whether voters agree on them, and how they end. What voting needs is kept
- * while a block is open; a closed block leaves a few figures, however many agents voted.
+ * Blocks of a run, agreement of voters, and outcomes. Votes are kept only while a block is open; a
+ * closed block keeps a constant number of figures.
  */
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
@@ -9,18 +9,21 @@ import type { Measures } from './dictionary.js';
 import { NOT_IN_POPULATION, type Population } from './population.js';
 import { Mean, percentile, share } from './statistics.js';
 
-/** Contents of proposals on their way: one that is refused never comes, so the oldest go. */
+/**
+ * Limit on stored proposal contents. Contents of refused proposals are never claimed, so the oldest
+ * are deleted.
+ */
 const CONTENTS = 10_000;
 
 export interface BlockFigure {
-  /** Counts the blocks of the run, from 0. */
+  /** Number of the block, from 0. */
   readonly number: number;
   readonly hash: string;
   readonly proposedAt: number;
-  /** Null when nobody told. */
+  /** Null if unknown. */
   readonly soundness: number | null;
   readonly hasMeme: boolean;
-  /** Proposed in the warm-up: no measure counts it. */
+  /** Proposed during the warm-up, and excluded from all measures. */
   readonly warmup: boolean;
   votes: number;
   status: BlockStatus;
@@ -28,16 +31,16 @@ export interface BlockFigure {
   closedAt: number;
 }
 
-/** A block on which an eye is kept. */
+/** Block under observation. */
 export interface WatchedBlock {
   hash: string;
-  /** What became of it; null while it is open. */
+  /** Final status; null while it is open. */
   status: BlockStatus | null;
-  /** Alliances that were active when it was proposed; null until then. */
+  /** Alliances active at the proposal; null before it. */
   alliances: readonly string[] | null;
 }
 
-/** Votes of a block, by group number; outsiders are in the totals alone. */
+/** Votes on a block by group; agents outside the population count in the totals only. */
 interface Ballot {
   votes: number;
   approvals: number;
@@ -97,7 +100,7 @@ export class Blocks {
     return block;
   }
 
-  /** An open block; undefined for one that was proposed before anybody listened. */
+  /** Returns an open block; undefined if it was proposed before the collector started. */
   get(hash: string): MeasuredBlock | undefined {
     return this.#open.get(hash);
   }
@@ -123,11 +126,11 @@ export function countVote(block: MeasuredBlock, group: number, decision: Decisio
   ballot.approvalsBy[group]! += approves;
 }
 
-/** Ordered pairs of different things out of so many. */
+/** Number of ordered pairs. */
 const pairs = (count: number) => count * (count - 1);
 const alike = (votes: number, approvals: number) => pairs(approvals) + pairs(votes - approvals);
 
-/** The chance that two voters, drawn from one block, decided alike. */
+/** Probability that two random voters on a block agree. */
 export class Agreement {
   readonly #all = new Mean();
   readonly #within = new Mean();
@@ -154,7 +157,7 @@ export class Agreement {
     return this.#between.value;
   }
 
-  /** A closed block; `approved` is null when it was neither finalized nor rejected. */
+  /** Adds a closed block; `approved` is null unless it was finalized or rejected. */
   add({ votes, approvals, votesBy, approvalsBy }: Ballot, approved: boolean | null): void {
     if (votes >= 2) this.#all.add(alike(votes, approvals) / pairs(votes));
     let inside = 0;
@@ -184,7 +187,7 @@ export class Agreement {
   }
 }
 
-/** How blocks ended, and how long finality took. */
+/** Outcomes and times to finality. */
 export class Outcomes {
   readonly #finalityMs: number[] = [];
   readonly #sound = { closed: 0, finalized: 0 };

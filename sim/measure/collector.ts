@@ -1,7 +1,6 @@
 /**
- * The collector takes in what happens in a run, event by event, and ends in its measures and
- * tables. A vote costs the same however many there were; the collector keeps agents and blocks,
- * never votes.
+ * The collector receives the events of a run and computes its measures and tables. It stores agents
+ * and blocks, but no votes, and the cost per vote is constant.
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
@@ -42,13 +41,13 @@ import {
 import { Series, share } from './statistics.js';
 
 export class Collector implements Observer {
-  /** Since the start of the run. */
+  /** Counts since the start of the run. */
   readonly totals: Counts = noCounts();
-  /** A block on which an eye is kept. */
+  /** Block under observation. */
   watched: WatchedBlock | null = null;
-  /** When a block was finalized or rejected last: milliseconds since 1970; 0 before the first. */
+  /** Time of the last finalized or rejected block, milliseconds since 1970; 0 before the first. */
   lastDecidedAt = 0;
-  /** Since the warm-up. */
+  /** Counts since the warm-up. */
   readonly #counts: Counts = noCounts();
   readonly #warmup: Warmup;
   readonly #startMs: number;
@@ -65,16 +64,17 @@ export class Collector implements Observer {
   readonly #waits: Waits;
   readonly #series: Series;
   readonly #present: ReturnType<typeof presentValues>;
-  /** When the last thing happened. */
+  /** Time of the last event. */
   #at: number;
   readonly #messages = new Messages();
-  /** The block that was voted on last: the next vote is mostly on the same one. */
+  /** Block of the last vote, cached because the next vote is usually on the same block. */
   #voted: MeasuredBlock | undefined;
 
   /**
-   * @param agents all agents of the scenario, in the order of their ordinals, from 0.
-   * @param startMs when the run begins, milliseconds since 1970.
-   * @param onRow takes each row of votes.csv, `onDecision` each line of decisions.ndjson.
+   * @param agents all agents of the scenario, by ordinal from 0.
+   * @param startMs start of the run, milliseconds since 1970.
+   * @param onRow receives each row of votes.csv.
+   * @param onDecision receives each line of decisions.ndjson.
    */
   constructor(
     scenario: Pick<Scenario, 'agents' | 'measure'>,
@@ -109,17 +109,17 @@ export class Collector implements Observer {
     });
   }
 
-  /** Blocks that are no longer in voting, since the start of the run. */
+  /** Number of closed blocks since the start of the run. */
   get closed(): number {
     return countClosed(this.totals);
   }
 
-  /** The value of a measure so far, the warm-up left out; null where it cannot be said. */
+  /** Returns the current value of a measure without the warm-up; null if it has no value. */
   present(measure: ConditionMeasure, group?: string): number | null {
     return this.#present[measure](group);
   }
 
-  /** Nothing more happens before `at`. */
+  /** Announces that no event before `at` will follow. */
   passTo(at: number): void {
     if (this.#warmup.passTo(at)) this.#begin();
   }
@@ -164,9 +164,10 @@ export class Collector implements Observer {
   }
 
   /**
-   * The end of the run. Rows are read as they are taken, so the network must stay open until then.
+   * Ends the run. Rows are read lazily, so the network must stay open until they are consumed.
+   *
    * @param reads `network.read`, after everything is durable.
-   * @param nowMs when the run ended, milliseconds since 1970; the last event may have come later.
+   * @param nowMs end of the run, milliseconds since 1970; the last event may be later.
    */
   finish(reads: RunReads, nowMs: number): RunResults {
     const endMs = Math.max(nowMs, this.#at);
@@ -219,7 +220,7 @@ export class Collector implements Observer {
     this.#activity.add('blocks_proposed', producer);
   }
 
-  /** The warm-up is over: what goes on is measured from here. */
+  /** Starts the measurement after the warm-up. */
   #begin(): void {
     this.#alliances.forget();
     this.#waits.forget(this.#warmup.endedAt!);
@@ -296,7 +297,7 @@ export class Collector implements Observer {
     if (this.#warmup.closed(this.closed, at)) this.#begin();
   }
 
-  /** Takes in a block that has closed; `approved` is null when it was not decided. */
+  /** Adds a closed block; `approved` is null if it was not decided. */
   #measure(block: MeasuredBlock, approved: boolean | null): void {
     this.#outcomes.add(block.figure);
     this.#agreement.add(block.ballot, approved);
@@ -313,19 +314,19 @@ export class Collector implements Observer {
   }
 }
 
-/** The parts of a run that conditions of `length.until` look at while it goes on. */
+/** State that conditions of `length.until` read during the run. */
 interface Present {
   counts: Counts;
   agreement: Agreement;
   memes: Memes;
   alliances: Alliances;
-  /** Of a group; of the whole network when none is named. */
+  /** Mean of a group; of the whole network without a group. */
   reputation(group?: string): number | null;
 }
 
 type Value = (group?: string) => number | null;
 
-/** How each is had now; all of them in constant time. */
+/** Readers of the current values; all take constant time. */
 function presentValues(present: Present): Record<ConditionMeasure, Value> {
   const { counts, agreement, memes, alliances } = present;
   const count = (name: keyof Counts) => () => counts[name];
@@ -352,11 +353,11 @@ function presentValues(present: Present): Record<ConditionMeasure, Value> {
   };
 }
 
-/** The warm-up of a run: what happens in it is in the tables, and in no measure. */
+/** Warm-up of a run. Its events are in the tables, but in no measure. */
 class Warmup {
   readonly #untilAt: number;
   readonly #blocks: number;
-  /** When it ended, milliseconds since 1970; null while it lasts. */
+  /** End, milliseconds since 1970; null during the warm-up. */
   endedAt: number | null;
 
   constructor({ warmup_ms = 0, warmup_blocks = 0 }: Scenario['measure'], startMs: number) {
@@ -369,12 +370,12 @@ class Warmup {
     return this.endedAt === null;
   }
 
-  /** Time passes: true when the warm-up ends by it. */
+  /** Returns true if the warm-up ends by this time. */
   passTo(at: number): boolean {
     return at >= this.#untilAt && this.#end(this.#untilAt);
   }
 
-  /** So many blocks have closed: true when the warm-up ends by it. */
+  /** Returns true if the warm-up ends with this number of closed blocks. */
   closed(blocks: number, at: number): boolean {
     return this.#blocks > 0 && blocks >= this.#blocks && this.#end(at);
   }

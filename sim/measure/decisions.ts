@@ -1,6 +1,6 @@
 /**
- * decisions.ndjson: what each vote that counted rested on, a weighted sum against a threshold. The
- * schema gives the type of a line and its description in docs/measures.md.
+ * decisions.ndjson: the reasons of each counted vote, a weighted sum against a threshold. The
+ * schema gives the type of a line and its documentation in docs/measures.md.
  */
 import { Reasons } from '../../api/contract/run.js';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
@@ -20,13 +20,15 @@ export const DecisionLine = Type.Object(
   {
     block: Type.Integer({ description: 'number of the block, as in blocks.csv' }),
     agent: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'ordinal of the voter; null when it is not of the scenario',
+      description: 'ordinal of the voter; null if it is not part of the scenario',
     }),
-    group: Type.Union([Type.String(), Type.Null()], { description: 'its group; null likewise' }),
+    group: Type.Union([Type.String(), Type.Null()], {
+      description: 'group of the voter; null if it is not part of the scenario',
+    }),
     decision: Type.Enum([...Decision.enum], { description: 'approve or reject' }),
-    voted_ms: Type.Integer({ description: 'when the vote arrived, milliseconds of the run' }),
+    voted_ms: Type.Integer({ description: 'arrival of the vote, milliseconds of virtual time' }),
     ...Reasons.properties,
-    warmup: Type.Boolean({ description: 'whether its block was proposed in the warm-up' }),
+    warmup: Type.Boolean({ description: 'true if the block was proposed during the warm-up' }),
   },
   { additionalProperties: false },
 );
@@ -49,7 +51,7 @@ export function decisionLine(voted: Voted, cause: Cause | null): DecisionLine {
   };
 }
 
-/** None where the vote is not what the agent decided: somebody else made it so. */
+/** Undefined if an intervention changed the decision of the agent. */
 function basisOf(decision: Decision, cause: Cause | null) {
   const basis = cause?.note?.basis;
   if (basis?.by !== 'judgement') return basis;
@@ -69,7 +71,7 @@ const nothingWeighed = {
 type Judgement = Extract<Basis, { by: 'judgement' }>;
 type ByFactor<T> = Record<'content' | 'neighbours' | 'memes' | 'whim', T>;
 
-/** The members of a line that only a judgement has. */
+/** Members of a line that only a judgement has. */
 type Weighed = Pick<
   DecisionLine,
   'score' | 'threshold' | 'opinions' | 'contributions' | 'without' | 'shapley_24ths' | 'turned_by'
@@ -108,10 +110,10 @@ const byFactor = <T>(of: (factor: Factor) => T): ByFactor<T> => ({
   whim: of('random'),
 });
 
-/** Of the 24 orders of four factors, how many put so many of the other three before one. */
+/** Number of the 24 orders of four factors in which this many factors precede a given one. */
 const ORDERS = [6, 2, 2, 6] as const;
 
-/** By all 16 sets of factors; those that are left out have no opinion. */
+/** Evaluates all 16 subsets of factors; factors outside the subset have no opinion. */
 function shapley(judgement: Judgement): ByFactor<number> {
   const { opinions } = judgement;
   const approving = Array.from({ length: 16 }, (_, set) => {

@@ -1,7 +1,4 @@
-/**
- * Messages as they would be on the wire, counted by kind, with their bytes; and the memes that they
- * carry.
- */
+/** Counts messages by kind as they would be on the wire, and the memes that they carry. */
 
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import { type MessageKind, messageKinds } from '../world/messages.js';
@@ -9,16 +6,16 @@ import type { Cause, Traffic } from '../world/observer.js';
 import type { Row } from './dictionary.js';
 import { share } from './statistics.js';
 
-/** The messages of one kind in a run: sent and copied ones are lost or delivered. */
+/** Messages of one kind. Each sent message or copy is either lost or delivered. */
 export interface MessageFigures {
-  /** By their senders, copies apart. */
+  /** Without copies. */
   sent: number;
-  /** Those that arrive, if need be after the end: sent + duplicated = delivered + lost. */
+  /** Including deliveries after the end: sent + duplicated = delivered + lost. */
   delivered: number;
   lost: number;
-  /** Copies that the links made. */
+  /** Copies made by links. */
   duplicated: number;
-  /** Of what was sent, and of the copies. */
+  /** Including copies. */
   bytes: number;
 }
 
@@ -32,14 +29,14 @@ export class Messages {
   #waits = 0;
   #waitedMs = 0;
 
-  /** So many messages of so many bytes each. */
+  /** Adds messages of the same size. */
   add(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
     const counts = this.#counts[kind];
     counts[what] += count;
     if (what !== 'lost') counts.bytes += count * bytes;
   }
 
-  /** So many messages waited for their uplink, in all so many milliseconds. */
+  /** Adds messages that waited for an uplink. */
   wait(count: number, ms: number): void {
     this.#waits += count;
     this.#waitedMs += ms;
@@ -73,11 +70,11 @@ export class Messages {
   }
 }
 
-/** Memes: how many agents heard them or referred to them, and the votes that they turned. */
+/** Reach and references of memes, and the votes that they changed. */
 export class Memes {
   #heard = 0;
   #references = 0;
-  /** By group: votes that counted of which it is known what they were without memes. */
+  /** By group: counted votes for which the decision without memes is known. */
   readonly #known: number[];
   readonly #turned: number[];
 
@@ -90,7 +87,7 @@ export class Memes {
     return this.#references;
   }
 
-  /** A vote that counted, with what it refers to and what its agent noted when it cast it. */
+  /** Adds a counted vote. */
   add(group: number, decision: Decision, { memes, note }: Cause): void {
     this.#references += memes.length;
     this.#heard += note?.receivedMemes.length ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The agents and groups that are measured: what each did, how long producers waited, reputation by
- * group, and alliances. Of agents of other parties only totals are kept.
+ * Measured agents and groups: activity, waiting times of producers, reputation, and alliances.
+ * Agents outside the scenario count in totals only.
  */
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { AnswerCost } from '../agents/port.js';
@@ -9,7 +9,7 @@ import type { RefusedWhy } from '../world/observer.js';
 import { Mean, share } from './statistics.js';
 
 export interface MeasuredAgent {
-  /** Its place in the list, from 0. */
+  /** Position in the list, from 0. */
   ordinal: number;
   id: string;
   name: string;
@@ -17,11 +17,11 @@ export interface MeasuredAgent {
   personality: string;
   strategy: string;
   capabilities: string[];
-  /** Its personality's, and what its group changes. */
+  /** Traits of the personality, with the changes of the group. */
   traits: Personality;
 }
 
-/** Ordinal and group number of an agent that is not of the population. */
+/** Ordinal and group number of an agent outside the population. */
 export const NOT_IN_POPULATION = -1;
 
 export class Population {
@@ -39,7 +39,7 @@ export class Population {
       const number = numbers.get(group);
       if (ordinal === index && number !== undefined) return number;
       throw new Error(
-        `agent ${ordinal} of group ${group} stands at ${index}: list and groups differ`,
+        `agent ${ordinal} of group ${group} at position ${index}: list and groups differ`,
       );
     });
   }
@@ -52,7 +52,7 @@ export class Population {
     return ordinal === NOT_IN_POPULATION ? NOT_IN_POPULATION : this.#groupOf[ordinal]!;
   }
 
-  /** How many are in each group. */
+  /** Number of agents per group. */
   sizes(): number[] {
     const sizes = this.groups.map(() => 0);
     for (const group of this.#groupOf) sizes[group]! += 1;
@@ -79,7 +79,7 @@ const kinds = [
 type Deed = (typeof kinds)[number];
 type Deeds = Record<Deed, number>;
 
-/** Counts of what each agent did, and the same for each group. */
+/** Activity counts of each agent and group. */
 export class Activity {
   readonly #population: Population;
   readonly #counts: Record<Deed, Float64Array>;
@@ -91,12 +91,12 @@ export class Activity {
     this.#counts = Object.fromEntries(columns) as Record<Deed, Float64Array>;
   }
 
-  /** What others do is not theirs. */
+  /** Ignores agents outside the population. */
   add(deed: Deed, ordinal: number, times = 1): void {
     if (ordinal !== NOT_IN_POPULATION) this.#counts[deed][ordinal]! += times;
   }
 
-  /** An external decider was asked about an agent. */
+  /** Adds a question to an external decider. */
   asked(ordinal: number, { calls, failed, inputTokens, outputTokens }: AnswerCost): void {
     this.add('decider_questions', ordinal);
     this.add('decider_calls', ordinal, calls);
@@ -110,7 +110,7 @@ export class Activity {
     return Object.fromEntries(pairs) as Deeds;
   }
 
-  /** All that the agents of each group did, by group number. */
+  /** Sums by group number. */
   byGroup(deed: Deed): number[] {
     const sums = this.#population.groups.map(() => 0);
     for (const [ordinal, count] of this.#counts[deed].entries()) {
@@ -119,7 +119,7 @@ export class Activity {
     return sums;
   }
 
-  /** What external deciders cost. */
+  /** Totals of external deciders. */
   deciders() {
     return {
       decider_questions: this.total('decider_questions'),
@@ -135,20 +135,20 @@ export class Activity {
   }
 }
 
-/** Scores are kept as the engine has them, in whole parts of a point, so that sums are exact. */
+/** Scores are integers, as in the engine, so that sums are exact. */
 const PARTS = 10_000;
 const START = 50 * PARTS;
 
 interface Standing {
   score: number;
-  /** The number of its group, or NOBODY. */
+  /** Group number, or NOT_IN_POPULATION. */
   readonly group: number;
 }
 
-/** Overall reputation as events tell it: the sum of each group, kept up move by move. */
+/** Overall reputation from events: running sums by group. */
 export class PublishedReputation {
   readonly #population: Population;
-  /** By agent id; all of the network, so outsiders too. */
+  /** By agent id, including agents outside the population. */
   readonly #standings = new Map<string, Standing>();
   readonly #sums: number[];
   readonly #counts: number[];
@@ -159,7 +159,7 @@ export class PublishedReputation {
     this.#counts = [0, ...population.groups.map(() => 0)];
   }
 
-  /** Somebody is there; new ones start in the middle. */
+  /** Adds an agent with the initial score. */
   meet(agentId: string): void {
     if (!this.#standings.has(agentId)) this.#begin(agentId, START);
   }
@@ -172,7 +172,7 @@ export class PublishedReputation {
     known.score = parts;
   }
 
-  /** Of a group; of the whole network when none is named. */
+  /** Mean of a group; of the whole network without a group. */
   mean(group = NOT_IN_POPULATION): number | null {
     return share(this.#sums[group + 1]! / PARTS, this.#counts[group + 1]!);
   }
@@ -195,11 +195,12 @@ const noRoom = new Set<RefusedWhy>(['TOO_MANY_OPEN', 'BLOCKS_USED']);
 const takers = new Set(['vote_exhauster', 'slot_holder']);
 
 /**
- * How long producers wait for room for a block; agents that take it away from others are left out.
+ * Waiting times of producers for a block slot, without producers whose strategy takes slots from
+ * others.
  */
 export class Waits {
   readonly #agents: readonly MeasuredAgent[];
-  /** Since when each waits. */
+  /** Start of the current wait. */
   readonly #since = new Map<number, number>();
   #longest = 0;
 
@@ -207,14 +208,14 @@ export class Waits {
     this.#agents = agents;
   }
 
-  /** A proposal was refused. */
+  /** Called for a refused proposal. */
   refused(agent: number, why: RefusedWhy, at: number): void {
     const strategy = this.#agents[agent]?.strategy;
     if (!noRoom.has(why) || strategy === undefined || takers.has(strategy)) return;
     if (!this.#since.has(agent)) this.#since.set(agent, at);
   }
 
-  /** A proposal was accepted. */
+  /** Called for an accepted proposal. */
   proposed(agent: number, at: number): void {
     const since = this.#since.get(agent);
     if (since === undefined) return;
@@ -222,37 +223,37 @@ export class Waits {
     this.#since.delete(agent);
   }
 
-  /** What was waited before is left out; whoever waits now does so from here. */
+  /** Discards earlier waits; current waits start now. */
   forget(at: number): void {
     this.#longest = 0;
     for (const agent of this.#since.keys()) this.#since.set(agent, at);
   }
 
-  /** Whoever still waits at the end has waited until then. */
+  /** Waits that last at the end count until then. */
   longest(endMs: number): number {
     return Math.max(this.#longest, ...[...this.#since.values()].map((since) => endMs - since));
   }
 }
 
 interface Active {
-  /** Since before the warm-up ended: in no measure. */
+  /** Active since the warm-up, and excluded from all measures. */
   old: boolean;
   since: number;
   largest: number;
   members: readonly string[];
 }
 
-/** Alliances that became active: how many, how large, how long, and their present members. */
+/** Alliances that became active: number, size, lifetime, and current members. */
 export class Alliances {
   readonly #active = new Map<string, Active>();
   readonly #over: { largest: number; lifetimeMs: number }[] = [];
 
-  /** How many there are now. */
+  /** Number of active alliances. */
   get active(): number {
     return this.#active.size;
   }
 
-  /** Ids of those that are active now. */
+  /** Ids of active alliances. */
   get ids(): string[] {
     return [...this.#active.keys()];
   }
@@ -270,13 +271,13 @@ export class Alliances {
     }
   }
 
-  /** Those so far are in no measure; who is in one is known all the same. */
+  /** Excludes the alliances so far from all measures, but keeps their members. */
   forget(): void {
     this.#over.length = 0;
     for (const one of this.#active.values()) one.old = true;
   }
 
-  /** In how many active ones each agent is now, by id. */
+  /** Number of active alliances per agent id. */
   memberships(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { members } of this.#active.values()) {

@@ -1,6 +1,6 @@
 /**
- * The results of a run: its measures, and the rows of blocks.csv, agents.csv and groups.csv,
- * computed at its end out of what was collected and what is read of the network.
+ * Results of a run: its measures and the rows of its tables, computed at the end from the collected
+ * data and the reads of the network.
  */
 
 import type { Views } from '../../engine/node/views.js';
@@ -11,14 +11,17 @@ import type { Memes, MessageFigures, Messages } from './messages.js';
 import { type Activity, type Alliances, NOT_IN_POPULATION, type Population } from './population.js';
 import { gini, Mean, type Series, share } from './statistics.js';
 
-/** votes.csv is written while the run goes; reported.csv is of scripts, edges.csv of the world. */
+/**
+ * votes.csv is written during the run, reported.csv has values of scripts, edges.csv is written by
+ * the world.
+ */
 export type TableRows = {
   [T in Exclude<TableName, 'votes.csv' | 'reported.csv' | 'edges.csv'>]: Iterable<Row<T>>;
 };
 
 export interface RunResults {
   measures: Measures;
-  /** From when on is measured, milliseconds of the run; null when the warm-up did not end. */
+  /** End of the warm-up, milliseconds of virtual time; null if it did not end. */
   measuredFromMs: number | null;
   messages: Record<MessageKind, MessageFigures>;
   tables: TableRows;
@@ -95,7 +98,7 @@ function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
 const blocksClosed = (blocks: readonly BlockFigure[]): number =>
   blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup).length;
 
-/** By id; of all agents of the network, those of others too. */
+/** By id, including agents outside the scenario. */
 function scoresOf(reads: RunReads): Scores {
   const scores = new Map<string, number>();
   for (const { id, reputation_score } of reads.agents()) scores.set(id, reputation_score);
@@ -194,7 +197,7 @@ function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents
   }
 }
 
-/** The reputation of each agent that registered, by its id. */
+/** Reputation of each registered agent by id. */
 type Scores = ReadonlyMap<string, number>;
 
 function* groupRows(collected: Collected, scores: Scores): Iterable<Row<'groups.csv'>> {
@@ -268,21 +271,21 @@ export const noCounts = (): Counts => ({
   transactions: 0,
 });
 
-/** Blocks that are no longer in voting. */
+/** Number of blocks that are not in voting. */
 export const countClosed = ({ finalized, rejected, expired, orphaned }: Counts): number =>
   finalized + rejected + expired + orphaned;
 
-/** What the end of a run reads of the network. */
+/** Reads of the network at the end of a run. */
 export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
   record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
 }
 
 interface Collected {
   startMs: number;
-  /** When the warm-up ended; null when the run was over before. */
+  /** End of the warm-up; null if the run ended before. */
   measuredFrom: number | null;
   endMs: number;
-  /** Since the warm-up, as all that follows. */
+  /** Counts since the warm-up, like all that follow. */
   counts: Counts;
   closed: number;
   longestWaitMs: number;

@@ -1,18 +1,17 @@
 /**
- * Means, shares, percentiles, the Gini coefficient, and series of values over time. Only + - * /
- * and comparisons, whose results IEEE 754 fixes to the bit, so the figures are the same on every
- * machine.
+ * Means, shares, percentiles, the Gini coefficient and time series. They use only + - * / and
+ * comparisons, which IEEE 754 defines exactly, so the figures are identical on every machine.
  */
 import type { Row } from './dictionary.js';
 
-/** To six decimals. */
+/** Rounds to six decimals. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-/** Null where there is nothing to take a share of. */
+/** Null for a share of nothing. */
 export const share = (part: number, whole: number): number | null =>
   whole === 0 ? null : rounded(part / whole);
 
-/** A mean that grows value by value. */
+/** Running mean. */
 export class Mean {
   #sum = 0;
   #count = 0;
@@ -27,13 +26,15 @@ export class Mean {
   }
 }
 
-/** Nearest rank: the least value that so many percent of all are not above. */
+/** Percentile by the nearest-rank method. */
 export function percentile(sorted: ArrayLike<number>, percent: number): number | null {
   if (sorted.length === 0) return null;
   return sorted[Math.max(1, Math.ceil((percent * sorted.length) / 100)) - 1]!;
 }
 
-/** 0 when all have the same, towards 1 when one has all; null when there is nothing to have. */
+/**
+ * Gini coefficient: 0 if all values are equal, near 1 if one is everything; null if the sum is 0.
+ */
 export function gini(values: readonly number[]): number | null {
   const sorted = Float64Array.from(values).sort();
   let sum = 0;
@@ -47,7 +48,7 @@ export function gini(values: readonly number[]): number | null {
   return rounded((2 * ranked) / (n * sum) - (n + 1) / n);
 }
 
-/** Instants kept at most. */
+/** Maximum number of instants. */
 const MOST_INSTANTS = 20_000;
 
 interface Curve {
@@ -58,8 +59,8 @@ interface Curve {
 }
 
 /**
- * Values over time, sampled every so often. A long run stays small: when there are too many
- * instants, every second one is dropped and the spacing doubles.
+ * Time series sampled at regular intervals. Memory is bounded: above the limit, every second
+ * instant is dropped and the spacing doubles.
  */
 export class Series {
   readonly #startMs: number;
@@ -75,7 +76,7 @@ export class Series {
     this.#curves = curves;
   }
 
-  /** To be called before whatever happens at `at`: takes the samples due before. */
+  /** Takes the samples due before `at`. Call before the events at `at`. */
   passTo(at: number): void {
     while (this.#next < at) {
       this.#sample(this.#next);
@@ -87,7 +88,7 @@ export class Series {
     }
   }
 
-  /** The last instant is the end, whether it was due or not. */
+  /** Takes a last sample at the end. */
   finish(endMs: number): void {
     this.passTo(endMs);
     this.#sample(endMs);

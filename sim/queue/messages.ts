@@ -1,7 +1,6 @@
 /**
- * The messages of a queue as texts that last: the head, which says by which build and within which
- * limits its runs are made, the files that travel with it, a run on its way to a worker, and its
- * result on the way back.
+ * Formats of a queue: the head, which names the build and the limits of its runs, the files that
+ * travel with it, a job on its way to a worker, and its outcome on the way back.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -9,6 +8,12 @@ import { dirname, join, posix } from 'node:path';
 import { parseJsonOrUndefined } from '../../cluster/order/order.js';
 import { LARGEST_BYTES } from '../../cluster/queue/claims.js';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageTable,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
@@ -26,40 +31,71 @@ import { fileInside } from '../scenario/files.js';
 import { listExternals, scriptModules } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-/** Something that a queue cannot carry, or that is none: a user can mend it. */
-export class QueueError extends Error {
+const queueMessages = {
+  EXTERNAL_DECIDERS: {
+    text: 'external deciders do not work with a queue',
+    fix: 'run without --queue, or in shards',
+  },
+  LOCAL_JOB: { text: 'a run that is saved or watched locally cannot go through a queue' },
+  SCENARIO_TOO_LARGE: {
+    text: 'scenario too large for a queue: {bytes} bytes (limit {limit})',
+    fix: 'run the sweep in shards with --shard i/n',
+  },
+  TOO_MANY_FILES: { text: 'too many files for a queue: {count}' },
+  FILE_UNUSABLE: { text: 'file of the scenario {reason}' },
+  FILE_CHANGED: { text: 'file changed since the start of the sweep: {path}' },
+  FILES_TOO_LARGE: {
+    text: 'files of the scenario too large for a queue (limit {limit} bytes)',
+    fix: 'run the sweep in shards with --shard i/n',
+  },
+  RELATIVE_IMPORT: {
+    text: 'script imports a file that does not travel with a queue: {path} imports {imported}',
+    fix: 'bundle the script into one file, or run the sweep in shards with --shard i/n',
+  },
+  WRONG_HASH: { text: 'file does not match its hash in the queue: {path}' },
+  INVALID_RESULTS: {
+    text: 'invalid results for run {run}: {count}',
+    fix: 'find the client that writes to this queue, then continue with --resume',
+  },
+} as const satisfies MessageTable;
+
+/** The queue cannot carry a run or file, or holds invalid data. A user can correct this. */
+export class QueueError<
+  Code extends keyof typeof queueMessages = keyof typeof queueMessages,
+> extends Error {
   override name = 'QueueError';
+
+  constructor(
+    readonly code: Code,
+    values: MessageValues<(typeof queueMessages)[Code]>,
+  ) {
+    super(formatMessage<MessageRow>(queueMessages[code], values));
+  }
 }
 
-/** @throws {QueueError} for a run that only this machine can do, or that is too large. */
+/** @throws {QueueError} if the job can only run on this machine, or is too large. */
 export function formatJob({ scenario, seed, audit = true, watch, keep, deciders }: Job): string {
-  if (listExternals(scenario).length > 0) {
-    const advice = 'run it without --queue, or in shards';
-    throw new QueueError(`a queue carries no answers of external deciders; ${advice}`);
-  }
+  if (listExternals(scenario).length > 0) throw new QueueError('EXTERNAL_DECIDERS', {});
   if (watch !== undefined || keep !== undefined || deciders !== undefined) {
-    throw new QueueError('this run is kept or asked about here: a queue cannot carry it');
+    throw new QueueError('LOCAL_JOB', {});
   }
   const text = JSON.stringify({ scenario, seed, audit });
   const bytes = Buffer.byteLength(text);
   if (bytes <= LARGEST_BYTES) return text;
-  throw new QueueError(
-    `a scenario of ${bytes} bytes is too large for a queue, which carries at most ` +
-      `${LARGEST_BYTES}; run the sweep in shards: --shard i/n`,
-  );
+  throw new QueueError('SCENARIO_TOO_LARGE', { bytes, limit: LARGEST_BYTES });
 }
 
 const Told = Type.Object({ scenario: Type.Unknown(), seed: Type.String(), audit: Type.Boolean() });
 const jobProblem = validator('queue_job', Told);
 
-/** Scenarios whose check is remembered: a sweep has one for each of its cells. */
+/** Number of cached scenarios. A sweep has one scenario per cell. */
 const REMEMBERED = 64;
 
 /**
- * Reads the runs that a queue offers: what is wrong with one is told as text, since whoever writes
- * to an etcd may offer anything.
+ * Returns a parser of jobs, which gives a problem as text for an invalid job. Every client of etcd
+ * can write jobs.
  *
- * @param folder where its files are.
+ * @param folder folder with the files of the queue.
  */
 export function jobReader(folder: string, scripts: boolean): (body: Buffer) => Job | string {
   const known = new Map<string, Scenario | string>();
@@ -75,26 +111,27 @@ export function jobReader(folder: string, scripts: boolean): (body: Buffer) => J
   };
   return (body) => {
     const told = parseJsonOrUndefined(body.toString('utf8'));
-    if (jobProblem(told)) return 'it is not what folkmoot offers';
+    if (jobProblem(told)) return 'invalid job';
     const { seed, audit, scenario: raw } = told as Static<typeof Told>;
     const scenario = look(raw);
     return typeof scenario === 'string' ? scenario : { scenario, seed, audit, folder };
   };
 }
 
-/** A scenario as it is told, or what is wrong with it. */
+/** Returns the checked scenario, or its problem. */
 function scenarioTold(raw: unknown, folder: string, scripts: boolean): Scenario | string {
   const found = complete(raw, folder);
   if ('problem' in found)
-    return `its scenario: ${found.problem.path.join('.')} ${found.problem.text}`;
+    return `invalid scenario: ${found.problem.path.join('.')} ${found.problem.text}`;
   const { scenario } = found;
-  if (jsonDifference(raw, scenario)) return 'its scenario is not complete';
-  if (listExternals(scenario).length > 0) return 'it asks external deciders';
-  if (!scripts && scriptModules(scenario).length > 0) return 'it has scripts, and says it has none';
+  if (jsonDifference(raw, scenario)) return 'incomplete scenario';
+  if (listExternals(scenario).length > 0) return 'scenario uses external deciders';
+  if (!scripts && scriptModules(scenario).length > 0)
+    return 'scenario has scripts, but the queue declares none';
   return scenario;
 }
 
-/** What came of a run, without what is otherwise on every machine; of a failure one line. */
+/** Formats an outcome without members that differ between machines; a failure has one line. */
 export function formatOutcome(outcome: Outcome): string {
   if ('failure' in outcome) {
     const { kind, message } = outcome.failure;
@@ -106,7 +143,7 @@ export function formatOutcome(outcome: Outcome): string {
   });
   const bytes = Buffer.byteLength(text);
   if (bytes <= LARGEST_BYTES) return text;
-  const message = `its result has ${bytes} bytes; a queue carries at most ${LARGEST_BYTES}`;
+  const message = `result too large: ${bytes} bytes (limit ${LARGEST_BYTES})`;
   return JSON.stringify({ failure: { kind: 'crash', message } });
 }
 
@@ -157,7 +194,7 @@ const Outcomes = Type.Union([
 
 const outcomeProblem = validator('queue_outcomes', Outcomes);
 
-/** Null when it is not what a worker tells. */
+/** Returns null for text that no worker writes. */
 export function parseOutcome(told: string): Outcome<LastingResult> | null {
   const value = parseJsonOrUndefined(told);
   if (outcomeProblem(value)) return null;
@@ -167,22 +204,22 @@ export function parseOutcome(told: string): Outcome<LastingResult> | null {
   return broken === safety ? outcome : null;
 }
 
-/** Of what lies in a queue; a build that says it otherwise takes another number. */
+/** Version of the queue format. */
 const FORMAT = 1;
 
 interface CarriedFile {
-  /** From the folder of the scenario. */
+  /** Relative to the folder of the scenario. */
   path: string;
   sha256: string;
   bytes: number;
 }
 
 export interface QueueHead {
-  /** In words, for whoever looks at a worker. */
+  /** Shown to the operator of a worker. */
   title: string;
   made: Provenance;
   limits: JobLimits;
-  /** Whether some of the files are programs. */
+  /** True if some of the files are programs. */
   scripts: boolean;
   files: CarriedFile[];
 }
@@ -210,20 +247,20 @@ const Head = Type.Object({
 });
 const headProblem = validator('queue_head', Head);
 
-/** @throws {QueueError} */
+/** @throws {QueueError} if there are too many files. */
 export function formatHead(head: QueueHead): string {
   const text = JSON.stringify({ format: FORMAT, ...head });
   if (Buffer.byteLength(text) <= LARGEST_BYTES) return text;
-  throw new QueueError(`a queue cannot carry so many files: ${head.files.length}`);
+  throw new QueueError('TOO_MANY_FILES', { count: head.files.length });
 }
 
-/** Null when it is none. */
+/** Returns null for an invalid head. */
 export function parseHead(body: Buffer): QueueHead | null {
   const told = parseJsonOrUndefined(body.toString('utf8'));
   return headProblem(told) ? null : (told as QueueHead);
 }
 
-/** Null for the same build: what another one makes of a scenario may be something else. */
+/** Returns null for the same build. Another build may give different results. */
 export function describeBuildMismatch({ made }: QueueHead, own: Provenance): string | null {
   const found = jsonDifference(pick(made), pick(own));
   return found && `${found.path} is ${found.a} there and ${found.b} here`;
@@ -231,25 +268,25 @@ export function describeBuildMismatch({ made }: QueueHead, own: Provenance): str
 
 const pick = ({ version, commit, node }: Provenance) => ({ version, commit, node });
 
-/** Files of a queue, together. */
+/** Total size of the files of a queue. */
 const CARRIED_BYTES = 32 * 1_048_576;
 
-/** What a sweep knows of the files of its scenarios. */
+/** Files of the scenarios of a sweep. */
 export interface NamedFiles {
   folder: string;
-  /** sha256 of each, by its path. */
+  /** SHA-256 by path. */
   modules: Readonly<Record<string, string>>;
-  /** Those of them that are programs. */
+  /** Paths of the files that are programs. */
   scripts: readonly string[];
 }
 
-/** What a script takes from a file beside it, types aside: it does not travel. */
+/** Relative imports of a script, except type imports. The imported files do not travel. */
 const beside = [
   /(?:^|[\n;])\s*(?:im|ex)port(?!\s+type\b)[^'";]*?['"](\.{1,2}\/[^'"]*)['"]/,
   /\b(?:require|import)\(\s*['"](\.{1,2}\/[^'"]*)['"]/,
 ];
 
-/** @throws {QueueError} for what cannot be carried. */
+/** @throws {QueueError} if a file cannot be carried. */
 export function readFiles({
   folder,
   modules,
@@ -258,41 +295,35 @@ export function readFiles({
   let total = 0;
   return Object.entries(modules).map(([path, expected]) => {
     const found = fileInside(path, folder, 'a file');
-    if ('why' in found) throw new QueueError(`a file of the scenario ${found.why}`);
+    if ('why' in found) throw new QueueError('FILE_UNUSABLE', { reason: found.why });
     const body = readBounded(found.file, fileBounds.result);
     const sha256 = sha256Hex(body);
-    if (sha256 !== expected) throw new QueueError(`${path} has changed since the sweep was begun`);
+    if (sha256 !== expected) throw new QueueError('FILE_CHANGED', { path });
     total += body.length;
     if (total > CARRIED_BYTES) {
-      throw new QueueError(
-        `the files of the scenario are larger than ${CARRIED_BYTES} bytes, which is what a queue ` +
-          'carries; run the sweep in shards: --shard i/n',
-      );
+      throw new QueueError('FILES_TOO_LARGE', { limit: CARRIED_BYTES });
     }
-    if (scripts.includes(path)) refuseNeighbours(path, body.toString('utf8'));
+    if (scripts.includes(path)) refuseImports(path, body.toString('utf8'));
     return { path: posix.normalize(path), sha256, bytes: body.length, body };
   });
 }
 
-function refuseNeighbours(path: string, text: string): void {
+function refuseImports(path: string, text: string): void {
   const neighbour = beside.map((pattern) => pattern.exec(text)?.[1]).find(Boolean);
   if (neighbour === undefined) return;
-  throw new QueueError(
-    `script ${path} imports ${neighbour}, which does not travel with a queue: put it into one ` +
-      'file, or run the sweep in shards: --shard i/n',
-  );
+  throw new QueueError('RELATIVE_IMPORT', { path, imported: neighbour });
 }
 
-/** Why a file of somebody else's queue is not written; null when it may be. */
+/** Returns why the path is unsafe, or null. A queue can come from an untrusted client. */
 export function pathProblem({ path }: CarriedFile): string | null {
   const parts = path.split('/');
   const plain = parts.every((part) => /^[^\\:\0]+$/.test(part) && part !== '.' && part !== '..');
-  return plain ? null : `the path ${JSON.stringify(path)} leads elsewhere`;
+  return plain ? null : `unsafe path: ${JSON.stringify(path)}`;
 }
 
-/** @throws {QueueError} when it is not what was announced. */
+/** @throws {QueueError} if the content does not match its hash. */
 export function writeFile(folder: string, { path, sha256 }: CarriedFile, body: Buffer): void {
-  if (sha256Hex(body) !== sha256) throw new QueueError(`${path} is not as the queue announced it`);
+  if (sha256Hex(body) !== sha256) throw new QueueError('WRONG_HASH', { path });
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, body);

@@ -1,7 +1,7 @@
 /**
- * Runs that workers elsewhere do: offered in a queue, a little ahead of them, and taken back as
- * they are done. The queue is nothing but a way to the workers: what is done is kept by who asked,
- * and when etcd has let go of the queue, what is not done is offered in another one.
+ * Offers runs to workers through a queue in etcd, slightly ahead of demand, and collects their
+ * results. The queue is only transport: the caller keeps the results. If etcd loses the queue, the
+ * runs without a result are offered in a new one.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EtcdClient } from '../../cluster/etcd/client.js';
@@ -21,28 +21,27 @@ import {
   readFiles,
 } from './messages.js';
 
-/** Who the runs are offered to, and how they are told of. */
 export interface OfferOptions {
   title: string;
   made: Provenance;
-  /** Scripts and data that the scenarios name; left out, they name none. */
+  /** Files of the scenarios, if there are any. */
   files?: NamedFiles;
-  /** Lines about workers, and about what does not belong in a queue. */
+  /** Prints a line about workers or invalid entries. */
   say: (line: string) => void;
 }
 
-/** Runs that are offered for each one that workers do at a time, and how many in any case. */
+/** Offered runs per worker slot, and bounds on the total. */
 const AHEAD = { each: 24, least: 48, most: 4_096, bytes: 16 * 1_048_576 } as const;
-/** How often results are looked for: what is offered ahead lasts longer, and each time costs. */
+/** Polling interval for results. The offered runs last longer than this. */
 const PAUSE_MS = 200;
-/** How often workers and second results are. */
+/** Polling interval for workers and duplicate results. */
 const LOOK_MS = 1_000;
-/** Whose second results are compared: the last so many. */
+/** Number of results kept for comparison with duplicates. */
 const REMEMBERED = 4_096;
-/** How often what is no result may be stored for a run. */
+/** Invalid results allowed per run. */
 const STRIKES = 3;
 
-/** A `Spread` over the workers of a queue. */
+/** Returns a job runner that distributes jobs to the workers of a queue. */
 export function runInQueue(client: EtcdClient, about: OfferOptions): JobRunner {
   return async (tasks, options) => {
     const iterator =
@@ -66,16 +65,16 @@ class Offer<T extends Job> {
   readonly #options: JobRunnerOptions<T>;
   readonly #tasks: Pulled<T>;
   readonly #open = new Map<string, Offered<T>>();
-  /** The digest of each result, of the last that came. */
+  /** Digests of the latest results. */
   readonly #done = new Map<string, { task: T; digest: string }>();
-  /** Results of who had lost a claim, for runs that are not done yet. */
+  /** Late results of lost claims, for runs without a result so far. */
   readonly #early = new Map<string, string>();
   readonly #workers: Workers;
   readonly #signal: AbortSignal;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #pulling: Promise<void> | null = null;
   readonly #pulled: T[] = [];
-  /** Kept, and still in the queue. */
+  /** Results saved by the caller that are still in the queue. */
   #kept: string[] = [];
   #exhausted = false;
   #failure: unknown = null;
@@ -104,12 +103,11 @@ class Offer<T extends Job> {
       try {
         await this.#begin(host, files);
         while (!this.#isOver()) await this.#turn(host);
-        // Who was late may have been so at the end.
+        // Late results may arrive at the end.
         if (!this.#signal.aborted) await this.#compare(host);
       } catch (error) {
         ended(error);
-        if (!this.#isOver())
-          this.#about.say('etcd has let go of the queue: what is not done is offered anew');
+        if (!this.#isOver()) this.#about.say('etcd lost the queue; offering unfinished runs again');
       } finally {
         await host.close();
       }
@@ -136,7 +134,7 @@ class Offer<T extends Job> {
     await host.announce(formatHead({ title, made, limits, scripts, files: told }));
   }
 
-  /** Offers what there is room for, takes what is there, and takes away what is kept. */
+  /** Offers jobs while there is room, takes results, and deletes those that were saved. */
   async #turn(host: QueueHost): Promise<void> {
     if (performance.now() - this.#lookedAt > LOOK_MS) {
       this.#lookedAt = performance.now();
@@ -152,7 +150,7 @@ class Offer<T extends Job> {
     await Promise.race([pause(PAUSE_MS), ...(this.#pulling ? [this.#pulling] : [])]);
   }
 
-  /** What is to be offered now: tasks that were asked for since there was room. */
+  /** Names and offers the jobs pulled since the last turn. */
   #more(): Map<string, string> {
     const ahead = AHEAD.each * this.#workers.slots;
     const room = Math.min(AHEAD.most, Math.max(AHEAD.least, ahead)) - this.#open.size;
@@ -168,7 +166,7 @@ class Offer<T extends Job> {
     return offered;
   }
 
-  /** Asks for tasks beside all else: the next one may wait for results. */
+  /** Pulls jobs in the background, because the next job may depend on results. */
   #pull(room: number): void {
     if (this.#pulling || this.#exhausted || room <= this.#pulled.length) return;
     const pull = async () => {
@@ -195,7 +193,7 @@ class Offer<T extends Job> {
   async #take(host: QueueHost, name: string, value: Buffer): Promise<void> {
     const offered = this.#open.get(name);
     if (!offered) {
-      this.#about.say(`a result of no run of this queue is left out: ${JSON.stringify(name)}`);
+      this.#about.say(`ignoring a result for an unknown run: ${JSON.stringify(name)}`);
       this.#kept.push(name);
       return;
     }
@@ -210,13 +208,11 @@ class Offer<T extends Job> {
 
   async #strike(host: QueueHost, name: string, offered: Offered<T>): Promise<void> {
     offered.strikes += 1;
-    const what = `what was stored for run ${Number(name)} is no result`;
     if (offered.strikes >= STRIKES) {
-      const advice = 'something else writes to this queue; --resume goes on';
-      throw new QueueError(`${what}, ${STRIKES} times: ${advice}`);
+      throw new QueueError('INVALID_RESULTS', { run: Number(name), count: STRIKES });
     }
     await host.reject(name);
-    this.#about.say(`${what}: it is offered again`);
+    this.#about.say(`invalid result for run ${Number(name)}; offering the run again`);
   }
 
   #remember(name: string, task: T, digest: string): void {
@@ -229,7 +225,7 @@ class Offer<T extends Job> {
     this.#done.delete(oldest!);
   }
 
-  /** Second results: of a run that was taken from a worker who went on with it all the same. */
+  /** Compares duplicate results, from workers that continued after they lost a claim. */
   async #compare(host: QueueHost): Promise<void> {
     for (const { name, value } of await host.again()) {
       const [task = ''] = name.split('/');
@@ -243,12 +239,12 @@ class Offer<T extends Job> {
   #judge(name: string, digest: string): void {
     const { task, digest: first } = this.#done.get(name)!;
     if (digest === first) return;
-    const message = 'two workers have stored two results for the run, which should be the same';
+    const message = 'two workers stored different results for the same run';
     this.#options.onDiffers?.(task, message);
   }
 }
 
-/** A failure has none: how a machine fails is its own. */
+/** Failures are not compared: they depend on the machine. */
 function hasResult(told: Buffer): boolean {
   const outcome = parseJsonOrUndefined(told.toString('utf8')) as
     | { result?: unknown }
@@ -257,7 +253,7 @@ function hasResult(told: Buffer): boolean {
   return outcome?.result !== undefined;
 }
 
-/** That etcd has let go of a queue, or nobody wants it, ends it; all else is thrown. */
+/** Swallows the errors that end a queue; rethrows others. */
 function ended(error: unknown): null {
   const isEnd =
     error instanceof QueueEnded || (error instanceof EtcdError && error.kind === 'no_lease');
@@ -265,13 +261,13 @@ function ended(error: unknown): null {
   return null;
 }
 
-/** What one worker may say that it does at a time: more is no worker of ours. */
+/** Largest plausible number of parallel runs of one worker. */
 const MOST_JOBS = 256;
-/** Of a worker's own words, which may be anybody's. */
+/** Length limit of text from a worker, which is untrusted. */
 const LONGEST = 300;
 
 class Workers {
-  /** Runs that all of them do at a time. */
+  /** Number of runs that all workers do in parallel. */
   slots = 0;
   readonly #say: (line: string) => void;
   readonly #told = new Set<string>();
@@ -296,7 +292,7 @@ class Workers {
       this.slots += jobs;
     }
     const shown =
-      workers === 0 ? 'no worker yet' : `${workers} workers, ${this.slots} runs at a time`;
+      workers === 0 ? 'no workers yet' : `${workers} workers, ${this.slots} parallel runs`;
     if (shown !== this.#shown) this.#say(shown);
     this.#shown = shown;
   }
@@ -304,6 +300,6 @@ class Workers {
   #tellOnce(name: string, refused: string): void {
     if (this.#told.has(name)) return;
     this.#told.add(name);
-    this.#say(`a worker takes no part: ${refused.slice(0, LONGEST)}`);
+    this.#say(`a worker declined the queue: ${refused.slice(0, LONGEST)}`);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A worker: looks for queues, claims runs under a lease, does them in processes of its own, and
- * stores what came of them. A queue is what somebody wrote into an etcd: it is checked before any
- * of it is used, and its programs are run only where the worker's owner said so.
+ * A worker. It finds queues, claims runs under a lease, runs them in separate processes, and stores
+ * the results. Any client of etcd can create a queue, so the worker validates all of it, and runs
+ * its scripts only if its operator allows this.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -34,24 +34,24 @@ import {
 interface ServeOptions {
   made: Provenance;
   jobs: number;
-  /** How long a claim outlives a worker that has died. */
+  /** Time for which a claim outlives a crashed worker. */
   leaseSeconds: number;
-  /** Whether programs of a queue may run here. */
+  /** True if scripts of a queue may run here. */
   scripts: boolean;
-  /** Ends the worker when it had nothing to do for so long. */
+  /** Idle time after which the worker exits. */
   idleMs?: number;
-  /** Ends it: runs under way are given back. */
+  /** Stops the worker and releases its runs. */
   signal: AbortSignal;
   say: (line: string) => void;
 }
 
 const PAUSE_MS = { least: 50, most: 1_000 } as const;
-/** How long an empty queue is waited for before another one is looked at: processes stay warm. */
+/** Wait on an empty queue before the worker looks at other queues; keeps its processes warm. */
 const LINGER_MS = 2_000;
-/** How often a queue is looked at whose runs take long. */
+/** Interval of the check that the queue still exists. */
 const LOOK_MS = 2_000;
 
-/** @returns how many results it stored. */
+/** @returns number of results stored. */
 export async function serveQueues(client: EtcdClient, options: ServeOptions): Promise<number> {
   const worker = new Worker(client, options);
   try {
@@ -71,13 +71,13 @@ interface ClaimedJob extends Job {
   since: number;
 }
 
-/** A queue that is being served. */
+/** Queue that the worker serves. */
 interface Served {
   claims: QueueClaims;
   results: Results;
   read: (body: Buffer) => Job | string;
   signal: AbortSignal;
-  /** Runs that are claimed and not begun. */
+  /** Claimed runs that have not started. */
   ahead: Claim[];
 }
 
@@ -85,9 +85,9 @@ class Worker {
   readonly #client: EtcdClient;
   readonly #options: ServeOptions;
   readonly #name = randomBytes(8).toString('hex');
-  /** Queues that are none, or none for this worker: that was said. */
+  /** Ids of queues that were refused and reported. */
   readonly #refused = new Set<string>();
-  /** Queues whose titles were said. */
+  /** Ids of queues whose title was printed. */
   readonly #begun = new Set<string>();
   #lease: Lease | null = null;
   stored = 0;
@@ -113,21 +113,21 @@ class Worker {
     }
   }
 
-  /** What it had claimed is free for others. */
+  /** Releases all claims. */
   async close(): Promise<void> {
     await this.#lease?.release();
   }
 
   async #consider(queue: Found): Promise<void> {
     const head = parseHead(queue.value);
-    const why = head ? this.#problemOf(head) : 'it is none of this build';
+    const why = head ? this.#problemOf(head) : 'unknown format; it may be of another build';
     if (head && why === null) {
       if (!this.#begun.has(queue.id)) this.#options.say(`queue ${queue.id}: ${head.title}`);
       this.#begun.add(queue.id);
       return this.#serve(queue, head);
     }
     this.#refused.add(queue.id);
-    this.#options.say(`queue ${queue.id} is not served: ${why}`);
+    this.#options.say(`queue ${queue.id} refused: ${why}`);
     const claims = new QueueClaims(this.#client, queue, this.#name, this.#options.signal);
     const refused = `${hostname()}: ${why}`;
     await claims.register(await this.#held(), JSON.stringify({ refused }));
@@ -135,14 +135,14 @@ class Worker {
 
   #problemOf(head: QueueHead): string | null {
     const other = describeBuildMismatch(head, this.#options.made);
-    if (other !== null) return `it is of another build: ${other}`;
+    if (other !== null) return `different build: ${other}`;
     if (head.scripts && !this.#options.scripts) {
-      return 'it has scripts, which are programs; --scripts runs them, with all you may do here';
+      return 'it has scripts; allow them with --scripts, which gives them all your permissions';
     }
     return head.files.map(pathProblem).find((problem) => problem !== null) ?? null;
   }
 
-  /** Works in a queue until it has nothing for a while, or is gone. */
+  /** Serves a queue until it is empty for a while or gone. */
   async #serve(queue: Found, head: QueueHead): Promise<void> {
     const { jobs, signal } = this.#options;
     const over = new AbortController();
@@ -178,7 +178,7 @@ class Worker {
     }
   }
 
-  /** Runs that nobody waits for any more are ended. */
+  /** Stops the runs of a queue that no longer exists. */
   async #endWhenGone(claims: QueueClaims, over: AbortController): Promise<void> {
     const { signal } = over;
     try {
@@ -202,7 +202,7 @@ class Worker {
     while (!signal.aborted) {
       const lease = await this.#held();
       if (lease !== registered) {
-        // What was claimed under another one is free for others.
+        // Claims under the old lease are free.
         served.ahead = [];
         await claims.register(lease, about);
       }
@@ -212,7 +212,10 @@ class Worker {
       if (claim) {
         const job = read(claim.body);
         if (typeof job === 'string') {
-          const failure = { kind: 'scenario' as const, message: `what the queue offers: ${job}` };
+          const failure = {
+            kind: 'scenario' as const,
+            message: `invalid job in the queue: ${job}`,
+          };
           await results.add({ claim, text: JSON.stringify({ failure }) });
         } else yield { ...job, claim, since: performance.now() };
         since = performance.now();
@@ -227,12 +230,12 @@ class Worker {
 
   #told({ task }: Claim, how: StoreResult): void {
     if (how === 'late') {
-      this.#options.say(`run ${Number(task)} was not this worker's any more: its lease had ended`);
+      this.#options.say(`result of run ${Number(task)} discarded: the lease had expired`);
     }
     if (how === 'stored') this.stored += 1;
   }
 
-  /** The lease under which claims are made; another one when that was lost. */
+  /** Returns the lease of the claims, or a new one if the lease was lost. */
   async #held(): Promise<Lease> {
     if (this.#lease && !this.#lease.lost.aborted) return this.#lease;
     const { signal, leaseSeconds } = this.#options;
@@ -242,13 +245,13 @@ class Worker {
 }
 
 /*
- * Results of short runs are stored some at a time, since each time costs more than one result does.
- * None waits for long.
+ * Results of short runs are stored in batches, because a transaction costs more than one result. No
+ * result waits longer than `TOGETHER.ms`.
  */
 
-/** How long a result may wait for others, and how many go together. */
+/** Longest wait of a result, and largest batch. */
 const TOGETHER = { ms: 500, most: 16 } as const;
-/** How much the last run counts for what the next ones may take. */
+/** Weight of the latest run in the moving average of run times. */
 const WEIGHT = 0.2;
 
 interface Done {
@@ -262,9 +265,9 @@ class Results {
   #waiting: Done[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Rejects when something could not be stored: whoever comes next is told. */
+  /** Rejects if a batch was not stored; the next caller gets the error. */
   #storing: Promise<void> = Promise.resolve();
-  /** What a run takes; of none that is known yet, for ever. */
+  /** Average run time; infinite before the first run. */
   #runMs = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -275,19 +278,18 @@ class Results {
     this.#onStored = onStored;
   }
 
-  /** How many runs are to be claimed at once by who does so many at a time. */
+  /** Number of runs to claim at once. */
   ahead(jobs: number): number {
     const many = Math.floor((TOGETHER.ms * jobs) / this.#runMs);
     return Math.max(1, Math.min(TOGETHER.most, many));
   }
 
-  /** A run was done, which took so long. */
   took(ms: number): void {
     const before = Number.isFinite(this.#runMs) ? this.#runMs : ms;
     this.#runMs = before + WEIGHT * (ms - before);
   }
 
-  /** Resolves when there is room for more; it is stored soon, or with the next `flush`. */
+  /** Resolves when there is room for more. The result is stored soon, or with the next `flush`. */
   async add(done: Done): Promise<void> {
     const bytes = Buffer.byteLength(done.text);
     if (this.#bytes + bytes > LARGEST_BYTES || this.#waiting.length === TOGETHER.most) {
@@ -298,7 +300,7 @@ class Results {
     this.#timer ??= setTimeout(() => this.flush().catch(() => {}), TOGETHER.ms);
   }
 
-  /** Resolves when all is stored that was added. */
+  /** Resolves when all added results are stored. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

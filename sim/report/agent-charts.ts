@@ -1,4 +1,4 @@
-/** Charts of the groups of a run: what they voted and how often they won, and their reputation. */
+/** Charts of the groups of a run: votes, won blocks, agreement and reputation. */
 import { axisX, barX, gridX, gridY, lineY, ruleX, text } from '@observablehq/plot';
 import type { Chart } from '../../report/figure.js';
 import { parseNumber, type TableRow, tableRows } from '../../report/folder.js';
@@ -6,6 +6,7 @@ import {
   describeDownsampling,
   downsample,
   format,
+  plural,
   shorten,
   timeUnit,
 } from '../../report/shared/format.js';
@@ -14,13 +15,13 @@ import { COLORED, getColor, getDash, OTHERS } from '../../report/shared/palette.
 import { addShades, describeShades, type Shade } from './timeline.js';
 
 const MOST_GROUPS = 20;
-/** Of a name, beside its bars. */
+/** Length of a group name next to its bars. */
 const MOST_LETTERS = 22;
 
 const panels = [
   { column: 'approve_share', label: 'approving votes' },
-  { column: 'won_share', label: 'blocks that went its way' },
-  { column: 'agreement', label: 'agreement within' },
+  { column: 'won_share', label: 'majority wins' },
+  { column: 'agreement', label: 'agreement within group' },
 ] as const;
 
 /** @param groups rows of groups.csv, the largest group first. */
@@ -37,12 +38,13 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
   const names = drawn.map(({ group }) => group!);
   const short = (name: string) => shorten(name, MOST_LETTERS);
   const longest = names.reduce((most, name) => Math.max(most, short(name).length), 0);
+  const votes = drawn.reduce((sum, row) => sum + Number(row.votes), 0);
   const left = groups.length - drawn.length;
   return {
     title: 'Votes by group',
     caption:
-      `${captions.groups}${mostAndLeast(drawn)}` +
-      (left > 0 ? ` ${left} groups that are smaller, or never voted, are not drawn.` : ''),
+      `${captions.groups} n = ${plural(votes, 'vote')}.${mostAndLeast(drawn)}` +
+      (left > 0 ? ` Not drawn: ${left} groups that are smaller or did not vote.` : ''),
     draw: (_, narrow) => {
       const panel = narrow ? 'fy' : 'fx';
       const rowHeight = 24 * drawn.length;
@@ -91,21 +93,20 @@ export function groupsChart(groups: readonly TableRow[]): Chart | null {
   };
 }
 
-/** Who approves most, and who least. */
 function mostAndLeast(groups: readonly TableRow[]): string {
   const sorted = groups.toSorted((a, b) => Number(a.approve_share) - Number(b.approve_share));
   const [least, most] = [sorted[0]!, sorted.at(-1)!];
   if (sorted.length < 2) return '';
   const said = ({ group, approve_share }: TableRow) =>
     `${group} (${format(parseNumber(approve_share))})`;
-  return ` Most approving: ${said(most)}; least: ${said(least)}.`;
+  return ` Highest approving share: ${said(most)}; lowest: ${said(least)}.`;
 }
 
 const MOST_STEPS = 400;
-/** Lines beyond these would hide each other. */
+/** More lines would hide each other. */
 const MOST_LINES = 20;
 
-/** @param groups the largest first: those have a colour of their own. */
+/** @param groups the largest group first; the first groups get distinct colours. */
 export function reputationChart(
   series: SeriesData,
   groups: readonly string[],
@@ -125,10 +126,11 @@ export function reputationChart(
   const ends = curves.map(({ group, all }) => `${group} ${format(all.at(-1)?.value ?? null)}`);
   const left = groups.length - curves.length;
   return {
-    title: 'Reputation by group',
+    title: 'Mean reputation by group',
     caption:
-      `${captions.reputation} At the end: ${ends.join(', ')}.` +
-      (left > 0 ? ` ${left} groups that are smaller, or empty, are not drawn.` : '') +
+      `${captions.reputation} n = ${plural(curves.length, 'group')}, ` +
+      `${plural(instants, 'instant')}. At the end: ${ends.join(', ')}.` +
+      (left > 0 ? ` Not drawn: ${left} groups that are smaller or empty.` : '') +
       describeShades(shades) +
       describeDownsampling('instants', instants, MOST_STEPS),
     legend: [
@@ -145,11 +147,11 @@ export function reputationChart(
           height: narrow ? 240 : 300,
           marginLeft: 52,
           marginTop: 28,
-          x: { label: `time of the run, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+          x: { label: `virtual time (${x.name})`, labelOffset: 42, ticks: narrow ? 5 : 10 },
           y: { label: 'mean overall reputation', nice: true },
           marks: [
             gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-            // Where two lie on each other, the lower one shows through the dashes.
+            // Dashes let a covered line show through.
             ...curves.map((_, index) =>
               lineY(rows[index]!, {
                 x: 'x',
@@ -172,7 +174,7 @@ interface Instant {
   value: number | null;
 }
 
-/** series.csv, curve by curve. */
+/** Curves of series.csv. */
 export class SeriesData {
   readonly #curves = new Map<string, Instant[]>();
 
@@ -187,7 +189,7 @@ export class SeriesData {
     return data;
   }
 
-  /** Of the whole network when no group is named. */
+  /** Returns the curve of a group, or of the whole network without a group. */
   curve(measure: string, group = ''): readonly Instant[] {
     return this.#curves.get(this.#key(measure, group)) ?? [];
   }

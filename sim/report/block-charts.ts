@@ -1,7 +1,4 @@
-/**
- * Charts of the blocks of a run: the time to finality of each, how blocks ended, and how long after
- * a proposal its votes arrived.
- */
+/** Charts of the blocks of a run: time to finality, outcomes, and vote latency. */
 import { areaY, dot, gridY, lineY, type Markish, rectY, ruleY, text } from '@observablehq/plot';
 import type { Chart, LegendEntry } from '../../report/figure.js';
 import type { TableRow } from '../../report/folder.js';
@@ -11,6 +8,7 @@ import {
   format,
   formatMs,
   formatTick,
+  plural,
   runningMedian,
   type TimeUnit,
   timeUnit,
@@ -36,17 +34,17 @@ import {
 const WINDOW = 25;
 const MOST_DOTS = 1_500;
 const MOST_STEPS = 400;
-/** Of one line of signs at the top, in parts of the axis. */
+/** Height of a lane of symbols above the axis, as a fraction of the axis. */
 const LANE = 0.07;
 
-/** A few blocks that took far longer must not press all others to the floor. */
+/** Limits the axis, so that a few slow blocks do not flatten all others. */
 function ceilingOf(slowestMs: number, p95Ms: number): number {
   return p95Ms > 0 && slowestMs > 3 * p95Ms ? 2 * p95Ms : slowestMs;
 }
 
 const others = ['expired', 'rejected', 'orphaned'] as const satisfies OutcomeName[];
 
-/** @param endMs of the run. */
+/** @param endMs end of the run. */
 export function finalityChart(
   blocks: readonly ClosedBlock[],
   measures: Measures,
@@ -77,16 +75,18 @@ export function finalityChart(
   return {
     title: 'Time to finality',
     caption:
-      `${captions.finality} The line is the median of the ${WINDOW} blocks around. Half of all ` +
-      `were final within ${formatMs(measures.finality_p50_ms)}, 95 % within ` +
-      `${formatMs(measures.finality_p95_ms)}.` +
+      `${captions.finality} Units: ${y.name} (vertical), ${x.name} (horizontal). ` +
+      `The line is the running median of ${WINDOW} blocks. ` +
+      `n = ${format(final.length)}; median ${formatMs(measures.finality_p50_ms)}, ` +
+      `95th percentile ${formatMs(measures.finality_p95_ms)}.` +
       (above > 0
-        ? ` Triangles at the top: ${format(above)} that took longer than ${formatMs(ceiling)}, ` +
-          `up to ` +
-          `${formatMs(slowest)}.`
-        : ` The slowest took ${formatMs(slowest)}.`) +
+        ? ` Triangles at the top: ${plural(above, 'block')} above ${formatMs(ceiling)}, ` +
+          `up to ${formatMs(slowest)}.`
+        : ` Maximum: ${formatMs(slowest)}.`) +
       outageText(outages) +
-      (lanes.length > 0 ? ' Signs above the axis: blocks that never became final.' : '') +
+      (lanes.length > 0
+        ? ' Symbols above the plot mark the closing times of blocks that were not finalized.'
+        : '') +
       describeShades(shades) +
       describeDownsampling('blocks', points.length, MOST_DOTS),
     legend: [
@@ -99,7 +99,7 @@ export function finalityChart(
           text: `${status} (${format(closings.length)})`,
         }),
       ),
-      ...(outages.length > 0 ? [{ color: variable('bad'), text: 'nothing became final' }] : []),
+      ...(outages.length > 0 ? [{ color: variable('bad'), text: 'no finalization' }] : []),
     ],
     draw: (width, narrow) =>
       addShades(
@@ -108,15 +108,15 @@ export function finalityChart(
           marginLeft: 52,
           marginTop: 28,
           x: {
-            label: `time of the run, ${x.name}`,
+            label: `virtual time (${x.name})`,
             labelOffset: 42,
             domain: [0, last / x.ms],
             ticks: narrow ? 5 : 10,
           },
           y: {
-            label: `time to finality, ${y.name}`,
+            label: `time to finality (${y.name})`,
             domain: [0, top + lanes.length * scale.lane],
-            // The lanes are of no time.
+            // No time labels in the lanes.
             tickFormat: (value: number) => (value > top ? '' : formatTick(value)),
           },
           marks: [
@@ -136,11 +136,11 @@ interface Point {
   y: number;
   median: number;
   above: boolean;
-  /** Between which outages it lies. */
+  /** Number of outages before the block. */
   part: number;
 }
 
-/** The median knows nothing of blocks beyond an outage. */
+/** The median restarts after each outage. */
 function pointsOf(
   final: readonly { closedMs: number; finalityMs: number }[],
   outages: readonly Outage[],
@@ -194,12 +194,12 @@ interface Lane {
 
 interface Scale {
   x: TimeUnit;
-  /** Where the lanes begin, and how high each is. */
+  /** Lower end of the lanes and the height of each lane, in axis units. */
   top: number;
   lane: number;
 }
 
-/** A line of signs for each way not to become final. */
+/** Draws one lane of symbols for each outcome other than finalized. */
 function laneMarks(lanes: readonly Lane[], { x, top, lane }: Scale): Markish[] {
   if (lanes.length === 0) return [];
   const signs = lanes.map(({ closings, color, sign }, index) => {
@@ -211,12 +211,12 @@ function laneMarks(lanes: readonly Lane[], { x, top, lane }: Scale): Markish[] {
   return [ruleY([top], { stroke: 'var(--line)', strokeDasharray: '2 3' }), ...signs];
 }
 
-/** On the floor, with words where there is room for them. */
+/** Draws outages at the bottom, with a label if it fits. */
 function outageMarks(outages: readonly Outage[], { x }: Scale, pixels: number): Markish[] {
   if (outages.length === 0) return [];
   const rows = outages.map(({ fromMs, toMs }) => {
     const [from, to] = [fromMs / x.ms, toMs / x.ms];
-    const words = `none final for ${formatMs(toMs - fromMs)}`;
+    const words = `no finalization for ${formatMs(toMs - fromMs)}`;
     return { from, to, middle: (from + to) / 2, words: fits(words, to - from, pixels) };
   });
   return [
@@ -245,14 +245,17 @@ function outageText(outages: readonly Outage[]): string {
     .slice(0, MOST_TOLD)
     .map(({ fromMs, toMs }) => `from ${formatMs(fromMs)} to ${formatMs(toMs)}`);
   const left = outages.length - told.length;
-  const more = left > 0 ? `, and ${left} more times` : '';
-  return ` None became final ${told.join(', ')}${more}: the median stops there.`;
+  const more = left > 0 ? `, and ${left} more periods` : '';
+  return ` No block was finalized ${told.join(', ')}${more}; the median line is interrupted there.`;
 }
 
-/** Beyond the end of the run, in parts of it: what its last moment brought has a width there. */
+/**
+ * Width of the strip after the end of the run, as a fraction of the run. It makes blocks visible
+ * that closed at the last instant.
+ */
 const TAIL = 0.015;
 
-/** @param endMs of the run. */
+/** @param endMs end of the run. */
 export function outcomesChart(
   blocks: readonly ClosedBlock[],
   shades: readonly Shade[],
@@ -277,10 +280,10 @@ export function outcomesChart(
   const ended = curves.map(({ name, closings }) => `${format(closings.length)} ${name}`).join(', ');
   const end = last * (1 + TAIL);
   return {
-    title: 'How blocks ended',
+    title: 'Block outcomes',
     caption:
-      `${captions.outcomes} In the end there were ${format(blocks.length)}: ${ended}; the sliver ` +
-      `at the right, beyond the end, shows them.${longestWithout(curves[0]!.closings, last)}` +
+      `${captions.outcomes} n = ${format(blocks.length)}: ${ended}. The strip after the end ` +
+      `shows the totals.${longestWithout(curves[0]!.closings, last)}` +
       describeShades(shades),
     legend: curves.map(({ name, closings, color }) => ({
       color,
@@ -293,7 +296,7 @@ export function outcomesChart(
           marginLeft: 52,
           marginTop: 28,
           x: {
-            label: `time of the run, ${x.name}`,
+            label: `virtual time (${x.name})`,
             labelOffset: 42,
             domain: [0, end / x.ms],
             ticks: narrow ? 5 : 10,
@@ -322,7 +325,7 @@ function outcomeMarks(rows: readonly Row[], order: string[]) {
   const place = { x: 'x', y: 'y', z: 'name', curve: 'step-after', order } as const;
   return [
     gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-    // Layers are parted by a line too, for who cannot tell their colours apart.
+    // A line separates the layers, for readers who cannot tell the colours apart.
     areaY(rows, {
       ...place,
       fill: 'color',
@@ -334,7 +337,10 @@ function outcomeMarks(rows: readonly Row[], order: string[]) {
   ];
 }
 
-/** When something closed, or evenly spaced instants where that is often; then the end, twice. */
+/**
+ * Closing times, or evenly spaced instants if there are too many; then the end of the run and of
+ * the strip.
+ */
 function instantsOf(blocks: readonly ClosedBlock[], last: number): number[] {
   const closings = [...new Set(blocks.map(({ closedMs }) => closedMs))].sort((a, b) => a - b);
   const even = Array.from({ length: MOST_STEPS }, (_, index) => (index * last) / MOST_STEPS);
@@ -342,7 +348,7 @@ function instantsOf(blocks: readonly ClosedBlock[], last: number): number[] {
   return [...within, last, last * (1 + TAIL)];
 }
 
-/** How many had closed by each instant. */
+/** Counts the blocks closed by each instant. */
 function countsAt(closings: readonly number[], instants: readonly number[]) {
   let count = 0;
   return instants.map((ms) => {
@@ -351,7 +357,9 @@ function countsAt(closings: readonly number[], instants: readonly number[]) {
   });
 }
 
-/** The longest time in which none was finalized, also at the beginning and the end. */
+/**
+ * Names the longest period without a finalized block, including the start and the end of the run.
+ */
 function longestWithout(closings: readonly number[], last: number): string {
   const marks = [0, ...closings, last];
   const longest = marks.slice(1).reduce(
@@ -363,12 +371,12 @@ function longestWithout(closings: readonly number[], last: number): string {
   );
   if (longest.to === 0) return '';
   const { from, to } = longest;
-  return ` None was finalized for ${formatMs(to - from)}, the longest, from ${formatMs(from)} on.`;
+  return ` Longest period without finalization: ${formatMs(to - from)}, from ${formatMs(from)}.`;
 }
 
 const FINE = 2_000;
 const BARS = 60;
-/** What must be seen of all votes. */
+/** Fraction of the votes that the chart must show. */
 const MOST_VOTES = 0.995;
 
 const decisions = (['approve', 'reject'] as const).map((name) => ({
@@ -376,14 +384,14 @@ const decisions = (['approve', 'reject'] as const).map((name) => ({
   color: variable(shownDecisions[name].color),
 }));
 
-/** Counts votes as they come, in fine bins: rows may be tens of millions. */
+/** Histogram of vote latency with fine bins. Uses constant memory, for tens of millions of rows. */
 export class Latencies {
   readonly #fineMs: number;
   readonly #counts: Record<string, Float64Array>;
   #votes = 0;
   #longestMs = 0;
 
-  /** @param periodMs no vote counts later after its proposal. */
+  /** @param periodMs longest time from a proposal to a counted vote. */
   constructor(periodMs: number) {
     this.#fineMs = Math.max(1, Math.ceil((periodMs + 1) / FINE));
     const size = Math.floor(periodMs / this.#fineMs) + 1;
@@ -419,13 +427,13 @@ export class Latencies {
       })),
     );
     return {
-      title: 'When votes arrive',
+      title: 'Vote latency',
       caption:
-        `Votes that counted by the time from the proposal of their block to their arrival, in ` +
-        `steps of ${formatMs(widthMs)}. ${format(this.#votes)} votes: half of them within ` +
-        `${formatMs(this.#medianMs())}; the last one came after ` +
+        `Counted votes by the time from the proposal of the block to the arrival of the vote, in ` +
+        `bins of ${formatMs(widthMs)}. n = ${format(this.#votes)} votes; median ` +
+        `${formatMs(this.#medianMs())}, maximum ` +
         `${formatMs(this.#longestMs)}.` +
-        (later > 0 ? ` ${format(later)} that came later than the last bar are not drawn.` : ''),
+        (later > 0 ? ` Not drawn: ${format(later)} later votes.` : ''),
       legend: decisions.map(({ name, color }) => ({
         color,
         text: `${name} (${format(this.#sum(name, 0, FINE + 1))})`,
@@ -434,7 +442,11 @@ export class Latencies {
         height: narrow ? 220 : 260,
         marginLeft: 56,
         marginTop: 28,
-        x: { label: `time since the proposal, ${x.name}`, labelOffset: 42, ticks: narrow ? 5 : 10 },
+        x: {
+          label: `time since the proposal (${x.name})`,
+          labelOffset: 42,
+          ticks: narrow ? 5 : 10,
+        },
         y: { label: 'votes', tickFormat: formatTick },
         color: { type: 'identity' },
         marks: [
@@ -446,7 +458,7 @@ export class Latencies {
     };
   }
 
-  /** All bins, unless a few late votes would press all others into a corner. */
+  /** Number of bins to draw: all of them, unless a few late votes would compress the others. */
   #binsToShow(): number {
     const all = Math.floor(this.#longestMs / this.#fineMs) + 1;
     let most = 1;
@@ -454,7 +466,7 @@ export class Latencies {
     return all > 2 * most ? Math.min(all, Math.ceil(1.2 * most)) : all;
   }
 
-  /** To the fine bin. */
+  /** Median, rounded up to a fine bin. */
   #medianMs(): number {
     let bins = 1;
     while (2 * this.#total(bins) < this.#votes) bins += 1;

@@ -1,6 +1,6 @@
 /**
- * The page of two kept runs: what they have in common, where they part, and what came of it, with
- * the futures of one past and the tallies of blocks that ended otherwise.
+ * HTML page that compares two saved runs: the common prefix, the first difference, the two futures,
+ * and the tallies of blocks whose outcomes differ.
  */
 import { dirname, relative, resolve, sep } from 'node:path';
 import {
@@ -52,13 +52,13 @@ import {
 } from './timeline.js';
 
 export interface ComparisonInput {
-  /** Folders, as they were named. */
+  /** Folders as given by the caller. */
   a: string;
   b: string;
-  /** Where the page will stand. */
+  /** Path of the page to write. */
   file: string;
   found: KeptComparison;
-  /** Null where they have no past in common, or are the same. */
+  /** Null if the runs have no common prefix or are identical. */
   futures: Futures | null;
 }
 
@@ -76,7 +76,7 @@ export async function comparisonPage(compared: ComparisonInput): Promise<string>
   const chart = futureChart(both, partedAt(found, futures, both), shades);
   const tallies = tallyChart(found.blocks);
   return page(`A and B: ${results[0].scenario.title}`, [
-    html`<h1>Two runs compared</h1>
+    html`<h1>Comparison of two runs</h1>
 <p class="lead">A: ${results[0].scenario.title}\nB: ${results[1].scenario.title}</p>\n`,
     summaryBox(compared),
     sidesTable(compared, results),
@@ -85,16 +85,16 @@ export async function comparisonPage(compared: ComparisonInput): Promise<string>
     section('Blocks', blocksText(found), tallies ? figure(tallies) : null, tallyPart(found)),
     futures ? votersSection(futures) : null,
     section('Measures', measuresPart(found)),
-    section('Do it again', again(compared)),
+    section('Reproduce', again(compared)),
     madeBy(results[0]),
   ]);
 }
 
-/** To the end where all entries are the same. */
+/** End of the run if all entries are the same. */
 const partedAt = (found: KeptComparison, futures: Futures | null, both: readonly Future[]) =>
   found.first ? (futures?.parted_ms ?? null) : both[0]!.endMs;
 
-/** What is of both is shaded once. */
+/** A shade of both runs is drawn once. */
 function shadesOfBoth(results: readonly SimResult[]): Shade[] {
   const known = new Map<string, Shade>();
   for (const shade of results.flatMap(computeShades)) {
@@ -114,30 +114,30 @@ async function closedIn(folder: string): Promise<ClosedBlock[]> {
   return blocks;
 }
 
-/** The answer first, in a sentence or two. */
+/** One-sentence result at the top of the page. */
 function summaryBox({ found, futures }: ComparisonInput): Html {
   const { same, first, blocks, measures } = found;
   const turned = blocks.filter(({ a, b }) => a?.status !== b?.status).length;
   const differ = `${format(measures.length)} measures differ.`;
-  const counted = `${format(turned)} blocks ended otherwise, and ${differ}`;
+  const counted = `${format(turned)} blocks have a different outcome, and ${differ}`;
   if (same) {
-    return html`<div class="verdict"><p><strong>The same run.</strong> Every entry, block
-and measure is the same.</p></div>\n`;
+    return html`<div class="verdict"><p><strong>Identical runs.</strong> All entries, blocks and
+measures are the same.</p></div>\n`;
   }
   if (!first) {
-    return html`<div class="verdict bad"><p><strong>The same log.</strong> Every entry is
-the same, and what was measured is not: ${counted}</p></div>\n`;
+    return html`<div class="verdict bad"><p><strong>Identical logs, different measures.</strong> All
+entries are the same, but ${counted}</p></div>\n`;
   }
   if (!futures) {
-    return html`<div class="verdict bad"><p><strong>No common beginning.</strong> The logs
-differ from ${first.where} on: these are two runs of their own, not two futures of one. ${counted}
-Blocks are paired by their number alone, and what differs may be luck.</p></div>\n`;
+    return html`<div class="verdict bad"><p><strong>No common prefix.</strong> The logs differ from
+${first.where} on, so these are unrelated runs and not two futures of one run. ${counted}
+Blocks are paired by number only. The differences may be random.</p></div>\n`;
   }
   const { common, parted_ms, votes } = futures;
-  return html`<div class="verdict"><p><strong>One past, two futures.</strong> The first
-${format(common)} entries, ${formatMs(parted_ms)} of the run, are the same in both. After that
-${counted}
-${format(votes.flipped)} votes on blocks of the same number are the other one.</p></div>\n`;
+  return html`<div class="verdict"><p><strong>Common prefix, two futures.</strong> The first
+${format(common)} entries (${formatMs(parted_ms)} of virtual time) are the same in both runs. After
+these, ${counted} ${format(votes.flipped)} votes on blocks of the same number are
+flipped.</p></div>\n`;
 }
 
 function sidesTable(
@@ -150,7 +150,7 @@ function sidesTable(
     of(other),
   ];
   const columns = [
-    { name: 'of the run' },
+    { name: 'property' },
     { name: 'A', kind: 'text' },
     { name: 'B', kind: 'text' },
   ] as const;
@@ -164,10 +164,10 @@ function sidesTable(
     row('entries', ({ entries }) => format(entries)),
     ['log digest', ...found.log_digests.map(code)],
   ];
-  return table('What is compared', columns, rows);
+  return table('Runs', columns, rows);
 }
 
-/** The first entry that differs, and what the scenarios have different. */
+/** First different entry and first difference between the scenarios. */
 function partingSection(
   compared: ComparisonInput,
   results: readonly [SimResult, SimResult],
@@ -175,16 +175,16 @@ function partingSection(
   const { found } = compared;
   const { first, scenario } = found;
   if (!first) return null;
-  const named = { a: 'in A', b: 'in B' } as Record<string, string>;
+  const named = { a: 'value in A', b: 'value in B', by: 'sender' } as Record<string, string>;
   const details = Object.entries(first.details).map(([name, value]): Fact => {
     const shownName =
-      named[name] ?? name.replace(/^by, b$/, 'by, in B').replace(/^by, a$/, 'by, in A');
+      named[name] ?? name.replace(/^by, b$/, 'sender in B').replace(/^by, a$/, 'sender in A');
     return { name: shownName, value: name.startsWith('by') ? value : code(value), wide: true };
   });
   const why: Fact[] = scenario
     ? [
         {
-          name: 'first value in which the scenarios differ',
+          name: 'first different scenario value',
           value: [
             code(scenario.path),
             ': ',
@@ -198,9 +198,9 @@ function partingSection(
       ]
     : [];
   return section(
-    'Where they part',
+    'First difference',
     facts([
-      { name: 'first that differs', value: first.where, wide: true },
+      { name: 'location', value: first.where, wide: true },
       ...details,
       ...why,
       ...results.flatMap((result, index) => otherwiseIn(result, index === 0 ? 'A' : 'B')),
@@ -209,14 +209,17 @@ function partingSection(
   );
 }
 
-/** What was made otherwise in a fork. */
+/** Interventions of a fork. */
 const otherwiseIn = ({ interventions = [] }: SimResult, side: string): Fact[] =>
   interventions.map(({ what, when, at_ms }) => {
-    const acted = at_ms === null ? `${when}: the run ended before` : `from ${formatMs(at_ms)} on`;
-    return { name: `made otherwise in ${side}`, value: `${what}, ${acted}`, wide: true };
+    const acted =
+      at_ms === null
+        ? `${when}: not reached before the end of the run`
+        : `from ${formatMs(at_ms)} on`;
+    return { name: `intervention in ${side}`, value: `${what}, ${acted}`, wide: true };
   });
 
-/** To the page of each run at that entry, where one was exported. */
+/** Links to the entry on the exported page of each run, if one exists. */
 function linksTo({ a, b, file, found }: ComparisonInput): Html | null {
   const seq = found.first?.seq;
   if (seq === undefined) return null;
@@ -225,18 +228,18 @@ function linksTo({ a, b, file, found }: ComparisonInput): Html | null {
     const path = relative(dirname(resolve(file)), resolve(folder));
     const place = path.split(sep).map((part) => `${encodeURIComponent(part)}/`);
     const href = formatExportLink(path === '' ? '' : place.join(''), seq);
-    return [html`<a href="${href}">entry ${format(seq)} of ${side}, on its page</a> `];
+    return [html`<a href="${href}">entry ${format(seq)} of ${side}</a> `];
   });
   return links.length === 0 ? null : html`<p>${links}</p>\n`;
 }
 
 function blocksText({ blocks }: KeptComparison): Html {
-  if (blocks.length === 0) return html`<p>Every block is the same, with the same votes.</p>\n`;
+  if (blocks.length === 0) return html`<p>All blocks and their votes are the same.</p>\n`;
   const turned = ordered(blocks).filter(({ a, b }) => a?.status !== b?.status);
   const rest = blocks.length - turned.length;
   const others =
-    rest === 0 ? '' : ` ${format(rest)} more differ in their tally or hash, and ended alike.`;
-  const ended = `${format(turned.length)} blocks ended otherwise or are in one run only.`;
+    rest === 0 ? '' : ` ${format(rest)} more have a different tally or hash, but the same outcome.`;
+  const ended = `${format(turned.length)} blocks differ in outcome or exist in one run only.`;
   return html`<p>${ended}${others}</p>\n`;
 }
 
@@ -244,13 +247,13 @@ const tallyPart = ({ blocks }: KeptComparison): Html | null =>
   blocks.length === 0 ? null : tallyTable(blocks);
 
 function measuresPart({ measures }: KeptComparison): Html {
-  if (measures.length === 0) return html`<p>Every measure is the same.</p>\n`;
+  if (measures.length === 0) return html`<p>All measures are the same.</p>\n`;
   const number = (name: string) => ({ name, kind: 'number' }) as const;
   const columns = [
     { name: 'measure' },
     number('A'),
     number('B'),
-    number('B less A'),
+    number('B − A'),
     { name: 'meaning', kind: 'text' },
   ] as const;
   const rows = measures.map(({ measure, a, b, difference }) => [
@@ -260,28 +263,27 @@ function measuresPart({ measures }: KeptComparison): Html {
     html`<span class="whole">${differenceText(measure, difference)}</span>`,
     measureMeaning(measure),
   ]);
-  return html`${table('Measures that differ; – where one cannot be said', columns, rows)}
-<p>One pair of runs shows what would have happened then, not what happens as a rule: ${code(
+  return html`${table('Measures that differ (–: no value)', columns, rows)}
+<p>n = 1 pair of runs. One pair does not show a general effect; ${code(
     'folkmoot fork RUN --replicates',
-  )} says whether it is luck.</p>\n`;
+  )} estimates it from replicates.</p>\n`;
 }
 
 function again({ a, b, file }: ComparisonInput): Html {
   const compare = commandLine('compare', a, b, '--out', file);
-  return html`<p>In the folder where this comparison was made:</p>
-${listing('the command that compares them', compare)}
-<p>To go through one of them, entry by entry:</p>
-${listing('the command that shows a run', commandLine('explore', b))}`;
+  return html`<p>Run in the folder in which this comparison was made:</p>
+${listing('command that compares the runs', compare)}
+<p>Browse run B entry by entry:</p>
+${listing('command that opens a run in the UI', commandLine('explore', b))}`;
 }
 
 const MOST_STEPS = 400;
-/** Of the table that says the same. */
+/** Rows of the table with the same data. */
 const ROWS = 12;
 
 const PAST = variable('c8');
 
 interface Future {
-  /** `A` or `B`. */
   side: string;
   blocks: readonly ClosedBlock[];
   endMs: number;
@@ -293,8 +295,8 @@ const looks = {
 } as const;
 
 /**
- * @param partedMs null of runs that have no past in common.
- * @param shades faults and interventions of either.
+ * @param partedMs null if the runs have no common prefix.
+ * @param shades faults and interventions of both runs.
  */
 function futureChart(
   [a, b]: readonly [Future, Future],
@@ -307,18 +309,18 @@ function futureChart(
   const [one, other] = [stepsOf(a), stepsOf(b)];
   const past =
     partedMs === null
-      ? 'Nothing before is the same in both.'
-      : `Up to ${formatMs(partedMs)} both are one run, entry by entry: the thick grey line.`;
+      ? 'The runs have no common prefix.'
+      : `Thick grey line: the common prefix, up to ${formatMs(partedMs)}.`;
   const ends = [one, other].map((steps) => format(steps.at(-1)!.count));
   const common = partedMs === null ? [] : upTo(one, partedMs);
   return {
-    title: 'Blocks finalized over time',
+    title: 'Finalized blocks over time',
     caption:
-      `How many blocks had become final by each time: A as a whole line, B dashed, each up to ` +
-      `the sign at its end. ${past} At the end: ${ends[0]} in A, after ${formatMs(a.endMs)}; ` +
-      `${ends[1]} in B, after ${formatMs(b.endMs)}.${describeShades(shades)}`,
+      `Cumulative number of finalized blocks over virtual time. A: solid line; B: dashed line. A ` +
+      `symbol marks the end of each run. ${past} At the end: ${ends[0]} blocks in A, after ` +
+      `${formatMs(a.endMs)}; ${ends[1]} in B, after ${formatMs(b.endMs)}.${describeShades(shades)}`,
     legend: [
-      ...(partedMs === null ? [] : [{ color: PAST, dash: '', text: 'the same in both' }]),
+      ...(partedMs === null ? [] : [{ color: PAST, dash: '', text: 'common prefix' }]),
       { ...looks.A, text: 'A' },
       { ...looks.B, text: 'B' },
     ],
@@ -329,12 +331,12 @@ function futureChart(
           marginLeft: 52,
           marginTop: 28,
           x: {
-            label: `time of the run, ${x.name}`,
+            label: `virtual time (${x.name})`,
             labelOffset: 42,
             domain: [0, last / x.ms],
             ticks: narrow ? 5 : 10,
           },
-          y: { label: 'blocks finalized', tickFormat: formatTick, nice: true },
+          y: { label: 'finalized blocks', tickFormat: formatTick, nice: true },
           marks: [
             gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
             ruleY([0], { stroke: 'var(--faint)' }),
@@ -350,7 +352,7 @@ function futureChart(
   };
 }
 
-/** What both share, and where they part. */
+/** Common prefix and the point of divergence. */
 const pastMarks = (common: readonly Step[], partedMs: number, unitMs: number): Markish[] => [
   ruleX([partedMs / unitMs], { stroke: PAST, strokeDasharray: '4 3' }),
   curve(common, unitMs, { stroke: PAST, strokeWidth: 5 }),
@@ -383,7 +385,7 @@ const from = (steps: readonly Step[], ms: number): Step[] => [
   ...steps.filter((step) => step.ms > ms),
 ];
 
-/** A run that is over does not stand still: a dot ends its line. */
+/** A dot ends the line, because the run is over there. */
 const endOf = (steps: readonly Step[], unitMs: number, side: keyof typeof looks): Markish =>
   dot(steps.slice(-1), {
     ...{ x: ({ ms }: Step) => ms / unitMs, y: 'count', r: 4.5, fill: looks[side].color },
@@ -401,7 +403,7 @@ const finalIn = ({ blocks }: Future): number[] =>
     .map(({ closedMs }) => closedMs)
     .sort((a, b) => a - b);
 
-/** Each finalization; evenly spaced instants where these are too many. */
+/** Finalization times, or evenly spaced instants if there are too many. */
 function stepsOf(future: Future): Step[] {
   const closings = finalIn(future);
   const all = closings.map((ms, index) => ({ ms, count: index + 1 }));
@@ -419,7 +421,7 @@ const instants = (endMs: number, most: number): number[] =>
 const countAt = (closings: readonly number[], ms: number): number =>
   closings.filter((one) => one <= ms).length;
 
-/** The same as a table, at some instants; nothing after the end of a run. */
+/** The same data at some instants; no value after the end of a run. */
 function futureTable([a, b]: readonly [Future, Future]): Html {
   const [one, other] = [finalIn(a), finalIn(b)];
   const rows = instants(Math.max(a.endMs, b.endMs), ROWS).map((ms) => {
@@ -433,15 +435,15 @@ function futureTable([a, b]: readonly [Future, Future]): Html {
     { name: 'finalized in B', kind: 'number' },
   ] as const;
   return html`<details>
-<summary>The same as a table</summary>
-${table('Blocks finalized by each time', columns, rows)}</details>
+<summary>Data table</summary>
+${table('Finalized blocks by virtual time', columns, rows)}</details>
 `;
 }
 
 const MOST_BLOCKS = 40;
 const MOST_ROWS = 300;
 
-/** Those that ended otherwise first, by number; then those whose tallies alone differ. */
+/** Blocks with different outcomes first, then blocks whose tallies or hashes differ. */
 function ordered(blocks: readonly BlockDifference[]): BlockDifference[] {
   const turned = ({ a, b }: BlockDifference) => a?.status !== b?.status;
   return [...blocks.filter(turned), ...blocks.filter((one) => !turned(one))];
@@ -464,11 +466,11 @@ function tallyChart(blocks: readonly BlockDifference[]): Chart | null {
   ]);
   const left = changed.length - drawn.length;
   return {
-    title: 'Tallies of changed blocks, mirrored',
+    title: 'Tallies of changed blocks',
     caption:
-      `A row for each block whose tally or end is another: A to the left, B to the right; ` +
-      `approving weight next to the middle, rejecting weight beyond it, and how the block ended ` +
-      `at both sides. Blocks are paired by number.` +
+      `One row per block with a different tally or outcome: A on the left, B on the right. Bars: ` +
+      `approving weight (inside) and rejecting weight (outside). Labels: the outcome. ` +
+      `Blocks are paired by number. n = ${format(drawn.length)} blocks.` +
       (left > 0 ? ` ${format(left)} more are not drawn.` : ''),
     legend: [
       { color: variable('c1'), text: 'approving' },
@@ -533,53 +535,52 @@ function barsOf(number: number, one: BlockOutcome | null, sign: 1 | -1) {
 const sameTally = (a: BlockOutcome | null, b: BlockOutcome | null): boolean =>
   a?.status === b?.status && a?.approve === b?.approve && a?.reject === b?.reject;
 
-const statusOf = (one: BlockOutcome | null): string => one?.status ?? 'not there';
+const statusOf = (one: BlockOutcome | null): string => one?.status ?? 'missing';
 
-/** Every block that differs, with its figures. */
 function tallyTable(blocks: readonly BlockDifference[]): Html {
   const number = (name: string) => ({ name, kind: 'number' }) as const;
   const side = (name: string) => [
     { name: `in ${name}` },
-    number(`for, ${name}`),
-    number(`against, ${name}`),
+    number(`approving, ${name}`),
+    number(`rejecting, ${name}`),
   ];
   const cells = (one: BlockOutcome | null) =>
-    one ? [one.status, format(one.approve), format(one.reject)] : ['not there', '–', '–'];
+    one ? [one.status, format(one.approve), format(one.reject)] : ['missing', '–', '–'];
   const rows = ordered(blocks)
     .slice(0, MOST_ROWS)
     .map(({ number, a, b }) => [format(number), ...cells(a), ...cells(b)]);
   const left = blocks.length - rows.length;
   return html`<details>
-<summary>The same as a table</summary>
+<summary>Data table</summary>
 ${table(
-  'Blocks that differ, those that ended otherwise first; some differ in their hash alone',
+  'Blocks that differ in outcome, tally (weight) or hash; different outcomes first',
   [number('block'), ...side('A'), ...side('B')],
   rows,
-)}${left > 0 ? html`<p>${format(left)} more: folkmoot compare --json has all.</p>` : null}</details>
+)}${left > 0 ? html`<p>${format(left)} more: see folkmoot compare --json.</p>` : null}</details>
 `;
 }
 
-/** Seen at once; and in all. */
+/** Rows shown before the fold, and rows in total. */
 const FIRST = 15;
 const MOST_VOTERS = 1_000;
 
 function votersSection({ votes, voters }: Futures): Html {
   const counts = facts([
-    { name: 'the same vote in both', value: format(votes.same) },
+    { name: 'same vote', value: format(votes.same) },
     { name: 'flipped', value: format(votes.flipped) },
-    { name: 'in A only', value: format(votes.only_a) },
-    { name: 'in B only', value: format(votes.only_b) },
+    { name: 'only in A', value: format(votes.only_a) },
+    { name: 'only in B', value: format(votes.only_b) },
   ]);
   const turned = voters.filter(({ flipped }) => flipped > 0).length;
-  const says = html`<p>Votes of one agent on blocks of one number, which may be other blocks:
-${format(turned)} agents approved in one run what they rejected in the other,
+  const says = html`<p>Votes of the same agent on blocks of the same number (possibly
+different blocks). ${format(turned)} agents have an opposite vote.
 ${format(voters.length - turned)} more voted in one run only.</p>\n`;
   if (voters.length === 0) return section('Votes', says, counts);
   const number = (name: string) => ({ name, kind: 'number' }) as const;
   const columns = [
     { name: 'agent', kind: 'text' },
     { name: 'group', kind: 'text' },
-    ...['flipped', 'in A only', 'in B only', 'the same'].map(number),
+    ...['flipped', 'only in A', 'only in B', 'same'].map(number),
   ] as const;
   const rows = voters.slice(0, MOST_VOTERS).map((one) => {
     const { name, agent_id, group, flipped, only_a, only_b, same } = one;
@@ -588,14 +589,14 @@ ${format(voters.length - turned)} more voted in one run only.</p>\n`;
   const left = voters.length - rows.length;
   const all = html`<details>
 <summary>${format(rows.length - FIRST)} more</summary>
-${table('More agents that voted otherwise', columns, rows.slice(FIRST))}${
-  left > 0 ? html`<p>${format(left)} more: folkmoot compare --json has all.</p>\n` : null
+${table('More agents with different votes', columns, rows.slice(FIRST))}${
+  left > 0 ? html`<p>${format(left)} more: see folkmoot compare --json.</p>\n` : null
 }</details>\n`;
   return section(
     'Votes',
     says,
     counts,
-    table('Agents that voted otherwise, most flipped votes first', columns, rows.slice(0, FIRST)),
+    table('Agents with different votes, most flipped votes first', columns, rows.slice(0, FIRST)),
     rows.length > FIRST ? all : null,
   );
 }

@@ -1,11 +1,12 @@
-/** Reports: one HTML file out of what a run or a sweep has left in its folder. */
+/** Writes HTML reports of saved runs, sweeps and comparisons. */
 import { basename, dirname } from 'node:path';
 import { writeWhole } from '../../report/folder.js';
 import type { ComparisonInput } from './comparison.js';
 
 /**
- * Writes report.html of a kept run. Drawing is loaded when it is needed: most runs draw nothing.
- * @throws {StoreError} `UNREADABLE` when the folder holds no finished run or cannot be written.
+ * Writes report.html of a saved run. The chart code is loaded on demand: most runs draw nothing.
+ *
+ * @throws {StoreError} `UNREADABLE` if the folder holds no finished run or cannot be written.
  */
 export async function writeRunReport(folder: string): Promise<void> {
   const { runReport } = await import('./run.js');
@@ -14,7 +15,8 @@ export async function writeRunReport(folder: string): Promise<void> {
 
 /**
  * Writes report.html of a sweep.
- * @throws {StoreError} `UNREADABLE` when the folder holds no finished sweep or cannot be written.
+ *
+ * @throws {StoreError} `UNREADABLE` if the folder holds no finished sweep or cannot be written.
  */
 export async function writeSweepReport(folder: string): Promise<void> {
   const { sweepReport } = await import('./sweep.js');
@@ -22,8 +24,10 @@ export async function writeSweepReport(folder: string): Promise<void> {
 }
 
 /**
- * Writes the page of two kept runs that were compared.
- * @throws {StoreError} `UNREADABLE` when a folder holds no finished run or the file cannot be had.
+ * Writes the page that compares two saved runs.
+ *
+ * @throws {StoreError} `UNREADABLE` if a folder holds no finished run or the file cannot be
+ * written.
  */
 export async function writeComparison(compared: ComparisonInput): Promise<void> {
   const { comparisonPage } = await import('./comparison.js');

@@ -1,7 +1,4 @@
-/**
- * The report of a run: the question that it was to answer, the verdict, the measures, and how to
- * get the run again.
- */
+/** Report of a run: its question, verdict, charts, measures and the commands that reproduce it. */
 
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { type Chart, figure } from '../../report/figure.js';
@@ -50,7 +47,7 @@ export async function runReport(folder: string): Promise<string> {
     reportedSection(result),
     section('Configuration', configuration(result.scenario)),
     closerSection(folder, result),
-    section('Do it again', again(folder, result)),
+    section('Reproduce', again(folder, result)),
     madeBy(result),
   ]);
 }
@@ -103,12 +100,12 @@ function keyFacts(result: SimResult): Html {
     { name: 'virtual time', value: formatMs(result.virtual_ms) },
     { name: 'seed', value: code(result.seed) },
     result.url === undefined
-      ? { name: 'digest of the whole run', value: code(result.digest), wide: true }
-      : { name: 'on the server, which has its log', value: code(result.url), wide: true },
+      ? { name: 'run digest', value: code(result.digest), wide: true }
+      : { name: 'server with the log', value: code(result.url), wide: true },
   ]);
 }
 
-/** What deciders cost is shown where there are some. */
+/** Hides decider columns in runs without deciders. */
 const shownIn = ({ deciders }: SimResult) =>
   deciders ? () => true : (name: string) => !name.startsWith('decider_');
 
@@ -123,9 +120,9 @@ function groupsTable(groups: readonly TableRow[], result: SimResult): Html {
   });
   const named = Object.entries(tables['groups.csv']).slice(1);
   const meanings = named.filter(([name]) => columns.includes(name));
-  return html`${table('The groups of the scenario', kinds, rows)}
+  return html`${table('Groups of the scenario', kinds, rows)}
 <details>
-<summary>What the columns mean</summary>
+<summary>Column meanings</summary>
 ${facts(
   meanings.map(([column, meaning]) => {
     const name = groupTitles[column as keyof typeof groupTitles];
@@ -136,39 +133,39 @@ ${facts(
 `;
 }
 
-/** A mean of a run that was cut is a mean of what was left. */
+/** The caption says if the run was cut short or had a warm-up. */
 function measuresTable(result: SimResult): Html {
   const { measures, ended_by, measured_from_ms = 0 } = result;
   const short = ended_by === 'stalled' || ended_by === 'safety' || ended_by === 'nothing_due';
   const cut =
-    (short ? `. The run was cut (${ended_by}): all are of a shorter run than was asked for` : '') +
-    (measured_from_ms ? `. Without the warm-up, which ended at ${formatMs(measured_from_ms)}` : '');
+    (short ? `. The run ended early (${ended_by})` : '') +
+    (measured_from_ms ? `. The warm-up, up to ${formatMs(measured_from_ms)}, is excluded` : '');
   const names = (Object.keys(dictionary) as MeasureName[]).filter(shownIn(result));
   const columns = [
     { name: 'measure' },
     { name: 'value', kind: 'number' },
     { name: 'meaning', kind: 'text' },
-    { name: 'name in tables' },
+    { name: 'column' },
   ] as const;
   const rows = names.map((name) => {
     const value = html`<span class="whole">${measureText(name, measures[name])}</span>`;
     return [measureTitles[name], value, dictionary[name], code(name)];
   });
-  return table(`All measures of the run; – where one cannot be said${cut}`, columns, rows);
+  return table(`Measures of the run (–: no value)${cut}`, columns, rows);
 }
 
-/** What the scenario's scripts measured; nothing without any, and of folders of before. */
+/** Measures reported by scripts. Older folders do not have them. */
 function reportedSection({ reported }: Partial<SimResult>): Html | null {
   const of = (whom: string, figures: Readonly<Record<string, number | null>>) =>
     Object.entries(figures).map(([name, value]) => [whom, code(name), format(value)]);
   const { run = {}, groups = {} } = reported ?? {};
   const rows = [
-    ...of('the run', run),
+    ...of('run', run),
     ...Object.entries(groups).flatMap(([group, figures]) => of(group, figures)),
   ];
   if (rows.length === 0) return null;
   const columns = [{ name: 'of' }, { name: 'measure' }, { name: 'value', kind: 'number' }] as const;
-  return section('Reported', table('Measures that scripts of the scenario made', columns, rows));
+  return section('Reported', table('Measures reported by scripts', columns, rows));
 }
 
 function again(folder: string, result: SimResult): Html {
@@ -177,22 +174,22 @@ function again(folder: string, result: SimResult): Html {
   const sim = commandLine('sim', 'scenario.json', '--seed', seed, ...taken);
   if (url !== undefined) {
     const there = commandLine('sim', 'scenario.json', '--url', url, '--speed', `${speed}`);
-    return html`<p>In the folder of this report. No two runs on a server are the same:</p>
-${listing('the command that runs it on the server again', there)}
-<p>The same scenario in virtual time gives the same bytes each time:</p>
-${listing('the command that simulates it', sim)}`;
+    return html`<p>Run in the folder of this report. Two runs on a server are never identical:</p>
+${listing('command that runs the scenario on the server again', there)}
+<p>A simulation of the same scenario in virtual time is deterministic:</p>
+${listing('command that simulates the scenario', sim)}`;
   }
   const signed = scenario.signatures === 'none' ? [] : ['--signatures'];
   const replay = commandLine('replay', 'network', ...signed);
-  return html`<p>In the folder of this report. The same scenario and seed give the digest
-${code(digest)} again:</p>
-${listing('the command that runs it again', sim)}
+  return html`<p>Run in the folder of this report. The same scenario and seed give the same digest,
+${code(digest)}:</p>
+${listing('command that repeats the run', sim)}
 ${
   hasFile(folder, 'network')
-    ? html`<p>The log of this run, computed again from its first entry${
-        signed.length > 0 ? ', every signature checked' : null
+    ? html`<p>Recompute the log from its first entry${
+        signed.length > 0 ? ' and check every signature' : null
       }:</p>
-${listing('the command that checks its log', replay)}`
+${listing('command that checks the log', replay)}`
     : null
 }`;
 }
@@ -204,13 +201,13 @@ function verdictBox(result: SimResult): Html {
   return html`<div class="verdict${bad ? ' bad' : null}">
 <p><strong>Verdict: ${verdict}.</strong> ${runVerdicts[verdict] ?? null}
 ${decidedText(verdict, measures)}
-${expected ? 'This is what the scenario expects.' : `The scenario expects ${scenario.expect}.`}</p>
+The scenario expects ${expected ? 'this verdict' : scenario.expect}.</p>
 ${ending(result)}${
   broken === null
     ? null
     : facts([
         { name: 'rule', value: broken.rule, wide: true },
-        { name: 'when, by the time of the engine', value: formatInstant(broken.at), wide: true },
+        { name: 'engine time', value: formatInstant(broken.at), wide: true },
         { name: 'actor', value: broken.actor, wide: true },
         { name: 'expected', value: broken.expected, wide: true },
         { name: 'found', value: broken.found, wide: true },
@@ -219,13 +216,13 @@ ${ending(result)}${
 `;
 }
 
-/** What ended the run, and what that cut short; folders of before do not say. */
+/** Reason for the end of the run and its effects on the data. Older folders lack both. */
 function ending({ ended_by, censored = [], reported }: Partial<SimResult>): Html | null {
   if (ended_by === undefined) return null;
   const missing = (reported?.missing ?? []).map((text) => html`<li>${text}</li>`);
   const cut = censored.map((what) => html`<li>${what}</li>`);
   return html`<p>Ended by ${code(ended_by)}: ${endingText(ended_by)}.</p>
-${cut.length === 0 ? null : html`<p>What the end cut short:</p>\n<ul>${cut}</ul>\n`}${
+${cut.length === 0 ? null : html`<p>Censored data:</p>\n<ul>${cut}</ul>\n`}${
   missing.length === 0
     ? null
     : html`<p>Warnings about measures of scripts:</p>\n<ul>${missing}</ul>\n`

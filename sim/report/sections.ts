@@ -1,7 +1,4 @@
-/**
- * Sections that reports share: the scenario as YAML, first what differs from the defaults, then all
- * of it; and the links from a report into the page.
- */
+/** Sections that reports share: the scenario as YAML, and links from a report to the UI. */
 import { isDeepStrictEqual } from 'node:util';
 import { Document, isScalar, visit } from 'yaml';
 import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
@@ -19,16 +16,16 @@ import type { ClosedBlock } from './timeline.js';
 type Tree = Record<string, unknown>;
 
 export function configuration(scenario: Scenario): Html {
-  return html`<p>What differs from the defaults:</p>
-${listing('what differs from the defaults', yaml(departures(scenario)))}
+  return html`<p>Values that differ from the defaults:</p>
+${listing('values that differ from the defaults', yaml(departures(scenario)))}
 <details>
-<summary>The whole scenario, with all defaults</summary>
-${listing('the whole scenario', yaml(scenario))}
+<summary>Complete scenario, including defaults</summary>
+${listing('complete scenario', yaml(scenario))}
 </details>
 `;
 }
 
-/** Lists of plain values on one line. */
+/** Formats as YAML, with lists of scalars on one line. */
 function yaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
@@ -39,7 +36,7 @@ function yaml(value: unknown): string {
   return document.toString({ lineWidth: 90, flowCollectionPadding: false });
 }
 
-/** What a file must say for the defaults to fill in the rest. */
+/** Smallest scenario file that gives this scenario. */
 function departures({ agents, faults, interventions, sweep, ...rest }: Scenario): Tree {
   const defaults = Value.Default(Scenario, {}) as Tree;
   return {
@@ -60,7 +57,7 @@ function ownOfGroup({ strategy, ...rest }: Group): Tree {
     : { ...own, strategy: ownOfKind(strategy, Strategy) };
 }
 
-/** What is said of a strategy or a fault, whose kind says which defaults it has. */
+/** Members that differ from the defaults of this kind of strategy, fault or intervention. */
 function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
   const { kind, ...rest } = element;
   const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));
@@ -70,7 +67,7 @@ function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): 
 
 const kindOf = (schema: TSchema) => (schema as { properties?: { kind: TSchema } }).properties!.kind;
 
-/** Members whose value is another; sections are gone through, lists compared as a whole. */
+/** Members that differ. Compares objects member by member and lists as a whole. */
 function differing(value: object, defaults: Tree): Tree {
   const pairs = Object.entries(value)
     .filter(([name, inner]) => !isDeepStrictEqual(inner, defaults[name]))
@@ -84,16 +81,19 @@ function differing(value: object, defaults: Tree): Tree {
 const isTree = (value: unknown): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A whole run in one file, where somebody exported it into the run's folder. */
+/** Whole run in one file, if a user exported it into the folder of the run. */
 const EXPORTED = 'run.html';
 
 export const isExported = (folder: string): boolean => hasFile(folder, EXPORTED);
 
-/** @param place the folder as the report has to name it, '' for its own; ends with a slash. */
+/**
+ * @param place path of the folder relative to the report, with a final slash; '' for the same
+ * folder.
+ */
 export const formatExportLink = (place: string, entry: number): string =>
   `${place}${EXPORTED}?at=${entry}`;
 
-/** To the blocks that one looks for first: the slowest, and the first of each other end. */
+/** Links to the slowest block and to the first block of each outcome other than finalized. */
 export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href: string }[] {
   const [slowest] = blocks
     .filter(({ finalityMs }) => finalityMs !== null)
@@ -102,15 +102,13 @@ export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href
     const first = blocks
       .filter((block) => block.status === status)
       .toSorted((a, b) => a.closedMs - b.closedMs)[0];
-    return first
-      ? [{ block: first, text: `the first that was ${status}, block ${first.height}` }]
-      : [];
+    return first ? [{ block: first, text: `First ${status} block: ${first.height}` }] : [];
   });
   const found = slowest
     ? [
         {
           block: slowest,
-          text: `the slowest, block ${slowest.height}, ${formatMs(slowest.finalityMs)}`,
+          text: `Slowest block: ${slowest.height}, ${formatMs(slowest.finalityMs)}`,
         },
       ]
     : [];
@@ -122,32 +120,32 @@ export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href
 
 const MOST_LINKS = 20;
 
-/** Null of a run whose log is not kept. */
+/** Null if the log of the run was not saved. */
 export function closerSection(folder: string, result: SimResult): Html | null {
   if (!hasFile(folder, 'network')) return null;
   return section(
-    'Look closer',
-    html`<p>The page shows every agent and block at any entry of the log. In the folder of this
+    'Explore',
+    html`<p>The UI shows every agent and block at any entry of the log. Run in the folder of this
 report:</p>
-${listing('the command that shows the run on a page', commandLine('explore', '.'))}`,
+${listing('command that opens the run in the UI', commandLine('explore', '.'))}`,
     isExported(folder) ? exportedLinks(result) : null,
   );
 }
 
-/** To where something was made otherwise, and to the end. */
+/** Links to the interventions, the start and the end. */
 function exportedLinks({ interventions = [], entries }: SimResult): Html {
   const moments = interventions.flatMap(({ what, entry }) =>
     entry === null ? [] : [{ entry, text: `${what}, after entry ${format(entry)}` }],
   );
   const places = [
-    { entry: 0, text: 'its beginning' },
+    { entry: 0, text: 'Start' },
     ...moments.slice(0, MOST_LINKS),
-    { entry: entries - 1, text: `its end, entry ${format(entries - 1)}` },
+    { entry: entries - 1, text: `End, entry ${format(entries - 1)}` },
   ];
   const links = places.map(
     ({ entry, text }) => html`<li><a href="${formatExportLink('', entry)}">${text}</a></li>\n`,
   );
-  return html`<p>The whole run is beside this report, in one file that needs no server:</p>
+  return html`<p>The whole run is in one file next to this report. It needs no server:</p>
 <ul>
 ${links}</ul>
 `;

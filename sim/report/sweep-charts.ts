@@ -1,6 +1,6 @@
 /**
- * Charts of a measure over the factors of a sweep: curves with intervals, dots, or a field for each
- * combination of two factors.
+ * Charts of a measure over the factors of a sweep: lines with intervals, dots, or a heat map of two
+ * factors.
  */
 import {
   cell,
@@ -19,6 +19,7 @@ import {
   downsample,
   format,
   formatTick,
+  plural,
   shorten,
 } from '../../report/shared/format.js';
 import {
@@ -32,10 +33,10 @@ import { getColor, getDash } from '../../report/shared/palette.js';
 import { type CellData, type FactorData, type Point, pointsBy, type Roles } from './sweep-data.js';
 
 const MOST_POINTS = 2_000;
-/** A range that is wider than this is drawn on a logarithmic axis. */
+/** Ratio of the largest to the smallest value above which the axis is logarithmic. */
 const WIDE_RANGE = 200;
 
-/** A line for each level of one factor, a panel for each level of another. */
+/** One line per level of one factor, one panel per level of another. */
 export function responseChart(
   measure: string,
   { x, lines, panels, rest }: Roles,
@@ -44,17 +45,18 @@ export function responseChart(
   const factors = [x, lines, panels].filter((factor) => factor !== null);
   const points = pointsBy(factors, cells, measure);
   if (points.length === 0) return null;
-  const by = lines ? `, ${x.numeric ? 'a line' : 'a sign'} for each ${lines.column}` : '';
-  const across = panels ? `, a panel for each ${panels.column}` : '';
-  const mean = rest.length > 0 ? ` Points are means over ${namesOf(rest)}.` : '';
-  // What is in no order has nothing between its values.
+  const by = lines ? `, one ${x.numeric ? 'line' : 'symbol'} per ${lines.column}` : '';
+  const across = panels ? `, one panel per ${panels.column}` : '';
+  const mean = rest.length > 0 ? ` Points average over ${namesOf(rest)}.` : '';
+  // Only numeric levels are joined by a line.
   const shape = { x, lines, panels, joined: x.numeric };
-  const { rows, label, cut } = prepared(measure, points, shape);
+  const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
     title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${measureMeaning(measure)}: mean of the runs of a cell, with its 95 % interval${by}` +
-      `${across}.${mean}${cut} ${extremes(measure, points, factors)}` +
+      `${measureMeaning(measure)}${unitText}. Points: mean over the runs of a cell; ` +
+      `bars: 95 % interval${by}` +
+      `${across}. ${sizes(points)}${mean}${cut} ${extremes(measure, points, factors)}` +
       describeDownsampling('points', rows.length, MOST_POINTS),
     ...(lines ? { legend: legendOf(lines, x.numeric) } : {}),
     draw: (_, narrow) =>
@@ -62,7 +64,7 @@ export function responseChart(
   };
 }
 
-/** A dot for each cell: for designs in which no two cells share a value. */
+/** One dot per cell, for designs in which no two cells share a value. */
 export function scatterChart(
   measure: string,
   x: FactorData,
@@ -75,12 +77,12 @@ export function scatterChart(
   });
   if (points.length === 0) return null;
   const shape = { x, lines: null, panels: null, joined: false };
-  const { rows, label, cut } = prepared(measure, points, shape);
+  const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
     title: `${measureTitle(measure)} by ${x.column}`,
     caption:
-      `${measureMeaning(measure)}: a dot for each cell, with the 95 % interval of its mean. The ` +
-      `other factors vary too.${cut} ${extremes(measure, points, [x])}` +
+      `${measureMeaning(measure)}${unitText}. One dot per cell, with the 95 % interval of its ` +
+      `mean. ${sizes(points)} The other factors vary too.${cut} ${extremes(measure, points, [x])}` +
       describeDownsampling('cells', rows.length, most),
     draw: (_, narrow) => responseDrawing(measure, label, downsample(rows, most), shape, narrow),
   };
@@ -93,10 +95,10 @@ interface Shape {
   joined: boolean;
 }
 
-/** In the unit of the axis. */
+/** Rows in the unit of the axis. */
 function prepared(measure: string, points: readonly Point[], { x, lines, panels }: Shape) {
   const most = points.reduce((found, { mean }) => Math.max(found, Math.abs(mean)), 0);
-  const { label, unit } = getAxis(measure, most);
+  const { label, unit, unitText } = getAxis(measure, most);
   const rows = rowsOf(points, unit, x, lines, panels);
   const open = clipToRange(rows, computeRange(measure, rows)).filter(
     (row) => row.cutLow || row.cutHigh,
@@ -104,9 +106,9 @@ function prepared(measure: string, points: readonly Point[], { x, lines, panels 
   const cut =
     open.length === 0
       ? ''
-      : ` Triangles: where an interval goes on beyond the axis (${format(open.length)}); the ` +
-        `table of cells has its ends.`;
-  return { rows, label, cut };
+      : ` Triangles mark ${format(open.length)} intervals that extend beyond the axis; see the ` +
+        `table of cells.`;
+  return { rows, label, unitText, cut };
 }
 
 function responseDrawing(
@@ -154,7 +156,7 @@ function responseDrawing(
 
 type Panel = { fx?: 'panel'; fy?: 'panel' };
 
-/** Pixels between what several lines have at one place: none hides another. */
+/** Horizontal pixels between the symbols of different lines at the same x. */
 const STEP = 5;
 const symbols = ['circle', 'square', 'diamond', 'triangle', 'cross'] as const;
 
@@ -247,7 +249,16 @@ function legendOf(lines: FactorData, joined: boolean): LegendEntry[] {
   }));
 }
 
-/** Where it is highest and lowest, in words. */
+/** Sentence with the number of points and the runs of each. */
+function sizes(points: readonly Point[]): string {
+  const counts = points.map(({ n }) => n);
+  const least = counts.reduce((a, b) => Math.min(a, b));
+  const most = counts.reduce((a, b) => Math.max(a, b));
+  const runs = least === most ? format(least) : `${format(least)} to ${format(most)}`;
+  return `n = ${plural(points.length, 'point')}, each from ${runs} runs.`;
+}
+
+/** Sentence with the lowest and the highest mean. */
 function extremes(
   measure: string,
   points: readonly Point[],
@@ -257,17 +268,17 @@ function extremes(
   const lowest = sorted[0]!;
   const highest = sorted.at(-1)!;
   const said = ({ mean }: Point) => measureText(measure, mean);
-  if (lowest.mean === highest.mean) return `${said(lowest)} everywhere.`;
+  if (lowest.mean === highest.mean) return `All means are ${said(lowest)}.`;
   const where = ({ levels }: Point) =>
     factors.map(({ column }) => `${column} ${levels[column]}`).join(', ');
   const at = (point: Point) => `${said(point)} (${where(point)})`;
   return `Lowest: ${at(lowest)}; highest: ${at(highest)}.`;
 }
 
-/** More levels could not be read. */
+/** More levels would be unreadable. */
 const MOST_LEVELS = 20;
 
-/** Null where there are too many levels, or most combinations were not run. */
+/** Null if there are too many levels, or if most combinations were not run. */
 export function heatChart(
   measure: string,
   [x, y]: readonly [FactorData, FactorData],
@@ -281,18 +292,19 @@ export function heatChart(
   const means = points.map(({ mean }) => mean);
   const least = means.reduce((a, b) => Math.min(a, b));
   const most = means.reduce((a, b) => Math.max(a, b));
-  const { label, unit } = getAxis(measure, Math.max(Math.abs(least), Math.abs(most)));
+  const { label, unit, unitText } = getAxis(measure, Math.max(Math.abs(least), Math.abs(most)));
   const rows = points.map(({ levels, mean }) => ({
     levels,
     label: compact(mean / unit),
     strength: most === least ? 0.3 : 0.06 + (0.64 * (mean - least)) / (most - least),
   }));
-  const over = rest.length > 0 ? `, over ${namesOf(rest)}` : '';
+  const over = rest.length > 0 ? `, averaged over ${namesOf(rest)}` : '';
   return {
     title: `${label} by ${x.column} and ${y.column}`,
     caption:
-      `${measureMeaning(measure)}: the mean of each combination${over}; the stronger its colour, ` +
-      `the larger. Empty: not run, or it cannot be said. ${extremes(measure, points, [x, y])}`,
+      `${measureMeaning(measure)}${unitText}. Mean of each combination${over}; a stronger ` +
+      `colour is larger. ` +
+      `${sizes(points)} Empty: not run, or no value. ${extremes(measure, points, [x, y])}`,
     draw: (width, narrow) => {
       const upright = narrow && x.levels.length > y.levels.length;
       return heatDrawing(rows, upright ? [y, x] : [x, y], width, narrow);
@@ -363,7 +375,9 @@ function heatDrawing(
   };
 }
 
-/** Of a digit, in parts of the size of its font; and the smallest font that can be read. */
+/**
+ * Width of a digit as a fraction of the font size, and the smallest readable font size in pixels.
+ */
 const LETTER_WIDTH = 0.62;
 const SMALLEST = 7;
 
@@ -375,12 +389,12 @@ interface Row {
   mean: number;
   low: number;
   high: number;
-  /** Which of the lines, and which panel. */
+  /** Index of the line, and name of the panel. */
   line: number;
   panel: string;
 }
 
-/** @param unit what an axis of it counts in. */
+/** @param unit unit of the axis. */
 function rowsOf(
   points: readonly Point[],
   unit: number,
@@ -405,7 +419,7 @@ function rowsOf(
   });
 }
 
-/** An interval that is so many times the range of the means would press these to the floor. */
+/** Longest interval that fits in the plot, as a multiple of the range of the means. */
 const TOO_WIDE = 2.5;
 
 interface Range {
@@ -413,7 +427,7 @@ interface Range {
   most: number;
 }
 
-/** Of what an axis shows: of a share at least from 0 to 1, and never more. */
+/** Range of the axis. A share always has the range 0 to 1. */
 export function computeRange(measure: string, rows: readonly Row[]): Range {
   if (isShare(measure)) return { least: 0, most: 1 };
   const low = extreme(rows, 'low', Math.min);
@@ -437,7 +451,7 @@ const extreme = (
   of: (a: number, b: number) => number,
 ): number => rows.map((row) => row[name]).reduce((a, b) => of(a, b));
 
-/** Within the axis; what goes on beyond it has `cut` there. */
+/** Clips intervals to the axis and sets `cutLow` and `cutHigh` on clipped rows. */
 export function clipToRange(rows: readonly Row[], { least, most }: Range) {
   return rows.map((row) => ({
     ...row,

@@ -1,6 +1,6 @@
 /**
- * The data that the report of a sweep draws, read from sweep.json, runs.csv and summary.csv; and
- * the role of each factor: along the axis, as lines, or as panels.
+ * Data of a sweep report, read from sweep.json, runs.csv and summary.csv, and the role of each
+ * factor in the charts.
  */
 import {
   hasFile,
@@ -14,19 +14,19 @@ import { shorten } from '../../report/shared/format.js';
 import type { Verdict } from '../run/result.js';
 import type { Scenario, Sweep } from '../scenario/schema/scenario.js';
 
-/** sweep.json */
+/** Contents of sweep.json. */
 export interface SweepHead extends Partial<Provenance> {
   scenario: Scenario & { sweep: Sweep };
-  /** How many are planned. */
+  /** Number of planned runs. */
   runs: number;
   seed?: string;
 }
 
 export interface FactorData {
-  /** Its column, and its place in the scenario. */
+  /** Column name, and path in the scenario. */
   column: string;
   path: string;
-  /** Its values as the tables have them, ascending if they are numbers. */
+  /** Values as in the tables, ascending if they are numbers. */
   levels: string[];
   numeric: boolean;
 }
@@ -36,7 +36,9 @@ interface Estimate {
   mean: number;
   low: number | null;
   high: number | null;
-  /** Runs without a value, and bounds of the mean of all; older folders do not say. */
+  /**
+   * Number of runs without a value, and bounds of the mean over all runs; absent in older folders.
+   */
   missing?: number;
   least?: number | null;
   most?: number | null;
@@ -44,11 +46,11 @@ interface Estimate {
 
 export interface CellData {
   cell: number;
-  /** By column. */
+  /** Keyed by column. */
   levels: Record<string, string>;
-  /** By measure; those that could be said. */
+  /** Keyed by measure; without measures that have no value. */
   estimates: Map<string, Estimate>;
-  /** By measure: runs without a value. */
+  /** Number of runs without a value, keyed by measure. */
   missing: Map<string, number>;
 }
 
@@ -58,7 +60,7 @@ interface FailedRun {
   seed: string;
   verdict: string;
   levels: Record<string, string>;
-  /** What it died of, where that was kept. */
+  /** Error or violated rule, if it was saved. */
   why: string;
 }
 
@@ -67,16 +69,16 @@ export interface SweepData {
   factors: FactorData[];
   cells: CellData[];
   verdicts: Map<string, number>;
-  /** By cell: how many of its runs have which verdict other than pass. */
+  /** Number of runs per verdict other than pass, keyed by cell. */
   notPassed: Map<number, Map<string, number>>;
-  /** Of the first run of each cell. */
+  /** Seed of the first run of each cell. */
   seeds: Map<number, string>;
-  /** The first of those with an error or a broken rule, and how many there are. */
+  /** The first runs that failed or violated a rule, and the number of all such runs. */
   failed: FailedRun[];
   failures: number;
 }
 
-/** Of what a run died of: a script may throw a text of any length. */
+/** Longest error text in the report. A script may throw a text of any length. */
 const MOST_LETTERS = 500;
 const MOST_FAILED = 100;
 
@@ -128,7 +130,7 @@ async function readCells(
 const levelsIn = (row: TableRow, columns: readonly string[]): Record<string, string> =>
   Object.fromEntries(columns.map((column) => [column, row[column] ?? '']));
 
-/** In the order of the design, unless they are numbers. */
+/** In the order of the design; numbers ascending. */
 function levelsOf(cells: readonly CellData[], column: string, planned: readonly string[] = []) {
   const found = new Set(cells.map(({ levels }) => levels[column]!));
   const levels = [...new Set([...planned.filter((level) => found.has(level)), ...found])];
@@ -160,7 +162,7 @@ async function readRuns(folder: string, columns: readonly string[]) {
   return { verdicts, notPassed, failed, failures, seeds };
 }
 
-/** A name that is none of ours leads nowhere. */
+/** Rejects file names that the sweep did not write. */
 const isFile = (name: string): boolean => /^[\w-]+\.json$/.test(name);
 
 interface Kept {
@@ -179,17 +181,17 @@ function whyFailed(folder: string, name: string): string {
 
 export interface Roles {
   x: FactorData;
-  /** A line for each of its levels. */
+  /** One line per level. */
   lines: FactorData | null;
-  /** A panel for each of its levels. */
+  /** One panel per level. */
   panels: FactorData | null;
-  /** What is left: cells that differ in these alone are averaged. */
+  /** Remaining factors. Cells that differ only in these are averaged. */
   rest: FactorData[];
 }
 
 const MOST = { lines: 7, panels: 6 } as const;
 
-/** Null when nothing is varied. */
+/** Null if no factor varies. */
 export function assignRoles(
   factors: readonly FactorData[],
   cells: readonly CellData[],
@@ -209,7 +211,7 @@ export function assignRoles(
 const most = (factors: readonly FactorData[]): FactorData | undefined =>
   [...factors].sort((a, b) => b.levels.length - a.levels.length)[0];
 
-/** Whether some level of it meets more than one level of the other. */
+/** True if some level of `factor` occurs with several levels of `other`. */
 function crosses(factor: FactorData, other: FactorData, cells: readonly CellData[]): boolean {
   const met = new Map<string, Set<string>>();
   for (const { levels } of cells) {
@@ -224,7 +226,10 @@ export interface Point extends Estimate {
   levels: Record<string, string>;
 }
 
-/** One point for each combination of these factors: the cell's, or the mean of several cells. */
+/**
+ * Returns one point per combination of the factors: the estimate of its cell, or the mean over
+ * several cells.
+ */
 export function pointsBy(
   factors: readonly FactorData[],
   cells: readonly CellData[],

@@ -1,7 +1,4 @@
-/**
- * The report of a sweep: its design, how the measures answer to the factors, all cells, the indices
- * of the factors, and the differences from the baseline.
- */
+/** Report of a sweep: its design, responses, cells, indices and differences from the baseline. */
 import { type Chart, figure } from '../../report/figure.js';
 import { hasFile, parseNumber, type TableRow, tableRows } from '../../report/folder.js';
 import {
@@ -34,7 +31,7 @@ import {
   type SweepHead,
 } from './sweep-data.js';
 
-/** Dots of all charts of a Latin hypercube together, so that the file stays small. */
+/** Limit on the dots of all charts of a Latin hypercube, which bounds the file size. */
 const MOST_DOTS = 4_800;
 const MOST_CELLS = 300;
 
@@ -57,7 +54,7 @@ export async function sweepReport(folder: string): Promise<string> {
     section('Cells', cellsTable(data)),
     data.failures > 0 ? section('Failed runs', failedTable(data)) : null,
     section('Configuration', configuration(data.head.scenario)),
-    section('Do it again', again(data)),
+    section('Reproduce', again(data)),
     madeBy(data.head),
   ]);
 }
@@ -90,25 +87,25 @@ function runsBox({ head, verdicts, failures, cells }: SweepData): Html {
   const unexpected = finished - (verdicts.get(head.scenario.expect) ?? 0);
   const look = failures > 0 || missing > 0 ? ' bad' : unexpected > 0 ? ' mixed' : null;
   return html`<div class="verdict${look}">
-<p><strong>${format(finished)} of ${format(head.runs)} planned runs finished</strong>, in
+<p><strong>${format(finished)} of ${format(head.runs)} planned runs finished</strong> in
 ${format(cells.length)} cells: ${counted === '' ? 'none' : counted}.</p>
 ${
   missing > 0
-    ? html`<p>${format(missing)} runs are missing: the sweep was not
+    ? html`<p>${format(missing)} runs are missing, because the sweep is not
 finished.</p>`
     : null
 }
-${failures > 0 ? html`<p>${format(failures)} runs failed; they are listed below.</p>` : null}
+${failures > 0 ? html`<p>${format(failures)} runs failed; see Failed runs.</p>` : null}
 ${
   unexpected > failures
-    ? html`<p>The scenario expects ${head.scenario.expect}. The table
-below names the cells whose runs ended with another verdict.</p>`
+    ? html`<p>The scenario expects ${head.scenario.expect}. The next table
+lists the cells with other verdicts.</p>`
     : null
 }</div>
 ${fewText(head.scenario.sweep.replicates)}`;
 }
 
-/** Names the cells in which runs have another verdict than pass; null where all passed. */
+/** Cells with a verdict other than pass; null if all runs passed. */
 function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
   if (notPassed.size === 0) return null;
   const columns = [
@@ -126,13 +123,13 @@ function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
     ]);
   const left = found.length - rows.length;
   return section(
-    'Cells with runs that did not pass',
-    table('Verdicts other than pass, by cell', columns, rows),
-    left > 0 ? html`<p>${format(left)} more cells are in runs.csv.</p>` : null,
+    'Cells with other verdicts',
+    table('Verdicts other than pass, number of runs by cell', columns, rows),
+    left > 0 ? html`<p>${format(left)} more cells: see runs.csv.</p>` : null,
   );
 }
 
-/** Warns that means leave runs out, which may be unlike the others. */
+/** Warns that means exclude runs without a value, which may be biased. */
 function missingText({ head, cells }: SweepData): Html | null {
   const lines = head.scenario.sweep.responses.flatMap((measure) => {
     const lacking = cells.filter(({ missing }) => (missing.get(measure) ?? 0) > 0);
@@ -147,39 +144,39 @@ function missingText({ head, cells }: SweepData): Html | null {
       )} ${runs === 1 ? 'run' : 'runs'} in ${format(count)} ${count === 1 ? 'cell' : 'cells'}</li>`,
   );
   return html`<div class="warning"><p><strong>Some runs have no value of a response.</strong> Means,
-differences and indices leave them out, and they may be unlike the others: a run in which no block
-is finalized has no time to finality. The tables give bounds of the mean over all runs.</p>
+differences and indices exclude these runs, which can bias the results. For example, a run without
+finalized blocks has no time to finality. The tables give bounds of the mean over all runs.</p>
 <ul>${items}</ul></div>
 `;
 }
 
-/** Fewer runs than these say little of their spread. */
+/** With fewer runs, the spread is not well known. */
 const FEW = 5;
 
 const fewText = (replicates: number): Html | null =>
   replicates >= FEW
     ? null
-    : html`<p class="warning"><strong>${replicates === 1 ? 'One run' : `${replicates} runs`} a
-cell ${replicates === 1 ? 'is' : 'are'} few.</strong> ${
+    : html`<p class="warning"><strong>${replicates === 1 ? '1 run' : `${replicates} runs`} per
+cell.</strong> ${
         replicates === 1
-          ? 'Nothing is known of their spread: there are no intervals.'
-          : 'The intervals are wide, and lean on how such numbers are usually spread.'
-      } Take ${FEW} or more: --replicates.</p>
+          ? 'The spread is unknown, so there are no intervals.'
+          : 'The intervals are wide and depend on the assumed distribution.'
+      } Use ${html`<code class="whole">--replicates ${FEW}</code>`} or more.</p>
 `;
 
 const designs = {
   grid: 'every combination of values',
   list: 'the nth values of all factors together',
-  lhs: 'a Latin hypercube: each factor is sampled evenly over its range',
-  morris: 'trajectories of Morris: one factor after another takes one step',
-  sobol: 'matrices of Saltelli: shares of the variance that factors account for',
+  lhs: 'a Latin hypercube: samples spread evenly over the range of each factor',
+  morris: 'Morris trajectories: each step changes one factor',
+  sobol: 'Saltelli matrices: variance shares of the factors',
 } as const;
 
 function designTable({ head, factors }: SweepData): Html {
   const { design, replicates } = head.scenario.sweep;
   const columns = [
     { name: 'factor' },
-    { name: 'in the scenario' },
+    { name: 'scenario path' },
     { name: 'levels', kind: 'number' },
     { name: 'values', kind: 'text' },
   ] as const;
@@ -191,10 +188,10 @@ function designTable({ head, factors }: SweepData): Html {
   });
   return html`${facts([
     { name: 'design', value: `${design}: ${designs[design]}`, wide: true },
-    { name: 'runs a cell', value: format(replicates) },
+    { name: 'runs per cell', value: format(replicates) },
     { name: 'seed', value: code(seedOf(head)) },
   ])}
-${table('What was varied', columns, rows)}`;
+${table('Factors', columns, rows)}`;
 }
 
 const seedOf = (head: SweepHead): string => head.seed ?? head.scenario.seed;
@@ -207,7 +204,7 @@ function cellsTable(data: SweepData): Html {
     number('cell'),
     ...factors.map(({ column }) => ({ name: column })),
     ...responses.map((name) => number(measureTitle(name))),
-    { name: 'on the page', kind: 'text' } as const,
+    { name: 'UI', kind: 'text' } as const,
   ];
   const rows = cells
     .slice(0, MOST_CELLS)
@@ -218,13 +215,13 @@ function cellsTable(data: SweepData): Html {
       watchText(data, cell),
     ]);
   const left = cells.length - rows.length;
-  return html`<p>The mean of the runs of each cell, and in brackets its 95 % interval, where one
-can be given (docs/simulating.md says how); n where fewer than ${replicates} runs have a value, and
-bounds of the mean over all runs where some have none (?: without bound). The last column has the
-command that makes a run of the cell again, on the page that shows it. runs/ has the record of each
-run as JSON; runs.csv names its file.</p>
+  return html`<p>Each cell shows the mean over its runs and, in brackets, the 95 % interval
+(see docs/simulating.md). n is shown if fewer than ${replicates} runs have a value, with bounds of
+the mean over all runs (?: unbounded). The last column has the command that repeats one run
+of the cell in the UI. The folder runs/ has a JSON record of each run; runs.csv has its file
+name.</p>
 ${table('Means and 95 % intervals by cell', columns, rows)}
-${left > 0 ? html`<p>${format(left)} more cells are in summary.csv.</p>` : null}
+${left > 0 ? html`<p>${format(left)} more cells: see summary.csv.</p>` : null}
 ${facts(
   responses.map((name) => {
     return {
@@ -236,16 +233,16 @@ ${facts(
 )}`;
 }
 
-/** A sweep keeps no logs: one of the cell's runs is made again, and looked at meanwhile. */
+/** A sweep saves no logs, so the command repeats one run of the cell and shows it live. */
 function watchText(data: SweepData, cell: CellData): Content {
-  const name = `how to see a run of cell ${cell.cell} on the page`;
+  const name = `command that shows a run of cell ${cell.cell} in the UI`;
   const command = oneRun(data, cell, '--watch=paused');
   return command === null
     ? '–'
-    : html`<details><summary aria-label="${name}">how</summary>${code(command)}</details>`;
+    : html`<details><summary aria-label="${name}">command</summary>${code(command)}</details>`;
 }
 
-/** The command that makes the first run of a cell by itself; null where it has none. */
+/** Command that repeats the first run of a cell; null if no run of the cell finished. */
 function oneRun({ seeds, factors }: SweepData, { cell, levels }: CellData, ...more: string[]) {
   const seed = seeds.get(cell);
   if (seed === undefined) return null;
@@ -276,7 +273,7 @@ function failedTable({ failed, failures, factors }: SweepData): Html {
     { name: 'cell', kind: 'number' },
     { name: 'verdict' },
     { name: 'why', kind: 'text' },
-    { name: 'by itself', kind: 'text' },
+    { name: 'command', kind: 'text' },
   ] as const;
   const rows = failed.map(({ run, cell, seed, verdict, levels, why }) => {
     const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
@@ -284,8 +281,8 @@ function failedTable({ failed, failures, factors }: SweepData): Html {
     return [run, cell, verdict, why === '' ? '–' : why, code(alone)];
   });
   const left = failures - failed.length;
-  return html`${table('Runs that broke a rule or ended in an error', columns, rows)}
-${left > 0 ? html`<p>${format(left)} more are in runs.csv.</p>` : null}`;
+  return html`${table('Runs with a violated rule or an error', columns, rows)}
+${left > 0 ? html`<p>${format(left)} more: see runs.csv.</p>` : null}`;
 }
 
 function again(data: SweepData): Html {
@@ -294,15 +291,14 @@ function again(data: SweepData): Html {
   const more = ['--replicates', String(replicates), '--out', 'FOLDER'];
   const sweep = commandLine('sweep', 'scenario.json', '--seed', seedOf(head), ...more);
   const one = cells[0] ? oneRun(data, cells[0], '--out', 'RUN') : null;
-  return html`<p>In the folder of this report. The whole sweep, with
-${replicates} runs a cell:</p>
-${listing('the command that runs the sweep again', sweep)}
+  return html`<p>Run in the folder of this report. The whole sweep, ${replicates} runs per cell:</p>
+${listing('command that repeats the sweep', sweep)}
 ${
   one !== null
-    ? html`<p>One run by itself, here the first; seed and values of each are in runs.csv:</p>
-${listing('the command that runs one run', one)}
-<p>It keeps its log then, and the page shows it at any entry:</p>
-${listing('the command that shows that run on a page', commandLine('explore', 'RUN'))}`
+    ? html`<p>One run, here the first. runs.csv has the seed and the values of each run:</p>
+${listing('command that repeats one run', one)}
+<p>This run has a log. Browse it in the UI:</p>
+${listing('command that opens the run in the UI', commandLine('explore', 'RUN'))}`
     : null
 }`;
 }
@@ -330,8 +326,8 @@ const differences = ({ measure, low, high }: TableRow): string => {
   return low === '' || high === '' ? '–' : `${said(low)} to ${said(high)}`;
 };
 
-/** Samples that were left out, and the index with the extremes in their place. */
-const gapColumns = [number('missing'), { name: 'if the missing are least to most' }];
+/** Number of excluded samples, and the range of the index if they had extreme values. */
+const gapColumns = [number('missing'), { name: 'range with missing values' }];
 
 const gap = (row: TableRow): string[] => {
   const { missing = '0' } = row;
@@ -340,13 +336,14 @@ const gap = (row: TableRow): string[] => {
 };
 
 const saysOf = {
-  morris: `What one step of a factor changes, per whole range of it: the mean, where signs cancel,
-the mean of the sizes, and the deviation, which is large where it depends on the other factors.`,
-  sobol: `The share of the variance of a response that a factor accounts for by itself (first), and
-with all that it has to do with (total). What is in no factor's total is chance.`,
+  morris: `Elementary effects: the change of the response per full range of the factor. mean:
+opposite effects cancel; mean_absolute: mean of the absolute effects; deviation: large if the effect
+depends on other factors.`,
+  sobol: `Share of the variance of the response that a factor explains alone (first) and with
+its interactions (total). Variance in no total index is random.`,
 } as const;
 
-/** Null for designs that have none. */
+/** Null if the design has no indices. */
 async function indicesSection(folder: string, design: string): Promise<Html | null> {
   if (design !== 'morris' && design !== 'sobol') return null;
   const rows = await rowsIn(folder, 'indices.csv', () => true);
@@ -372,7 +369,7 @@ async function indicesSection(folder: string, design: string): Promise<Html | nu
   return section('Indices', html`<p>${saysOf[design]}</p>\n`, table(title, columns, cells));
 }
 
-/** Null where there is no baseline. */
+/** Null without a baseline. */
 async function differencesSection(
   folder: string,
   columns: readonly string[],
@@ -397,7 +394,8 @@ async function differencesSection(
     number('n'),
     number('missing'),
   ];
-  const says = html`<p>Of each cell less the baseline, replicate by replicate: they share their seed
-there, so what chance does to both cancels. No interval: all differences are the same.</p>\n`;
+  const says = html`<p>Each cell minus the baseline, paired by replicate. Both runs of a pair have
+the same seed (common random numbers), which cancels shared random variation. No interval: all
+differences are equal.</p>\n`;
   return section('Differences from the baseline', says, table('Paired differences', all, cells));
 }

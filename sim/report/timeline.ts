@@ -1,7 +1,4 @@
-/**
- * The time of a run as charts show it: shades where the scenario does something to its agents, the
- * blocks that ended, and outages between them.
- */
+/** Timeline of a run in charts: shaded periods, closed blocks and outages. */
 import { type Markish, type PlotOptions, rect, ruleX, text } from '@observablehq/plot';
 import { parseNumber, type TableRow } from '../../report/folder.js';
 import { formatMs, shorten } from '../../report/shared/format.js';
@@ -9,7 +6,7 @@ import { type OutcomeName, outcomeNames } from '../../report/shared/outcomes.js'
 import type { SimResult } from '../run/result.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
 
-/** Milliseconds of the run. */
+/** Shaded period, in milliseconds of virtual time. */
 export interface Shade {
   kind: 'warm-up' | 'fault' | 'intervention' | 'stay';
   label: string;
@@ -17,14 +14,14 @@ export interface Shade {
   toMs: number;
 }
 
-/** Of a name, above what is shaded. */
+/** Length of the label above a shade. */
 const MOST_LETTERS = 40;
 
 type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms' | 'interventions'>;
 
 /**
- * The warm-up, faults, interventions (from when they act to the end), and groups that come late or
- * leave; what was after the end is left out.
+ * Returns the warm-up, the faults, the interventions (until the end of the run), and the joins and
+ * departures of groups. Periods after the end are omitted.
  */
 export function computeShades(of: Shaded): Shade[] {
   const { scenario, virtual_ms, measured_from_ms = 0, interventions = [] } = of;
@@ -48,9 +45,9 @@ export function computeShades(of: Shaded): Shade[] {
     const kind = 'stay' as const;
     return [
       ...(join
-        ? [{ kind, label: `${name} join`, fromMs: join.start_ms, toMs: joinedByMs(group) }]
+        ? [{ kind, label: `${name} joins`, fromMs: join.start_ms, toMs: joinedByMs(group) }]
         : []),
-      ...(leave ? [{ kind, label: `${name} leave`, fromMs: leave.at_ms, toMs }] : []),
+      ...(leave ? [{ kind, label: `${name} leaves`, fromMs: leave.at_ms, toMs }] : []),
     ];
   });
   return [...(warmup.toMs > 0 ? [warmup] : []), ...wrong, ...changed, ...stays]
@@ -63,7 +60,7 @@ export function computeShades(of: Shaded): Shade[] {
     .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
 }
 
-/** For the text under a chart; empty where nothing is shaded. */
+/** Sentence for a caption; empty without shades. */
 export function describeShades(shades: readonly Shade[]): string {
   if (shades.length === 0) return '';
   const named = shades.slice(0, MOST_LANES).map(({ label, fromMs, toMs }) => {
@@ -73,7 +70,7 @@ export function describeShades(shades: readonly Shade[]): string {
   return ` Shaded: ${named.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`;
 }
 
-/** A fault is darker than what only changes who is there; what is made otherwise has an edge. */
+/** A fault is darker than a warm-up, join or departure. An intervention has an edge. */
 const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolean }> = {
   'warm-up': { fill: 'var(--c8)', opacity: 0.1, edge: false },
   fault: { fill: 'var(--c8)', opacity: 0.22, edge: false },
@@ -81,23 +78,23 @@ const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolea
   stay: { fill: 'var(--c8)', opacity: 0.1, edge: false },
 };
 
-/** More names would hide what is drawn. */
+/** More lanes of labels would hide the chart. */
 const MOST_LANES = 4;
 const LANE_HEIGHT = 14;
 const LETTER_WIDTH = 6.6;
 
 interface Axis {
-  /** Milliseconds of a unit, and of the whole axis. */
+  /** Milliseconds per axis unit, and of the whole axis. */
   unitMs: number;
   lastMs: number;
-  /** Of the picture. */
+  /** Width of the chart. */
   width: number;
 }
 
-/** Plot's own, where a chart says nothing. */
+/** Default margin of Plot. */
 const MARGIN_RIGHT = 20;
 
-/** The drawing, with what is shaded behind it and room for the names above it. */
+/** Adds the shades behind the marks, and room for their labels above the plot. */
 export function addShades(options: PlotOptions, shades: readonly Shade[], axis: Axis): PlotOptions {
   if (shades.length === 0) return options;
   const { height = 0, marginTop = 0, marginLeft = 0, marks = [] } = options;
@@ -113,13 +110,13 @@ export function addShades(options: PlotOptions, shades: readonly Shade[], axis: 
   };
 }
 
-/** Names stand above the frame, in as many lanes as it takes. */
+/** Labels are above the frame, in as many lanes as needed. */
 function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks: Markish[] } {
   const { unitMs, lastMs, width } = axis;
   const areas = shades.map(({ kind, fromMs, toMs }) => ({
     ...looks[kind],
     x1: fromMs / unitMs,
-    // What is short can still be seen.
+    // Keeps short periods visible.
     x2: Math.max(toMs, fromMs + (2 * lastMs) / width) / unitMs,
   }));
   const lanes: number[] = [];
@@ -154,7 +151,7 @@ function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks
   return { room, marks: [...behind, ...written] };
 }
 
-/** A row of blocks.csv, as the charts of a run need it. */
+/** Row of blocks.csv, reduced to what the charts use. */
 export interface ClosedBlock {
   height: number;
   hash: string;
@@ -164,7 +161,7 @@ export interface ClosedBlock {
   finalityMs: number | null;
 }
 
-/** Null of a block that was still open at the end. */
+/** Null if the block was open at the end of the run. */
 export function closedBlock(row: TableRow): ClosedBlock | null {
   const { status, closed_ms, finality_ms } = row;
   const name = outcomeNames.find((one) => one === status);
@@ -174,17 +171,20 @@ export function closedBlock(row: TableRow): ClosedBlock | null {
   return { height, hash, status: name, closedMs, finalityMs: parseNumber(finality_ms) };
 }
 
-/** A time in which nothing became final, far longer than what is usual in this run. */
+/** Period without a finalized block that is much longer than usual in this run. */
 export interface Outage {
   fromMs: number;
   toMs: number;
 }
 
-/** An outage is so many times the usual time between two blocks, and such a part of the run. */
+/**
+ * Minimum length of an outage, as a multiple of the median gap between finalized blocks and as a
+ * fraction of the run.
+ */
 const TIMES = 5;
 const PART = 0.02;
 
-/** @param closings of the finalized blocks, ascending. */
+/** @param closings closing times of finalized blocks, ascending. */
 export function findOutages(closings: readonly number[], endMs: number): Outage[] {
   if (closings.length < 3) return [];
   const gaps = closings.slice(1).map((ms, index) => ms - closings[index]!);

@@ -1,6 +1,6 @@
 /**
- * The design of a sweep: the combinations of values that are run and their seeds, the baseline
- * among them, and the check that a design can be meant, before anything of it is run.
+ * Design of a sweep: its cells, their seeds, the baseline, and the validation of the design before
+ * the first run.
  */
 import { measures } from '../../report/shared/measures.js';
 import { sweepTables } from '../measure/dictionary.js';
@@ -8,27 +8,27 @@ import { type Stream, Streams, shuffle } from '../rng.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
 
-/** One combination. */
+/** Combination of factor values. */
 export interface Cell {
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
-  /** Of each factor, in the order of the design. */
+  /** In the order of the factors. */
   values: readonly FactorValue[];
   /**
-   * What the seeds of its runs begin with. Cells that are compared have the same one (common random
-   * numbers), so that they differ by their values and not by their luck: all of a grid or a list,
-   * the points of one trajectory, of one block. Samples that are averaged over have one each, or
-   * the luck of a few seeds would be in all of them.
+   * Prefix of the seeds of its runs. Cells that are compared share it (common random numbers), so
+   * that they differ by their values and not by chance: all cells of a grid or list, and the points
+   * of one trajectory or block. Independent samples have different prefixes, because a few seeds
+   * must not determine all of them.
    */
   seed: string;
 }
 
 export const getColumn = ({ name, path }: Factor): string => name ?? path;
 
-/** Of a replicate, from 1, of a cell. */
+/** Seed of a replicate, counted from 1. */
 export const formatSeed = (begin: string, replicate: number): string => `${begin}/${replicate}`;
 
-/** How many cells a sample, a trajectory or a block has; 0 where there are none. */
+/** Number of cells per sample, trajectory or block; 0 for other designs. */
 export function cellsPerSample({ design, factors }: Sweep): number {
   if (design === 'lhs') return 1;
   if (design === 'morris') return factors.length + 1;
@@ -44,7 +44,7 @@ export function countCells(sweep: Sweep): number {
   return lengths.reduce((product, length) => product * length, 1);
 }
 
-/** Made one after another: a grid may have more cells than memory holds. */
+/** A generator, because a grid may have more cells than fit in memory. */
 export function* generateCells(sweep: Sweep, seed: string): Generator<Cell> {
   const each = cellsPerSample(sweep);
   const of = each > 0 ? samplesOf(sweep, seed) : null;
@@ -62,7 +62,7 @@ export function* generateCells(sweep: Sweep, seed: string): Generator<Cell> {
   }
 }
 
-/** Gives the points of a sample by its index. */
+/** Returns a function from the index of a sample to its points. */
 function samplesOf(sweep: Sweep, seed: string): (index: number) => FactorValue[][] {
   const { design, factors, samples = 0, levels = STANDARD_LEVELS } = sweep;
   if (design === 'sobol') return saltelli(factors, seed);
@@ -71,7 +71,7 @@ function samplesOf(sweep: Sweep, seed: string): (index: number) => FactorValue[]
   return (at) => [of(at)];
 }
 
-/** In a grid the last factor varies fastest. */
+/** In a grid, the last factor varies fastest. */
 function chosen(design: Sweep['design'], factors: readonly Factor[], index: number) {
   if (design === 'list') return factors.map(({ values }) => values![index]!);
   let rest = index;
@@ -85,34 +85,39 @@ function chosen(design: Sweep['design'], factors: readonly Factor[], index: numb
 }
 
 /**
- * A value that a sweep gives to a key of its scenario.
+ * Value that a sweep gives to a key of its scenario.
  *
  * @useDeclaredType
  */
 export type FactorValue = NonNullable<Factor['values']>[number];
 
-/** Which of so many steps, alike in width, a place from 0 to 1 is on. */
+/** Index of the equal-width step that contains a place from 0 to 1. */
 const stepOf = (place: number, count: number) => Math.min(count - 1, Math.floor(place * count));
 
-/** `place` runs from 0 to 1 over the factor's range, or over its values in their order. */
+/** Maps a place from 0 to 1 to a value of the factor. */
 function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): FactorValue {
   if (values) return values[stepOf(place, values.length)]!;
   if (whole) return from + stepOf(place, to - from + 1);
   return from + place * (to - from);
 }
 
-/** Where the value at a place lies: the first at 0, the last at 1, others evenly between. */
+/**
+ * Maps a place to the position of its value: 0 for the first value, 1 for the last, others evenly
+ * between.
+ */
 function settled({ values, from = 0, to = 0, whole }: Factor, place: number): number {
   const count = values ? values.length : whole ? to - from + 1 : 0;
   return count < 2 ? place : stepOf(place, count) / (count - 1);
 }
 
 /*
- * A Latin hypercube: the range of each factor is cut into as many strata as there are samples, and
- * each stratum is sampled once, in an order of its own (McKay, Beckman and Conover 1979).
+ * Latin hypercube: the range of each factor is divided into as many strata as there are samples,
+ * and each stratum is sampled once, in random order (McKay, Beckman and Conover 1979).
  */
 
-/** Gives the values of a sample by its index; what it draws follows from the seed alone. */
+/**
+ * Returns a function from the index of a sample to its values. The draws depend only on the seed.
+ */
 function hypercube(
   factors: readonly Factor[],
   samples: number,
@@ -122,7 +127,7 @@ function hypercube(
   const columns = factors.map((factor) => {
     const rng = streams.of('world', `lhs/${factor.path}`);
     const strata = shuffle(samples, rng);
-    // Choices come equally often from the middles of the strata, and not from places by chance.
+    // Discrete values use the middle of each stratum, so that all occur equally often.
     const within = () => (isEven(factor, samples) ? 0.5 : rng.real());
     const places = Float64Array.from(strata, (stratum) => (stratum + within()) / samples);
     return { factor, places };
@@ -135,20 +140,23 @@ function isEven({ values, from = 0, to = 0, whole = false }: Factor, samples: nu
 }
 
 /*
- * Trajectories of Morris (1991): from a random point, one factor after another takes one step of
- * somewhat more than half its range, so that each trajectory has one elementary effect of each.
+ * Trajectories of Morris (1991). From a random point, one factor after another takes a step of
+ * slightly more than half its range. Each trajectory gives one elementary effect per factor.
  */
 
 export const STANDARD_LEVELS = 4;
 
 interface Trajectory {
-  /** Of each factor, at each point; one point more than there are factors. */
+  /** Values of each factor at each point; one point more than there are factors. */
   points: FactorValue[][];
-  /** Which factor steps to the next point, and by how much of its range, as its values have it. */
+  /** Factor that changes before the next point, and the change as a fraction of its range. */
   steps: { factor: number; by: number }[];
 }
 
-/** @param number from 1; each follows from the seed and its number, so that more can be added. */
+/**
+ * @param number from 1. A trajectory depends only on the seed and its number, so that trajectories
+ * can be added.
+ */
 export function trajectory(
   factors: readonly Factor[],
   levels: number,
@@ -173,7 +181,7 @@ export function trajectory(
   return { points, steps };
 }
 
-/** A level of the lower half that goes up, or one of the upper half that goes down. */
+/** Start in the lower half with a step up, or in the upper half with a step down. */
 function startOf(rng: Stream, half: number, levels: number) {
   const level = rng.int(half);
   const up = rng.int(2) === 0;
@@ -181,11 +189,13 @@ function startOf(rng: Stream, half: number, levels: number) {
 }
 
 /*
- * The design of Saltelli et al. (2010): rows of two matrices A and B, and for each factor the row
- * of A with its value of B. A row, its partner and these are one block.
+ * Design of Saltelli et al. (2010): rows of two matrices A and B, and for each factor the row of A
+ * with its value from B. These rows form a block.
  */
 
-/** Gives the points of a block by its index, from 0: A, B, and A with each factor of B. */
+/**
+ * Returns a function from the index of a block to its points: A, B, and A with each factor of B.
+ */
 function saltelli(factors: readonly Factor[], seed: string): (index: number) => FactorValue[][] {
   const count = factors.length;
   const pointOf = sobolPoints(2 * count, new Streams(seed).of('world', 'sobol'));
@@ -198,15 +208,17 @@ function saltelli(factors: readonly Factor[], seed: string): (index: number) => 
 }
 
 /*
- * Points of Sobol's sequence in up to 20 dimensions, with the direction numbers of Joe and Kuo
- * (2008, new-joe-kuo-6), each dimension shifted by its own random bits: what a prefix of it is even
- * about, the shifted one is as well, and no point lies on a corner.
+ * Sobol sequence in up to 20 dimensions, with the direction numbers of Joe and Kuo (2008,
+ * new-joe-kuo-6). Each dimension has a random digital shift, which keeps the even distribution of
+ * prefixes and moves points away from corners.
  */
 
 const BITS = 32;
 const TWO_32 = 4_294_967_296;
 
-/** Of each dimension after the first: degree and coefficients of its polynomial, and m. */
+/**
+ * Degree and coefficients of the polynomial and the values m, for each dimension after the first.
+ */
 const directions: readonly (readonly [s: number, a: number, ...m: number[]])[] = [
   [1, 0, 1],
   [2, 1, 1, 3],
@@ -231,7 +243,7 @@ const directions: readonly (readonly [s: number, a: number, ...m: number[]])[] =
 
 export const MOST_DIMENSIONS = directions.length + 1;
 
-/** The columns of a dimension's generator matrix, as integers of 32 bits. */
+/** Columns of the generator matrix of a dimension, as 32-bit integers. */
 function columnsOf(dimension: number): number[] {
   if (dimension === 0) return Array.from({ length: BITS }, (_, bit) => (1 << (31 - bit)) >>> 0);
   const [s, a, ...m] = directions[dimension - 1]!;
@@ -247,9 +259,9 @@ function columnsOf(dimension: number): number[] {
 }
 
 /**
- * Gives the point of an index, from 0: a number from 0 to below 1 in each dimension.
+ * Returns a function from an index, from 0, to a point with coordinates in [0, 1).
  *
- * @param rng draws the shift of each dimension; left out, nothing is shifted.
+ * @param rng draws the shift of each dimension; without it, points are not shifted.
  */
 export function sobolPoints(dimensions: number, rng?: Stream): (index: number) => number[] {
   const columns = Array.from({ length: dimensions }, (_, dimension) => columnsOf(dimension));
@@ -264,7 +276,7 @@ export function sobolPoints(dimensions: number, rng?: Stream): (index: number) =
   };
 }
 
-/** Null where none is named, or none has these values. */
+/** Returns null if no baseline is set or no cell matches it. */
 export function findBaseline(sweep: Sweep, seed: string): Cell | null {
   const { baseline, factors } = sweep;
   if (!baseline) return null;
@@ -276,7 +288,7 @@ export function findBaseline(sweep: Sweep, seed: string): Cell | null {
 
 const taken = new Set([measures, ...Object.values(sweepTables)].flatMap((one) => Object.keys(one)));
 
-/** @throws {ScenarioError} naming the first thing in the design that cannot be meant. */
+/** @throws {ScenarioError} for the first problem of the design. */
 export function checkDesign(sweep: Sweep): void {
   const { design, factors } = sweep;
   const sampled = cellsPerSample(sweep) > 0;
@@ -296,62 +308,62 @@ export function checkDesign(sweep: Sweep): void {
   if (problem) throw new ScenarioError(`sweep.${problem}`);
 }
 
-/** What a script reports is known when it has run. */
+/** Names of script measures are known only after a run. */
 const isMeasure = (name: string) => name in measures || /^reported\.\S/.test(name);
 
 function responsesProblem({ responses }: Sweep): string | null {
   const unknown = responses.find((name) => !isMeasure(name));
   if (unknown === undefined) return null;
-  const expected = `expected some of ${Object.keys(measures).join(', ')}, or reported.NAME`;
-  return `responses: ${unknown} is no measure; ${expected}`;
+  const expected = `expected one of ${Object.keys(measures).join(', ')}, or reported.NAME`;
+  return `responses: unknown measure: ${unknown}; ${expected}`;
 }
 
 const samplesAre: Partial<Record<Sweep['design'], string>> = {
-  lhs: 'how many the Latin hypercube has',
-  morris: 'how many trajectories there are, 10 or more',
-  sobol: 'how many rows a matrix has, such as 64, 128, 256',
+  lhs: 'the number of samples',
+  morris: 'the number of trajectories, 10 or more',
+  sobol: 'the number of rows of a matrix, such as 64, 128 or 256',
 };
 
 function samplesProblem({ design, samples, levels }: Sweep, sampled: boolean): string | null {
   if (sampled && samples === undefined) return `samples is missing; expected ${samplesAre[design]}`;
   if (!sampled && samples !== undefined) {
-    return `samples is for the designs lhs, morris and sobol; this one is ${design}`;
+    return `samples applies to the designs lhs, morris and sobol, not to ${design}`;
   }
   if (levels === undefined) return null;
-  if (design !== 'morris') return `levels is for the design morris; this one is ${design}`;
-  return levels % 2 === 0 ? null : `levels is ${levels}; expected an even number`;
+  if (design !== 'morris') return `levels applies to the design morris, not to ${design}`;
+  return levels % 2 === 0 ? null : `invalid levels: ${levels}; expected an even number`;
 }
 
 function untilProblem({ design, until, responses }: Sweep): string | null {
   if (!until) return null;
   const { half_width: width, percent, response = responses[0]! } = until;
   if (design === 'morris' || design === 'sobol') {
-    return `until is for the mean of a cell; with the design ${design}, raise samples`;
+    return `until applies to the mean of a cell; raise samples for the design ${design}`;
   }
   if ((width === undefined) === (percent === undefined)) {
-    return 'until has both or none of half_width and percent; expected one of them';
+    return 'until needs either half_width or percent';
   }
-  return isMeasure(response) ? null : `until.response: ${response} is no measure`;
+  return isMeasure(response) ? null : `until.response: unknown measure: ${response}`;
 }
 
 function baselineProblem({ design, baseline, factors }: Sweep, sampled: boolean): string | null {
   if (!baseline) return null;
   if (sampled)
-    return `baseline is for the designs grid and list; samples of ${design} share no luck`;
+    return `baseline applies to the designs grid and list; samples of ${design} differ in seed`;
   const names = factors.map(getColumn);
-  const expected = `expected a value of each of ${names.join(', ')}`;
+  const expected = `expected a value for each of ${names.join(', ')}`;
   const unknown = Object.keys(baseline).find((name) => !names.includes(name));
-  if (unknown !== undefined) return `baseline: ${unknown} is no factor; ${expected}`;
+  if (unknown !== undefined) return `baseline: unknown factor: ${unknown}; ${expected}`;
   const missing = names.find((name) => !(name in baseline));
   return missing === undefined ? null : `baseline: ${missing} is missing; ${expected}`;
 }
 
 function pathProblem(factor: Factor, columns: ReadonlySet<string>): string | null {
-  if (columns.has(factor.path) || columns.has(getColumn(factor))) return 'is there a second time';
-  if (factor.path === 'seed') return 'cannot be varied: replicates do that';
-  if (factor.path.split('.')[0] === 'sweep') return 'cannot be varied: it is the sweep';
+  if (columns.has(factor.path) || columns.has(getColumn(factor))) return 'is a duplicate';
+  if (factor.path === 'seed') return 'cannot vary; use replicates';
+  if (factor.path.split('.')[0] === 'sweep') return 'cannot vary: it is part of the sweep';
   if (!taken.has(getColumn(factor))) return null;
-  return `would be the column ${getColumn(factor)}, which is there already; give it another name`;
+  return `has the name of an existing column: ${getColumn(factor)}; set another name`;
 }
 
 function valuesProblem({ values, from, to, whole }: Factor, first: Factor, design: string) {
@@ -359,10 +371,10 @@ function valuesProblem({ values, from, to, whole }: Factor, first: Factor, desig
     const designs = 'for the designs lhs, morris and sobol';
     return `has from, to or whole, which are ${designs}; expected values for ${design}`;
   }
-  if (!values) return `has no values; the design ${design} needs them`;
+  if (!values) return `has no values; the design ${design} requires them`;
   const expected = first.values?.length;
   if (design !== 'list' || values.length === expected) return null;
-  return `has ${values.length} values, the first factor ${expected}; a list needs as many of each`;
+  return `has ${values.length} values; expected ${expected}, as for the first factor`;
 }
 
 function rangeProblem({ values, from, to, whole }: Factor): string | null {
@@ -371,7 +383,7 @@ function rangeProblem({ values, from, to, whole }: Factor): string | null {
     return both ? 'has values and a range; expected one of them' : null;
   }
   if (from === undefined || to === undefined) return 'needs values, or from and to';
-  if (from > to) return `goes from ${from} to ${to}; expected from to be at most to`;
+  if (from > to) return `has the range ${from} to ${to}; expected from to be at most to`;
   if (!whole || (Number.isSafeInteger(from) && Number.isSafeInteger(to))) return null;
-  return `is whole and goes from ${from} to ${to}; expected whole numbers`;
+  return `is whole with the range ${from} to ${to}; expected integers`;
 }

@@ -1,5 +1,5 @@
 /**
- * The folder of a sweep: sweep.json says what it is, runs/ holds a file for each finished run, and
+ * Folder of a sweep: sweep.json describes the sweep, runs/ has one file per finished run, and
  * runs.sha256 seals a finished shard.
  */
 import { createHash } from 'node:crypto';
@@ -14,6 +14,12 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageTable,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import {
@@ -31,14 +37,14 @@ import { type Plan, type Shard, type Share, shardText } from './plan.js';
 import type { RunRecord } from './runs.js';
 
 /*
- * runs.sha256: what a finished shard holds, file by file, in the form that `sha256sum -c` reads. It
- * is written when all is there, and a merge takes nothing that is otherwise: neither what was cut
- * short on its way to another machine, nor what was changed by hand.
+ * runs.sha256 lists the files of a finished shard in the format of `sha256sum -c`. It is written
+ * last. A merge rejects a shard whose files differ from it, so that truncated copies and manual
+ * edits are found.
  */
 
 export const SEAL = 'runs.sha256';
 
-/** @param runs those of the shard; cells that are the same have theirs in common. */
+/** @param runs runs of the shard. Identical cells share their runs. */
 export function sealFolder(folder: string, runs: Iterable<RunName>): void {
   const file = new WholeFile(folder, SEAL);
   const sealed = new Set<string>();
@@ -60,8 +66,9 @@ export function sealFolder(folder: string, runs: Iterable<RunName>): void {
 }
 
 /**
- * The sha256 of each file by its path; null when the shard has not been finished.
- * @throws {StoreError} `CORRUPT` when it is not as `sealFolder` writes it.
+ * Returns the SHA-256 of each file by path; null if the shard is not finished.
+ *
+ * @throws {StoreError} `CORRUPT` if the file was not written by `sealFolder`.
  */
 export function readSeal(folder: string): Map<string, string> | null {
   const path = join(folder, SEAL);
@@ -78,7 +85,7 @@ export function readSeal(folder: string): Map<string, string> | null {
 }
 
 const CHUNK_BYTES = 1_048_576;
-/** A million lines of a seal, or the keys of as many cells as a sweep may have, are less. */
+/** Larger than a seal with a million lines, and than a head with the keys of the largest sweep. */
 const LARGEST_BYTES = 256 * 1_048_576;
 
 /** @throws {StoreError} `CORRUPT` */
@@ -105,7 +112,10 @@ export function hashFile(path: string): string {
   return hash.digest('hex');
 }
 
-/** @throws {StoreError} `CORRUPT` when it cannot be read, `UNREADABLE` when not written. */
+/**
+ * @throws {StoreError} `CORRUPT` if the file cannot be read, `UNREADABLE` if the copy cannot be
+ * written.
+ */
 export function copyWhole(name: string, from: string, to: string): void {
   const file = new WholeFile(to, name);
   try {
@@ -117,7 +127,7 @@ export function copyWhole(name: string, from: string, to: string): void {
   }
 }
 
-/** Each is valid until the next one. */
+/** Each chunk is valid until the next one. */
 function* chunksOf(path: string): Generator<Uint8Array> {
   const file = reading(path, () => openSync(path, 'r'));
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -142,12 +152,12 @@ function reading<T>(path: string, what: () => T): T {
 }
 
 export interface RunName {
-  /** Of its cell. */
+  /** Key of the cell. */
   key: string;
   replicate: number;
 }
 
-/** Cassettes of the runs, in their folder and in the one that answers are taken from. */
+/** Folder of the cassettes of runs. */
 export const CASSETTES = 'cassettes';
 
 const stem = ({ key, replicate }: RunName): string => `${key}-${replicate}`;
@@ -156,23 +166,84 @@ const runFile = (run: RunName): string => `${stem(run)}.json`;
 export const runPath = (run: RunName): string => `runs/${runFile(run)}`;
 export const cassettePath = (run: RunName): string => `${CASSETTES}/${stem(run)}.cassette`;
 
-/** Null for the name of anything else. */
+/** Returns null for other file names. */
 export function parseRunName(file: string): RunName | null {
   const [, key, replicate] = /^([0-9a-f]{16})-([1-9]\d{0,5})\.json$/.exec(file) ?? [];
   return key === undefined ? null : { key, replicate: Number(replicate) };
 }
 
-/** A folder that cannot be used as it was asked: a user can mend it. */
-export class SweepError extends Error {
+/** Problems of the folders of sweeps and shards, all of which a user can correct. */
+const sweepMessages = {
+  FOLDER_IN_USE: { text: 'another process is using the sweep folder: {path}' },
+  FOLDER_UNUSABLE: { text: 'cannot use the sweep folder: {path}: {reason}' },
+  FILE_UNREADABLE: { text: 'cannot read {path}: {reason}' },
+  FOREIGN_RUNS: {
+    text: 'folder holds runs without a sweep.json: {path}',
+    fix: 'choose a new folder',
+  },
+  SWEEP_EXISTS: {
+    text: 'folder already holds a sweep: {path}',
+    fix: 'choose a new folder, or continue with --resume',
+  },
+  DIFFERENT_SWEEP: {
+    text: 'folder holds a different sweep: {path}: {difference}',
+    fix: 'nothing was changed',
+  },
+  FOREIGN_RUN: {
+    text: 'run does not belong to shard {shard}: {path}',
+    fix: 'nothing was changed; choose a new folder, or add only replicates, without until',
+  },
+  NOTHING_TO_MERGE: { text: 'no folders to merge', fix: 'give the folders of all shards' },
+  NO_SWEEP: {
+    text: 'folder holds no sweep: {path}',
+    fix: 'expected a folder of folkmoot sweep --shard',
+  },
+  NO_SHARD: {
+    text: 'folder holds a sweep without shards: {path}',
+    fix: 'expected a folder of folkmoot sweep --shard',
+  },
+  DIFFERENT_FORMAT: {
+    text: 'folder was written by another build with a different file format: {path}',
+    fix: 'merge with that build',
+  },
+  DIFFERENT_BUILD: {
+    text: 'folder was written by another build: {path}: {member} is {there} there and {here} here',
+    fix: 'merge with that build',
+  },
+  SHARDS_DIFFER: { text: 'shards of different sweeps: {first} and {second}: {difference}' },
+  DUPLICATE_SHARD: {
+    text: 'duplicate shard {shard}: {first} and {second}',
+    fix: 'give each shard once',
+  },
+  MISPLACED_RUN: { text: 'run in the wrong shard: {path} belongs to {owner}, not to {holder}' },
+  RUNS_MISSING: {
+    text: 'incomplete shards: {shards} (missing runs: {runs})',
+    fix: 'nothing was merged',
+  },
+} as const satisfies MessageTable;
+
+/** The folder of a sweep or shard cannot be used as requested. A user can correct this. */
+export class SweepError<
+  Code extends keyof typeof sweepMessages = keyof typeof sweepMessages,
+> extends Error {
   override name = 'SweepError';
+
+  /** @internal */
+  constructor(
+    readonly code: Code,
+    values: MessageValues<(typeof sweepMessages)[Code]>,
+    options?: ErrorOptions,
+  ) {
+    super(formatMessage<MessageRow>(sweepMessages[code], values), options);
+  }
 }
 
-/** What is made of the runs at the end. */
+/** Outputs of a finished sweep. */
 const made = ['report.html', 'scenario.json', SEAL, ...Object.keys(sweepTables)];
 
 export class SweepFolder {
   readonly path: string;
-  /** The replicates that are there, by the key of their cell. */
+  /** Finished replicates by cell key. */
   readonly #there = new Map<string, Set<number>>();
   readonly #release: () => void;
 
@@ -182,10 +253,10 @@ export class SweepFolder {
   }
 
   /**
-   * @param resume whether to go on with what is there; a folder without a sweep begins one.
-   * @param share what may be there: of a shard, its own runs.
-   * @throws {SweepError} when another process has it, or it holds something else.
-   * @throws {StoreError} where a network has its data.
+   * @param resume true to continue an existing sweep; a folder without a sweep starts one.
+   * @param share runs that may be in the folder: of a shard, its own.
+   * @throws {SweepError} if another process uses the folder, or if the folder holds something else.
+   * @throws {StoreError} if the folder is the data folder of a network.
    */
   static async open(
     path: string,
@@ -204,7 +275,7 @@ export class SweepFolder {
     }
   }
 
-  /** Whether no run is there yet. */
+  /** True if there are no finished runs. */
   get isEmpty(): boolean {
     return this.#there.size === 0;
   }
@@ -219,13 +290,13 @@ export class SweepFolder {
     this.note({ key, replicate });
   }
 
-  /** Where it is wanted, it will be made again. */
+  /** Deletes a run; it is repeated if it is still needed. */
   remove(key: string, replicate: number): void {
     rmSync(join(this.path, runPath({ key, replicate })), { force: true });
     this.#there.get(key)?.delete(replicate);
   }
 
-  /** The file of this run is there. */
+  /** Records that the file of the run exists. */
   note({ key, replicate }: RunName): void {
     const there = this.#there.get(key) ?? new Set();
     this.#there.set(key, there.add(replicate));
@@ -248,11 +319,12 @@ export class SweepFolder {
     const runs = join(this.path, 'runs');
     const isThere = existsSync(join(this.path, 'sweep.json'));
     if (!isThere && existsSync(runs)) {
-      throw new SweepError(`${this.path} holds runs of something else; expected a new folder`);
+      throw new SweepError('FOREIGN_RUNS', { path: this.path });
     }
     const isGrown = isThere && this.#isGrown(head, resume);
     if (isThere) this.#scan(runs, head, share);
-    // First, so that at no time tables of fewer runs lie beside what says that there are more.
+    // Outputs of a smaller sweep must not exist next to a head that names more runs, so they are
+    // deleted first.
     if (isGrown) for (const name of made) rmSync(join(this.path, name), { force: true });
     if (isGrown || !isThere) writeWhole(this.path, 'sweep.json', headText(head));
     makeFolder(runs);
@@ -260,29 +332,26 @@ export class SweepFolder {
     for (const folder of [this.path, runs]) await removeParts(folder);
   }
 
-  /** Whether there is more of it now; what is another sweep is refused. */
+  /** True if the sweep has grown. Throws if the folder holds a different sweep. */
   #isGrown(head: SweepHead, resume: boolean): boolean {
-    if (!resume) {
-      const advice = 'expected a new folder, or --resume to go on with it';
-      throw new SweepError(`${this.path} holds a sweep already; ${advice}`);
-    }
+    if (!resume) throw new SweepError('SWEEP_EXISTS', { path: this.path });
     const there = readText(join(this.path, 'sweep.json'));
     if (there === headText(head)) return false;
-    const parted = partedBy(parsed(there, this.path), head);
-    if (parted === null) return true;
-    throw new SweepError(`${this.path} holds another sweep: ${parted}; nothing was changed`);
+    const difference = differenceOf(parsed(there, this.path), head);
+    if (difference === null) return true;
+    throw new SweepError('DIFFERENT_SWEEP', { path: this.path, difference });
   }
 
-  /** Notes what is there. With more of some things, runs are dealt to other shards than before. */
+  /**
+   * Records the finished runs. If values or samples were added, runs may belong to other shards
+   * than before.
+   */
   #scan(runs: string, { shard }: SweepHead, share: Share): void {
     for (const file of existsSync(runs) ? readdirSync(runs) : []) {
       const run = parseRunName(file);
       if (!run) continue;
       if (shard && !share(run.key, run.replicate)) {
-        const dealt = `which is none of shard ${shardText(shard)} as it is dealt now`;
-        const advice = 'expected a new folder; replicates can be added, where until is not used';
-        const what = `${this.path} holds the run ${file}, ${dealt}`;
-        throw new SweepError(`${what}; nothing was changed; ${advice}`);
+        throw new SweepError('FOREIGN_RUN', { path: join(runs, file), shard: shardText(shard) });
       }
       this.note(run);
     }
@@ -295,9 +364,10 @@ function lock(path: string): () => void {
     return lockFolder(path);
   } catch (error) {
     if (error instanceof StoreError && error.code === 'LOCKED') {
-      throw new SweepError(`${path}: another process is at work on this sweep`);
+      throw new SweepError('FOLDER_IN_USE', { path });
     }
-    throw new SweepError(`${path} cannot be used: ${(error as Error).message}`);
+    const reason = (error as Error).message;
+    throw new SweepError('FOLDER_UNUSABLE', { path, reason }, { cause: error });
   }
 }
 
@@ -305,7 +375,7 @@ function readText(file: string): string {
   try {
     return readBounded(file, fileBounds.result).toString();
   } catch (error) {
-    throw new SweepError(`${file} cannot be read: ${(error as Error).message}`);
+    throw unreadable(file, error);
   }
 }
 
@@ -313,17 +383,23 @@ function parsed(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new SweepError(`${path}/sweep.json cannot be read: ${(error as Error).message}`);
+    throw unreadable(join(path, 'sweep.json'), error);
   }
 }
 
-/** Of the files in the folder; a build that keeps them otherwise takes another number. */
+const unreadable = (path: string, cause: unknown): SweepError =>
+  new SweepError('FILE_UNREADABLE', { path, reason: (cause as Error).message }, { cause });
+
+/** Version of the file format. */
 export const FORMAT = 2;
 
 export type SweepHead = Provenance &
   Pick<Plan, 'cells' | 'runs' | 'modules' | 'scenario'> & {
     format: number;
-    /** Of a shard; its keys are those of all cells, so that it can be merged without its files. */
+    /**
+     * Of a shard, with the keys of all cells, so that a merge does not need the files of the
+     * scenario.
+     */
     shard?: Shard & Pick<Plan, 'keys'>;
   };
 
@@ -338,13 +414,13 @@ export function createSweepHead(plan: Plan, made: Provenance, shard?: Shard): Sw
 
 const headText = (head: SweepHead): string => `${JSON.stringify(head, null, 2)}\n`;
 
-/** Null when the runs of the one belong to the other too; else in words what parts them. */
-function partedBy(there: unknown, now: SweepHead): string | null {
+/** Returns null if the runs of the old sweep also belong to the new one, or else the difference. */
+function differenceOf(there: unknown, now: SweepHead): string | null {
   const old = there as Partial<SweepHead> | null;
   if (old?.format !== FORMAT) {
     return (
-      'it is of another build, whose files have other names: its tables stay as they are; ' +
-      'expected a new folder'
+      'written by another build with a different file format; use a new folder; ' +
+      'existing tables are unchanged'
     );
   }
   const [a, b] = [old as SweepHead, now];
@@ -353,7 +429,9 @@ function partedBy(there: unknown, now: SweepHead): string | null {
   return lessOf(a.scenario.sweep!, b.scenario.sweep!);
 }
 
-/** What may not differ. Values may be more, where cells do not follow from all of them. */
+/**
+ * Members that must be equal. Values may be added to designs whose cells do not all depend on them.
+ */
 function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, now: SweepHead) {
   const { sweep, ...base } = scenario;
   const { design, levels, factors } = sweep!;
@@ -374,10 +452,10 @@ function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, n
 const ranged = ({ values, ...factor }: Factor, design: Sweep['design']) =>
   design === 'grid' || design === 'list' ? factor : { ...factor, values: values ?? null };
 
-/** Runs are added, never taken away. */
+/** Runs can be added, not removed. */
 function lessOf(there: Sweep, now: Sweep): string | null {
   const counted = (name: string, a: number, b: number) =>
-    b < a ? `sweep.${name} is ${a} there and ${b} now; expected as many or more` : null;
+    b < a ? `sweep.${name} is ${a} there and ${b} now; expected at least ${a}` : null;
   return (
     counted('replicates', there.replicates, now.replicates) ??
     samplesProblem(there.samples ?? 0, now) ??
@@ -391,11 +469,11 @@ function samplesProblem(there: number, { design, samples = 0 }: Sweep): string |
   const what = `sweep.samples is ${there} there and ${samples} now`;
   if (design === 'lhs') {
     return (
-      `${what}: each sample of a Latin hypercube has its stratum of all ${there}, so no more can ` +
-      'be added; expected more replicates, or the design sobol, which grows'
+      `${what}: the strata of a Latin hypercube depend on the number of samples; ` +
+      'add replicates, or use the design sobol, which can grow'
     );
   }
-  return samples < there ? `${what}; expected as many or more` : null;
+  return samples < there ? `${what}; expected at least ${there}` : null;
 }
 
 function valuesProblem(
@@ -410,6 +488,7 @@ function valuesProblem(
       ? there.find((value) => !now.includes(value))
       : there.find((value, index) => now[index] !== value);
   if (lost === undefined) return null;
-  const how = design === 'grid' ? 'values may be added' : 'values may be added at the end';
-  return `sweep.factors.${at} (${path}) has ${JSON.stringify(lost)} there and not now; ${how}`;
+  const how =
+    design === 'grid' ? 'values can only be added' : 'values can only be added at the end';
+  return `sweep.factors.${at} (${path}) lacks the value ${JSON.stringify(lost)}; ${how}`;
 }

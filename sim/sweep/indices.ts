@@ -1,6 +1,6 @@
 /**
- * The indices of a design of samples, by Morris or by Sobol, and their intervals by bootstrap: they
- * say how much each factor matters, for a sweep's runs as for any function.
+ * Sensitivity indices by Morris or Sobol, with bootstrap intervals. They measure how strongly each
+ * factor affects a response.
  */
 import { percentile } from '../measure/statistics.js';
 import { type Stream, Streams } from '../rng.js';
@@ -9,11 +9,10 @@ import { cellsPerSample, STANDARD_LEVELS, trajectory } from './design.js';
 import { computeStatistics, roundFigure, Sample } from './statistics.js';
 
 /**
- * The indices of each factor of a morris or sobol design.
+ * Returns the indices of each factor of a morris or sobol design.
  *
- * @param values the response in each cell, in their order: the mean of its runs, or what a function
- * of the factors' values is there; null where it cannot be said.
- * @param name of the response, by which draws of the intervals are told apart.
+ * @param values response in each cell, in order: the mean over its runs; null if it has no value.
+ * @param name name of the response, which seeds the bootstrap.
  */
 export function computeIndices(
   sweep: Sweep,
@@ -33,37 +32,38 @@ export function computeIndices(
   return elementaryEffects({ samples }, factors.length, stepsOf, rng);
 }
 
-/** A response by samples: of a trajectory or a block, at each of its points; null if unsaid. */
+/** Response at each point of each sample (trajectory or block); null if it has no value. */
 interface Response {
   samples: readonly (readonly (number | null)[])[];
 }
 
 interface IndexEstimate {
-  /** Samples that it is made of. */
+  /** Number of samples used. */
   n: number;
   value: number | null;
-  /** The 95 % interval; null where there is none. */
+  /** 95 % interval; null if there is none. */
   low: number | null;
   high: number | null;
 }
 
 interface IndexRow extends IndexEstimate {
-  /** From 0, in the order of the design. */
+  /** Counted from 0, in the order of the design. */
   factor: number;
-  /** first, total; mean, mean_absolute, deviation. */
+  /** Sobol: first, total. Morris: mean, mean_absolute, deviation. */
   index: string;
 }
 
 /*
- * Elementary effects of Morris (1991): what one step of a factor changes, per whole range of it. Of
- * each factor their mean (in which signs cancel), the mean of their sizes (Campolongo et al. 2007),
- * and their deviation, which is large where it depends on the other factors what a step does.
+ * Elementary effects of Morris (1991): the change of the response per full range of a factor. For
+ * each factor: their mean, in which opposite effects cancel; the mean of their absolute values
+ * (Campolongo et al. 2007); and their standard deviation, which is large if the effect depends on
+ * the other factors.
  *
- * All points of a trajectory share their seed: an effect is a difference of two of its points, in
- * which what chance does to both cancels. Trajectories are averaged over, and have a seed each.
+ * All points of a trajectory share a seed, so that common random variation cancels in each effect.
+ * Different trajectories have different seeds.
  */
 
-/** @param stepsOf which factor steps after each point of a trajectory, and by how much. */
+/** @param stepsOf returns the factor and the size of each step of a trajectory. */
 function elementaryEffects(
   { samples }: Response,
   factors: number,
@@ -100,17 +100,16 @@ function deviationOf(effects: readonly number[], rng: Stream) {
 }
 
 /*
- * Sobol's indices: which share of the variance of a response a factor accounts for, by itself (the
- * first-order index, after Saltelli et al. 2010) and with all that it has to do with (the total
- * index, after Jansen 1999).
+ * Sobol indices: the share of the variance of a response that a factor explains, alone (first-order
+ * index, Saltelli et al. 2010) and together with its interactions (total index, Jansen 1999).
  *
- * All runs of a block share their seed. Chance is then one more input, alike in A, B and the points
- * between, and so drops out of every difference: with seeds of their own, each total index would
- * hold the whole variance of chance. What chance alone accounts for is in the variance and in no
- * index; what a factor does together with it counts for the factor.
+ * All runs of a block share a seed. The random variation is then one more input, equal in A, B and
+ * the points between, and cancels in every difference. With separate seeds, each total index would
+ * include the whole random variance. Random variance is part of the total variance and of no index;
+ * its interaction with a factor is part of the index of the factor.
  */
 
-/** Of all blocks, one after another: the response at A, at B, and at A with a factor of B. */
+/** Response at A, at B, and at A with one factor of B, for each block. */
 interface Columns {
   a: Float64Array;
   b: Float64Array;
@@ -119,7 +118,7 @@ interface Columns {
 
 const kinds = ['first', 'total'] as const;
 
-/** Of each factor its two indices, of those blocks in which all could be said. */
+/** Uses only the blocks that have a value at every point. */
 function varianceIndices(response: Response, factors: number, rng: Stream): IndexRow[] {
   const blocks = response.samples.filter((block): block is number[] =>
     block.every((value) => value !== null),
@@ -133,7 +132,7 @@ function varianceIndices(response: Response, factors: number, rng: Stream): Inde
   });
 }
 
-/** Of each factor the first-order and the total index. */
+/** First-order and total index of each factor. */
 function estimates({ a, b, mixed }: Columns, drawn: Uint32Array): (number | null)[] {
   let sum = 0;
   for (const at of drawn) sum += a[at]! + b[at]!;
@@ -143,7 +142,7 @@ function estimates({ a, b, mixed }: Columns, drawn: Uint32Array): (number | null
     const [x, y] = [a[at]! - mean, b[at]! - mean];
     squares += x * x + y * y;
   }
-  // Without variance there is nothing to have a share of.
+  // Shares of zero variance are undefined.
   if (!(squares > 0)) return mixed.flatMap(() => [null, null]);
   return mixed.flatMap((column) => {
     let first = 0;
@@ -157,15 +156,18 @@ function estimates({ a, b, mixed }: Columns, drawn: Uint32Array): (number | null
   });
 }
 
-/** Of the ends, 2.5 % lie beyond each. */
+/** Number of bootstrap draws, so that 2.5 % of them are outside each end. */
 const DRAWS = 999;
-/** Fewer samples say nothing about what others might be. */
+/** Smallest number of samples with an interval. */
 const LEAST = 4;
 
-/** Figures of samples, by their indices: each may be there several times, or not at all. */
+/** Estimates from samples, given by index. An index may occur several times or not at all. */
 type Estimate = (drawn: Uint32Array) => (number | null)[];
 
-/** By percentiles (Efron 1979), all figures of the same draws; empty where these are all alike. */
+/**
+ * Percentile bootstrap (Efron 1979). All estimates use the same draws. No interval if all draws are
+ * equal.
+ */
 function resampled(n: number, estimate: Estimate, rng: Stream): IndexEstimate[] {
   const values = estimate(Uint32Array.from({ length: n }, (_, index) => index));
   const drawn: number[][] = values.map(() => []);

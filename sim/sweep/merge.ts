@@ -1,6 +1,6 @@
 /**
- * A merge makes one sweep of its shards: the same bytes as if it had never been dealt out. All is
- * checked before anything is written; a merge that was ended goes on where it was.
+ * Merges shards into one sweep with the same bytes as an undivided sweep. Validates everything
+ * before it writes. A merge that was interrupted can be resumed.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -47,31 +47,30 @@ import {
 import { Replicates } from './stopping.js';
 import { finishSweep } from './sweep.js';
 
-/** Where shards are merged. */
 export interface MergeOptions {
   out: string;
-  /** By which build: that of the shards. */
+  /** Build that merges; it must be the build of the shards. */
   made: Provenance;
-  /** Go on with what `out` holds. */
+  /** Continue the merge in `out`. */
   resume?: boolean;
   onProgress?: (done: number, of: number) => void;
 }
 
 /**
- * Makes one sweep of the folders of its shards, and its tables and report.
+ * Merges the folders of all shards into one sweep with tables and report.
  *
- * @param folders of all shards, in any order.
- * @throws {MissingRunsError} when a run is missing, or a shard is not finished.
- * @throws {SweepError} when the shards are not of one sweep and this build, one is there twice, or
- *   `out` cannot be used so.
- * @throws {StoreError} `CORRUPT` when a shard is not as it was when it was finished.
+ * @param folders folders of all shards, in any order.
+ * @throws {MissingRunsError} if a run is missing, or a shard is not finished.
+ * @throws {SweepError} if the shards belong to different sweeps or to another build, if a shard
+ * occurs twice, or if `out` cannot be used.
+ * @throws {StoreError} `CORRUPT` if a shard has changed since it was finished.
  */
 export async function mergeSweep(
   folders: readonly string[],
   options: MergeOptions,
 ): Promise<SweepResult> {
   const [first, ...others] = folders.map(openShard);
-  if (!first) throw new SweepError('there is nothing to merge; expected the folders of shards');
+  if (!first) throw new SweepError('NOTHING_TO_MERGE', {});
   const shards = new Shards([first, ...others], options.made);
   const { plan, head } = shards;
   const replicates = new Replicates(plan.sweep, plan.cells);
@@ -118,32 +117,32 @@ function copyRun(shards: Shards, run: RunName, folder: SweepFolder): void {
   folder.note(run);
 }
 
-/** A shard that is not whole. */
+/** Incomplete shard. */
 export interface MissingShard {
   shard: number;
   of: number;
-  /** Null when no folder holds it. */
+  /** Null if no folder has the shard. */
   folder: string | null;
-  /** Which of its runs are missing; none where it was ended before it had checked them all. */
+  /** Missing runs; empty if the shard was stopped before it was sealed. */
   runs: { cell: number; replicate: number }[];
 }
 
 /** Runs are missing, so nothing was merged. */
-export class MissingRunsError extends SweepError {
-  /** What is to be run, or to be gone on with by `--resume`. */
+export class MissingRunsError extends SweepError<'RUNS_MISSING'> {
+  /** Shards to run, or to continue with `--resume`. */
   readonly missing: readonly MissingShard[];
 
   /** @internal */
   constructor(missing: readonly MissingShard[]) {
     const runs = missing.reduce((sum, one) => sum + one.runs.length, 0);
-    const shards = missing.length === 1 ? 'a shard is' : `${missing.length} shards are`;
-    super(`${shards} not whole: missing runs: ${runs}; nothing was merged`);
+    super('RUNS_MISSING', { shards: missing.length, runs });
     this.missing = missing;
   }
 }
 
 /**
- * Finds how many runs each cell has, as the sweep in one folder would; all runs are there then.
+ * Computes the number of runs of each cell as an undivided sweep would, which requires all runs.
+ *
  * @throws {MissingRunsError}
  */
 function demandAll(shards: Shards, extent: Extent): void {
@@ -169,9 +168,9 @@ function refuseMissing(shards: Shards, extent: Extent): void {
   if (sorted.length > 0) throw new MissingRunsError(sorted);
 }
 
-/** The shards of one sweep, side by side: whether they belong together, and their runs as one. */
+/** Shards of one sweep, checked for consistency and read like one folder. */
 class Shards implements KeptRuns {
-  /** As the sweep would write it in one folder. */
+  /** Head of the undivided sweep. */
   readonly head: SweepHead;
   readonly plan: Outline;
   readonly of: number;
@@ -180,8 +179,8 @@ class Shards implements KeptRuns {
   readonly #problemOf: ReturnType<typeof recordChecker>;
 
   /**
-   * @param made by which build they are merged: what it makes of the runs is part of the sweep.
-   * @throws {SweepError} when one is of another sweep, another build, or there twice.
+   * @param made build that merges. The tables depend on it.
+   * @throws {SweepError} if a shard belongs to another sweep or build, or occurs twice.
    */
   constructor(folders: readonly [ShardFolder, ...ShardFolder[]], made: Provenance) {
     const [first] = folders;
@@ -196,18 +195,18 @@ class Shards implements KeptRuns {
     for (const folder of folders) this.#add(folder, first);
   }
 
-  /** Null when no folder holds that shard. */
+  /** Returns null if no folder has the shard. */
   folderOf(index: number): ShardFolder | null {
     return this.#folders.get(index) ?? null;
   }
 
-  /** Those that were ended before they had checked what they have. */
+  /** Returns the shards without a seal. */
   unfinished(): number[] {
     const unsealed = [...this.#folders].filter(([, { seal }]) => seal === null);
     return unsealed.map(([index]) => index);
   }
 
-  /** The index of the shard that a run is dealt to. */
+  /** Returns the index of the shard of a run. */
   indexOf({ key, replicate }: RunName): number {
     return this.#dealt(key, replicate)!;
   }
@@ -228,16 +227,16 @@ class Shards implements KeptRuns {
 
   #add(folder: ShardFolder, first: ShardFolder): void {
     const { path, head } = folder;
-    const difference = jsonDifference(comparable(first), comparable(folder));
-    if (difference) {
-      const parted = `${difference.path} is ${difference.a} there and ${difference.b} here`;
-      throw new SweepError(`${path} holds another sweep than ${first.path}: ${parted}`);
+    const found = jsonDifference(comparable(first), comparable(folder));
+    if (found) {
+      const difference = `${found.path} is ${found.a} in the first and ${found.b} in the second`;
+      throw new SweepError('SHARDS_DIFFER', { first: first.path, second: path, difference });
     }
     const { index } = head.shard;
     const same = this.#folders.get(index);
     if (same) {
-      const twice = `shard ${shardText(head.shard)} is there twice: ${same.path} and ${path}`;
-      throw new SweepError(`${twice}; expected each once`);
+      const shard = shardText(head.shard);
+      throw new SweepError('DUPLICATE_SHARD', { shard, first: same.path, second: path });
     }
     this.#folders.set(index, folder);
     for (const name of folder.there) this.#refuseForeign(folder, name);
@@ -247,10 +246,9 @@ class Shards implements KeptRuns {
     const { key, replicate } = parseRunName(name.slice(name.indexOf('/') + 1))!;
     const index = this.#dealt(key, replicate);
     if (index === shard.index) return;
-    const whose = index === null ? 'no cell of the sweep' : `shard ${index}/${shard.of}`;
-    throw new SweepError(
-      `${join(path, name)} is of ${whose}, and lies in shard ${shardText(shard)}`,
-    );
+    const owner = index === null ? 'no cell of the sweep' : `shard ${index}/${shard.of}`;
+    const holder = `shard ${shardText(shard)}`;
+    throw new SweepError('MISPLACED_RUN', { path: join(path, name), owner, holder });
   }
 }
 
@@ -259,28 +257,28 @@ function comparable({ head: { shard, ...head } }: ShardFolder) {
   return { ...head, shard: dealt };
 }
 
-/** Tables and report are made here: by another build they might be others. */
+/** The merge computes tables and report, and another build might compute different ones. */
 function refuseBuild({ path, head }: ShardFolder, made: Provenance): void {
   const { version, commit, node } = head;
   const difference = jsonDifference({ version, commit, node }, made);
   if (!difference) return;
-  const { path: what, a, b } = difference;
-  throw new SweepError(`${path} is of another build: ${what} is ${a} there and ${b} here`);
+  const { path: member, a: there, b: here } = difference;
+  throw new SweepError('DIFFERENT_BUILD', { path, member, there, here });
 }
 
-/** The folder of a shard as a merge finds it. */
+/** Folder of a shard. */
 interface ShardFolder {
   path: string;
   head: ShardHead;
-  /** Paths of the runs that are there. */
+  /** Paths of its runs. */
   there: ReadonlySet<string>;
-  /** The sha256 of each file; null while the shard is not finished. */
+  /** SHA-256 of each file; null if the shard is not finished. */
   seal: ReadonlyMap<string, string> | null;
 }
 
 /**
- * @throws {SweepError} when it holds no shard of this build.
- * @throws {StoreError} `CORRUPT` when it is damaged.
+ * @throws {SweepError} if the folder holds no shard of this build.
+ * @throws {StoreError} `CORRUPT` if the shard is damaged.
  */
 function openShard(path: string): ShardFolder {
   const head = readHead(path);
@@ -295,21 +293,17 @@ function openShard(path: string): ShardFolder {
 
 function readHead(path: string): ShardHead {
   const file = join(path, 'sweep.json');
-  if (!existsSync(file)) throw new SweepError(`${path} holds no sweep; ${EXPECTED}`);
+  if (!existsSync(file)) throw new SweepError('NO_SWEEP', { path });
   const head = readJsonFile(file) as Partial<SweepHead> | null;
-  if (head?.format !== FORMAT) {
-    throw new SweepError(`${path} is of another build, whose files are others; ${EXPECTED}`);
-  }
+  if (head?.format !== FORMAT) throw new SweepError('DIFFERENT_FORMAT', { path });
   const { shard } = head;
-  if (!shard) throw new SweepError(`${path} holds a sweep that is no shard; ${EXPECTED}`);
+  if (!shard) throw new SweepError('NO_SHARD', { path });
   const problem = headProblem(head as SweepHead);
   if (problem === null) return head as ShardHead;
   throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
 }
 
-const EXPECTED = 'expected folders of folkmoot sweep --shard';
-
-/** What a sweep writes of itself is complete already: completed again it is the same. */
+/** A sweep writes a complete scenario, so completing it again must not change it. */
 function headProblem({ scenario, cells, shard }: SweepHead): string | null {
   const again = complete(scenario);
   if ('problem' in again) return `scenario.${again.problem.path.join('.')} ${again.problem.text}`;
@@ -318,17 +312,17 @@ function headProblem({ scenario, cells, shard }: SweepHead): string | null {
   const { sweep } = scenario;
   if (!sweep) return 'scenario.sweep is missing';
   checkDesign(sweep);
-  if (cells !== countCells(sweep)) return `cells is ${cells}; its design has ${countCells(sweep)}`;
+  if (cells !== countCells(sweep)) return `cells is ${cells}; expected ${countCells(sweep)}`;
   const { index, of, keys } = shard!;
   const isShard =
     Number.isSafeInteger(index) && Number.isSafeInteger(of) && 1 <= index && index <= of;
   if (!isShard) return `shard is ${index}/${of}`;
   const isKey = (key: unknown) => typeof key === 'string' && /^[0-9a-f]{16}$/.test(key);
   const areKeys = Array.isArray(keys) && keys.length === cells && keys.every(isKey);
-  return areKeys ? null : 'shard.keys are not those of its cells';
+  return areKeys ? null : 'shard.keys do not match the cells';
 }
 
-/** Each file is as the shard left it, and there is no other run. */
+/** Checks that each file matches the seal and that there are no other runs. */
 function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, string>): void {
   const extra = [...there].find((name) => !seal.has(name));
   if (extra !== undefined) {
@@ -336,7 +330,7 @@ function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, stri
   }
   for (const [name, hash] of seal) {
     const file = join(path, name);
-    // A run that is gone is missing, and is listed with all that are.
+    // Missing runs are reported together later.
     if (parseRunName(basename(name)) && !there.has(name)) continue;
     const now = hashFile(file);
     if (now === hash) continue;
@@ -349,7 +343,7 @@ const text = Type.String();
 const figure = Type.Union([Type.Number(), Type.Null()]);
 const figures = Type.Record(text, figure);
 
-/** Of what tables and reports read; whatever else a run says is copied as it is. */
+/** Members that tables and reports read. Other members are copied unchanged. */
 const common = {
   measures: Type.Union([figures, Type.Null()]),
   groups: Type.Array(Type.Record(text, Type.Union([text, figure]))),
@@ -374,16 +368,16 @@ const Kept = Type.Union([
   }),
 ]);
 
-/** Gives what is wrong with the record of a run, or null. */
+/** Returns a checker of run records that gives the problem, or null. */
 function recordChecker({ sweep, scenario, keys }: Outline) {
   const cells = new Map<string, Cell>();
   for (const cell of generateCells(sweep, scenario.seed)) {
     const key = keys[cell.number - 1]!;
-    // Cells that are the same have their runs in common, which say the values of the first.
+    // Identical cells share their runs, which have the values of the first cell.
     if (!cells.has(key)) cells.set(key, cell);
   }
   return (record: unknown, key: string, replicate: number): string | null => {
-    if (!Value.Check(Kept, record)) return 'it is not what a sweep keeps of a run';
+    if (!Value.Check(Kept, record)) return 'not a run record';
     const { seed, values } = cells.get(key)!;
     const columns = sweep.factors.map((factor, at) => [getColumn(factor), values[at]!]);
     const expected = {

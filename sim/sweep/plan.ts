@@ -1,6 +1,6 @@
 /**
- * The plan of a sweep: all cells are completed and checked before the first run, then come its
- * tasks. A shard is a part of the plan that one machine runs.
+ * Plan of a sweep. All cells are completed and validated before the first run; then the plan yields
+ * the tasks. A shard is a part of the plan that one machine runs.
  */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -25,47 +25,47 @@ import {
 } from './design.js';
 import { firstReplicates } from './stopping.js';
 
-/** What is larger is a typing mistake; all cells are checked before the first run. */
+/** Larger sweeps are assumed to be typing errors. Every cell is validated before the first run. */
 const LARGEST = { cells: 100_000, runs: 1_000_000 } as const;
-/** As the scenario's schema has it. */
+/** Limit in the schema of scenarios. */
 const LONGEST_SEED = 100;
-/** 64 bits: among a million cells, two alike by chance are not to be expected. */
+/** 64 bits, so that collisions among a million cells are not expected. */
 const KEY_LENGTH = 16;
 
-/** A sweep before it is run: its scenario, and its cells. */
+/** Sweep before its runs: its scenario and cells. */
 export interface Plan {
-  /** The scenario around which values are varied, with all defaults. */
+  /** Base scenario, with all defaults. */
   scenario: Scenario;
   sweep: Sweep;
   cells: number;
-  /** How many there are; with `until`, how many at least. */
+  /** Number of runs; with `until`, the minimum. */
   runs: number;
-  /** sha256 of each module and data file of any cell, by its path in the scenario. */
+  /** SHA-256 of each module and data file of any cell, by its path in the scenario. */
   modules: Record<string, string>;
-  /** Those of them that are programs. */
+  /** Paths of the files that are programs. */
   scripts: readonly string[];
   /**
-   * Of each cell, what its runs are kept under: it follows from its scenario and its seeds alone,
-   * so that runs keep their place when a sweep gets more of anything.
+   * Key of each cell, the prefix of its run files. A key depends only on the scenario and the seeds
+   * of the cell, so that runs keep their names when the sweep grows.
    */
   keys: readonly string[];
-  /** As read, without its sweep: values are set here, before defaults are. */
+  /** Scenario as parsed, without the sweep and without defaults. Factor values are set here. */
   base: unknown;
   folder: string;
 }
 
-/** What tables are made by: all of a plan that is known without its files. */
+/** Part of a plan that does not need the files of the scenario. */
 export type Outline = Pick<Plan, 'scenario' | 'sweep' | 'cells' | 'keys'>;
 
-/** One run of the sweep. */
+/** One run of a sweep. */
 export interface SweepTask extends Job {
   cell: Cell;
   key: string;
-  /** From 1. */
+  /** Counted from 1. */
   replicate: number;
 }
 
-/** Instead of the file's own. */
+/** Overrides of the values in the file. */
 export interface PlanOptions {
   seed?: string;
   replicates?: number;
@@ -78,13 +78,13 @@ export interface PlanOptions {
 /**
  * Reads the sweep of a scenario file and completes the scenario of each cell.
  *
- * @throws {ScenarioError} naming the values of the first cell that cannot be, and why.
+ * @throws {ScenarioError} with the values of the first invalid cell.
  */
 export function planSweep(file: string, options: PlanOptions = {}): Plan {
   return planScenario(loadScenario(file, changesOf(options)));
 }
 
-/** The same of a scenario that is read already. */
+/** Plans the sweep of a loaded scenario. */
 export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   const { sweep } = scenario;
   if (!sweep) throw new ScenarioError('sweep is missing; expected a section with factors');
@@ -94,7 +94,9 @@ export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   checkSize(cells, runs, longestSeed(sweep, scenario.seed));
   const { sweep: _, ...base } = raw as Record<string, unknown>;
   if (sweep.baseline && !findBaseline(sweep, scenario.seed)) {
-    throw new ScenarioError('sweep.baseline: no cell has these values; expected those of one');
+    throw new ScenarioError(
+      'sweep.baseline: no cell has these values; expected the values of a cell',
+    );
   }
   const plan = { scenario, sweep, cells, runs, base, folder };
   return { ...plan, ...checkCells(plan) };
@@ -110,7 +112,7 @@ function changesOf({ seed, until = {}, ...sweep }: PlanOptions): Change[] {
   return [...(seed === undefined ? [] : [['seed', seed] as const]), ...members];
 }
 
-/** Either width takes the place of the other. */
+/** `half_width` and `percent` replace each other. */
 function widthOf(until: NonNullable<PlanOptions['until']>) {
   if (until.half_width !== undefined) return { percent: null, ...until };
   return until.percent === undefined ? until : { half_width: null, ...until };
@@ -128,12 +130,14 @@ function checkSize(cells: number, runs: number, longest: string): void {
   }
   if (longest.length <= LONGEST_SEED) return;
   const room = LONGEST_SEED - (longest.length - longest.lastIndexOf('/'));
-  throw new ScenarioError(`seed is too long: runs add their replicate; expected at most ${room}`);
+  throw new ScenarioError(
+    `seed is too long; expected at most ${room} characters, because runs append their replicate`,
+  );
 }
 
 type Uncounted = Omit<Plan, 'modules' | 'scripts' | 'keys'>;
 
-/** Completes every cell once, which checks it, and keeps nothing of it but its key. */
+/** Completes every cell once, which validates it, and keeps only its key. */
 function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'> {
   const modules = new Map<string, string>();
   const scripts = new Set<string>();
@@ -154,14 +158,16 @@ function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'>
 const promptsIn = (strategy: Strategy): string[] =>
   strategy.kind === 'http' ? Object.values(strategy.prompts ?? {}) : [];
 
-/** Modules of scripts, prompts of deciders and files of data. */
+/** Modules of scripts, prompts of deciders and data files. */
 const filesOf = (scenario: Scenario): string[] => [
   ...scriptModules(scenario),
   ...listStrategies(scenario).flatMap(({ strategy }) => promptsIn(strategy)),
   ...dataFiles(scenario),
 ];
 
-/** The runs for which `wanted` holds, in order; each cell is completed anew when it is reached. */
+/**
+ * Yields the runs accepted by `wanted`, in order. Each cell is completed again when it is reached.
+ */
 export function* generateTasks(
   plan: Plan,
   replicatesOf: (cell: number) => number,
@@ -192,7 +198,7 @@ function audited({ sweep: { audit } }: Plan, replicate: number): { audit: boolea
   return { audit: audit === 'all' || (audit === 'first' && replicate === 1) };
 }
 
-/** As `path=value` of each factor, in the order of the design. */
+/** Returns the path and value of each factor, in the order of the design. */
 export function getValues(sweep: Sweep, { values }: Cell): [path: string, value: FactorValue][] {
   return sweep.factors.map(({ path }, index) => [path, values[index]!]);
 }
@@ -212,29 +218,31 @@ function fileHash(path: string): string {
   try {
     return createHash('sha256').update(readBounded(path, fileBounds.result)).digest('hex');
   } catch (error) {
-    throw new ScenarioError(`the file ${path} cannot be read: ${(error as Error).message}`);
+    throw new ScenarioError(`cannot read the file ${path}: ${(error as Error).message}`);
   }
 }
 
 /*
- * Shards: a sweep dealt out to machines that know nothing of each other. Which runs are a shard's
- * follows from the sweep alone. Runs are dealt one by one, all first replicates first, so that more
- * replicates leave every run where it is; each hand begins one shard further, or the heavy value of
- * a factor might always come to the same one. Where an interval says when a cell has runs enough,
- * whole cells are dealt: to look at it takes all of the cell's runs.
+ * Shards split a sweep between machines that do not communicate. The assignment of runs depends
+ * only on the sweep. Runs are assigned round-robin, all first replicates first, so that added
+ * replicates do not move existing runs. Each round starts one shard later, because the expensive
+ * value of a factor could otherwise always go to the same shard. With `until`, whole cells are
+ * assigned: the stopping rule needs all runs of a cell.
  */
 
-/** One of several parts of a sweep. */
+/** Part of a sweep. */
 export interface Shard {
-  /** From 1. */
+  /** Counted from 1. */
   index: number;
   of: number;
 }
 
-/** Whether a run is among those of a shard. */
+/** Returns true if a run belongs to the shard. */
 export type Share = (key: string, replicate: number) => boolean;
 
-/** Gives the index of the shard that a run belongs to; null for one that is not of the sweep. */
+/**
+ * Returns a function from a run to the index of its shard; null for a run that is not in the sweep.
+ */
 export function isDealtTo(
   { sweep, keys }: Pick<Plan, 'sweep' | 'keys'>,
   of: number,
@@ -249,7 +257,7 @@ export function isDealtTo(
   };
 }
 
-/** Without a shard, all runs. */
+/** Returns the runs of a shard; without a shard, all runs. */
 export function getShare(plan: Pick<Plan, 'sweep' | 'keys'>, shard?: Shard): Share {
   if (!shard) return () => true;
   const dealt = isDealtTo(plan, shard.of);

@@ -1,6 +1,6 @@
 /**
- * The runs of a sweep: the record of each finished one, which holds nothing that differs when the
- * run is done again; how far the sweep goes, which runs are missing, and its result.
+ * Runs of a sweep: the record of a finished run, which contains nothing that varies between
+ * repetitions, the missing runs, and the result.
  */
 import {
   measures as dictionary,
@@ -24,11 +24,14 @@ import {
 import { type IntervalKind, toIntervalKind } from './statistics.js';
 import { type Replicates, stoppingResponse } from './stopping.js';
 
-/** runs/<key>-<replicate>.json, without the numbers of run and cell: they may grow. */
+/**
+ * Contents of runs/<key>-<replicate>.json. It has no run or cell number, because these change when
+ * the sweep grows.
+ */
 export interface RunRecord {
   replicate: number;
   seed: string;
-  /** Of each factor, by its column. */
+  /** Factor values by column. */
   values: Record<string, FactorValue>;
   verdict: Verdict | 'error';
   ended_by: EndedBy | null;
@@ -39,13 +42,13 @@ export interface RunRecord {
   entries: number | null;
   events: number | null;
   virtual_ms: number | null;
-  /** Requests that were not done, by reason. */
+  /** Refused requests by reason. */
   refused: Record<string, number>;
-  /** Whether the auditor watched it: a rule is seen broken only then. */
+  /** True if the auditor checked the run. Only audited runs detect rule violations. */
   audited: boolean;
   measures: Measures | null;
   groups: SimResult['groups'];
-  /** What scripts measured themselves. */
+  /** Measures reported by scripts. */
   reported: SimResult['reported'];
 }
 
@@ -83,10 +86,10 @@ const nothing = {
   reported: { run: {}, groups: {} },
 } satisfies Partial<RunRecord>;
 
-/** What the names of scripts' own measures begin with, in tables and responses. */
+/** Prefix of script measures in tables and responses. */
 export const OWN = 'reported.';
 
-/** Null where it cannot be said: a run that failed says nothing about its cell. */
+/** Returns null if the measure has no value or the run failed. */
 export function getMeasure(record: RunRecord, name: string): number | null {
   const { verdict, measures, reported } = record;
   if (verdict === 'safety' || !measures) return null;
@@ -94,14 +97,16 @@ export function getMeasure(record: RunRecord, name: string): number | null {
   return measures[name as MeasureName] ?? null;
 }
 
-/** What a script reports may be anything; if it is never negative, that is seen. */
+/**
+ * Script measures are treated as means. A measure that is never negative is detected from the data.
+ */
 export const getIntervalKind = (name: string): IntervalKind =>
   toIntervalKind(name in dictionary ? measureKinds[name as MeasureName] : 'mean');
 
-/** A failure is what ends a sweep; a run without progress is a result like any other. */
+/** A failure ends a sweep. A run without progress is a normal result. */
 export type FailureKind = 'scenario' | 'unanswered' | 'crash' | 'safety' | 'differs';
 
-/** Null unless the run failed. */
+/** Returns null unless the run failed. */
 export function getFailure({
   verdict,
   broken,
@@ -112,28 +117,28 @@ export function getFailure({
   return { kind: 'safety' as const, message: brokenText(broken!) };
 }
 
-/** How far a sweep, or a shard of one, goes: the runs that it has, as far as that is known. */
+/** Runs of a sweep or shard, as far as the stopping rule has determined them. */
 export interface Extent<P extends Outline = Outline> {
   plan: P;
   replicates: Replicates;
   share: Share;
 }
 
-/** Where runs are kept: one folder, or the shards of a sweep. */
+/** Saved runs in one folder, or in the shards of a sweep. */
 export interface KeptRuns {
   has(key: string, replicate: number): boolean;
-  /** @throws {StoreError} when the run cannot be read. */
+  /** @throws {StoreError} if the run cannot be read. */
   read(key: string, replicate: number): RunRecord;
 }
 
-/** One run by its place in the tables, and by what it is kept under. */
+/** Run by its cell number and by its key. */
 interface PlannedRun {
   cell: number;
   key: string;
   replicate: number;
 }
 
-/** Cell by cell; cells that are the same share their runs, which come once for each of them. */
+/** Yields runs cell by cell. Identical cells share their runs, which are yielded once per cell. */
 export function* generateRuns({
   plan: { keys },
   replicates,
@@ -148,7 +153,7 @@ export function* generateRuns({
   }
 }
 
-/** How many runs there are, and how many of these are done. */
+/** Counts the planned and the completed runs. */
 export function countRuns(kept: KeptRuns, extent: Extent) {
   const counted = { planned: 0, completed: 0 };
   for (const { key, replicate } of generateRuns(extent)) {
@@ -158,19 +163,19 @@ export function countRuns(kept: KeptRuns, extent: Extent) {
   return counted;
 }
 
-/** A cell whose runs are all there. */
+/** Cell with all its runs. */
 interface FinishedCell {
   cell: Cell;
-  /** Counts the runs of the cells before. */
+  /** Number of runs of all previous cells. */
   runsBefore: number;
   records: RunRecord[];
 }
 
-/** A sweep, or a shard of one, whose runs are all there; each pass over its cells reads anew. */
+/** Sweep or shard with all its runs. Each pass over the cells reads the files again. */
 export interface FinishedSweep {
   plan: Outline;
   cells(): Generator<FinishedCell>;
-  /** The records of some cell. */
+  /** Returns the records of a cell. */
   recordsOf(cell: number): RunRecord[];
 }
 
@@ -195,17 +200,16 @@ export function finishedSweep(kept: KeptRuns, { plan, replicates, share }: Exten
   };
 }
 
-/** What could be said of them. */
+/** Returns the values of a measure, without missing ones. */
 export const collectValues = (records: readonly RunRecord[], name: string): number[] =>
   records.map((record) => getMeasure(record, name)).filter((value) => value !== null);
 
 /*
- * Which runs are done when: all that a sweep has so far, and when these are there, those that its
- * cells turn out to need besides. What is needed follows from what is there alone, never from the
- * order in which runs ended.
+ * Rounds of runs. A sweep first does all planned runs, and then the runs that the stopping rule
+ * adds. The decision depends on the results only, never on the order in which runs end.
  */
 
-/** Waits for the end of what is under way. */
+/** Waits until all started runs have ended. */
 export class RunsUnderWay {
   #count = 0;
   #ended = false;
@@ -220,13 +224,13 @@ export class RunsUnderWay {
     this.#wake();
   }
 
-  /** Nothing that is under way will be done. */
+  /** Gives up on the runs in progress. */
   end(): void {
     this.#ended = true;
     this.#wake();
   }
 
-  /** Resolves to whether all were done. */
+  /** Resolves to true if all runs ended normally. */
   async all(): Promise<boolean> {
     while (this.#count > 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
@@ -239,13 +243,13 @@ export class RunsUnderWay {
 
 interface Going {
   underWay: RunsUnderWay;
-  /** Whether a run of the round stays missing: it is resumed later. */
+  /** Returns true if a run of the round stays missing until the sweep is resumed. */
   isOpen(): boolean;
-  /** Called when cells need more runs than planned so far. */
+  /** Called when cells need more runs. */
   onMore(): void;
 }
 
-/** The runs that are missing, round by round. */
+/** Yields the missing runs, round by round. */
 export async function* missingTasks(
   kept: KeptRuns,
   extent: Extent<Plan>,
@@ -258,7 +262,7 @@ export async function* missingTasks(
   }
 }
 
-/** Each run once: two cells that are the same share their runs. */
+/** Yields each run once, also if identical cells share it. */
 function* roundOf(
   kept: KeptRuns,
   { plan, replicates, share }: Extent<Plan>,
@@ -277,7 +281,7 @@ function* roundOf(
   }
 }
 
-/** Whether some cell needs more runs; all that it has so far must be there. */
+/** Returns true if a cell needs more runs. All planned runs must be finished. */
 export function checkStopping(kept: KeptRuns, extent: Extent): boolean {
   const { plan, replicates, share } = extent;
   const response = stoppingResponse(plan.sweep);
@@ -287,7 +291,7 @@ export function checkStopping(kept: KeptRuns, extent: Extent): boolean {
   return replicates.checkCells(valuesOf, getIntervalKind(response));
 }
 
-/** A run of a sweep that failed. */
+/** Failed run of a sweep. */
 export interface FailedRun {
   cell: number;
   replicate: number;
@@ -298,16 +302,18 @@ export interface FailedRun {
   values: [path: string, value: unknown][];
 }
 
-/** What a sweep came to; of a shard, what its own runs did. */
+/** Result of a sweep, or of the own runs of a shard. */
 export interface SweepResult {
-  /** With `until`, as far as that is known. */
+  /** With `until`, the number known so far. */
   planned: number;
   completed: number;
-  /** Of the completed runs, when all are there. */
+  /** Counted once all runs are completed. */
   verdicts: Record<RunRecord['verdict'], number>;
-  /** The first one by cell: it ended the sweep, or is one among its results. */
+  /** First failed run by cell and replicate. */
   failed: FailedRun | null;
-  /** Whether all planned runs are there, and tables and report with them; a shard has none. */
+  /**
+   * True if all planned runs are completed and tables and report are written; a shard has neither.
+   */
   finished: boolean;
 }
 

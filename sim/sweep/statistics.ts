@@ -1,12 +1,11 @@
 /**
- * 95 % intervals of a mean over independent runs, by the kind of the measure: samples, their
- * moments, and Student's t. docs/simulating.md lists the families of distributions for which at
- * least 93 of 100 intervals hold the mean.
+ * 95 % intervals of a mean over independent runs, by kind of measure. docs/simulating.md lists the
+ * families of distributions for which at least 93 of 100 intervals contain the mean.
  */
 import type { MeasureKind } from '../../report/shared/measures.js';
 import { exp } from '../numbers.js';
 
-/** How an interval is made, as the tables name it. */
+/** Interval method, as named in the tables. */
 export type IntervalKind = 'wilson' | 'share' | 't_log' | 't_skew';
 
 interface Interval {
@@ -14,22 +13,25 @@ interface Interval {
   high: number;
 }
 
-/** Of a sample; what cannot be said about so few numbers is null. */
+/** Statistics of a sample; null if the sample is too small. */
 export interface Statistics {
   n: number;
   mean: number | null;
   sd: number | null;
   low: number | null;
   high: number | null;
-  /** Null where there is no interval. */
+  /** Null if there is no interval. */
   interval: IntervalKind | null;
 }
 
-/** The interval of a measure. A count, a mean and a percentile are alike: of runs, not of votes. */
+/**
+ * Returns the interval method of a measure. The sample consists of runs, so counts, means and
+ * percentiles are treated alike.
+ */
 export const toIntervalKind = (measure: MeasureKind): IntervalKind =>
   measure === 'share' ? 'share' : 't_log';
 
-/** Runs without spread say nothing about what another one might do, unless a share is bounded. */
+/** A sample without spread has no interval, except for a share, which is bounded. */
 const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval | null> = {
   wilson: (moments, level) => wilson(moments.mean, moments.n, level),
   share: clusteredShare,
@@ -37,7 +39,7 @@ const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval 
   t_skew: (moments, level) => (moments.sd === 0 ? null : studentAndSkewed(moments, level)),
 };
 
-/** @param level of the interval; where looks chose the number of runs it must be higher. */
+/** @param level level of the interval; higher if a stopping rule chose the number of runs. */
 export function computeStatistics(
   sample: Sample,
   kind: IntervalKind,
@@ -62,8 +64,8 @@ export function computeStatistics(
 }
 
 /**
- * Bounds of the mean over all runs, the missing ones included, if each run lies between two numbers
- * (Manski 1989): both are the number of a run that is known. Null where a side is not bounded.
+ * Returns bounds of the mean over all runs, including runs without a value, if each run lies
+ * between two numbers (Manski 1989). A known run has two equal numbers. Null for an unbounded side.
  */
 export function boundsOfMean(ranges: readonly Interval[]): {
   mean_least: number | null;
@@ -80,7 +82,7 @@ export function boundsOfMean(ranges: readonly Interval[]): {
   };
 }
 
-/** No mean lies where no number can: an interval ends where these do. */
+/** Clips the interval to the bounds of the measure. */
 export function clampInterval(found: Statistics, least: number, most: number): Statistics {
   const { low, high } = found;
   if (low === null || high === null) return found;
@@ -88,8 +90,9 @@ export function clampInterval(found: Statistics, least: number, most: number): S
 }
 
 /**
- * Of a share of independent trials, with Yates's continuity correction (Newcombe 1998, method 4):
- * without it, one success in five covers .84 where .95 is claimed.
+ * Interval of a share of independent trials, with Yates's continuity correction (Newcombe 1998,
+ * method 4). Without the correction, the coverage for one success in five trials is 0.84 instead of
+ * 0.95.
  */
 export function wilson(share: number, trials: number, { normal }: Level = LEVEL_95): Interval {
   const low = Math.min(share, Math.max(0, wilsonEnd(share, trials, normal)));
@@ -97,7 +100,7 @@ export function wilson(share: number, trials: number, { normal }: Level = LEVEL_
   return { low, high };
 }
 
-/** The lower end. The correction takes half a hit off: of fewer, nothing is left. */
+/** Lower end. The continuity correction subtracts half a hit. */
 function wilsonEnd(share: number, trials: number, z: number): number {
   const hits = trials * share;
   if (hits <= 0.5) return 0;
@@ -106,10 +109,10 @@ function wilsonEnd(share: number, trials: number, z: number): number {
 }
 
 /**
- * Of a share that every run has by itself. Votes or blocks of one run are alike, so their counts
- * must not be pooled: the spread between runs says how many independent trials they are worth
- * (Korn and Graubard 1998). A share is never spread more widely than yes and no, so these are at
- * least as many as there are runs; without spread, a run is one trial.
+ * Interval of a share that is measured within each run. Votes or blocks of one run are correlated,
+ * so their counts must not be pooled. The variance between runs gives the effective number of
+ * trials (Korn and Graubard 1998). It is at least the number of runs, because no share varies more
+ * than a Bernoulli variable. Without variance, each run counts as one trial.
  */
 function clusteredShare({ n, mean, sd }: Moments, level: Level): Interval {
   if (sd === 0) return wilson(mean, n, level);
@@ -122,9 +125,9 @@ const halfOf = ({ n, sd }: Moments, level: Level): number =>
   (studentQuantile(n - 1, level) * sd) / Math.sqrt(n);
 
 /**
- * Of counts, times and other numbers that are never negative: the hull of Student's interval and
- * of Student's interval of the logarithm of the mean, which leans to where skewed numbers are. Of
- * numbers that lean down, as below a largest value, Hall's is in the hull too.
+ * Interval of non-negative numbers such as counts and times: the hull of Student's interval and of
+ * Student's interval of the logarithm of the mean, which suits positive skew. For negative skew,
+ * the hull also includes Hall's interval.
  */
 function studentAndLog(moments: Moments, level: Level): Interval {
   const { mean, skewness } = moments;
@@ -135,7 +138,10 @@ function studentAndLog(moments: Moments, level: Level): Interval {
   return { low: Math.max(0, Math.min(low, mean / ratio)), high: Math.max(high, mean * ratio) };
 }
 
-/** Of either sign: the hull of Student's interval and of Hall's: it knows skewness. */
+/**
+ * Interval of numbers of any sign: the hull of Student's interval and Hall's interval, which
+ * corrects for skewness.
+ */
 function studentAndSkewed(moments: Moments, level: Level): Interval {
   const { mean } = moments;
   const half = halfOf(moments, level);
@@ -143,21 +149,21 @@ function studentAndSkewed(moments: Moments, level: Level): Interval {
   return { low: Math.min(...ends), high: Math.max(...ends) };
 }
 
-/** Hall 1992: the cubic transformation that takes the skewness out, inverted. */
+/** Inverts the cubic transformation that removes skewness (Hall 1992). */
 function hallEnd({ n, mean, sd, skewness }: Moments, distance: number): number {
-  // What is not a number: spread so small that its cube is none.
+  // Also true for NaN, from a spread whose cube underflows.
   if (!(Math.abs(skewness) >= 1e-6)) return mean - distance;
   const inner = 1 + skewness * (distance / sd - skewness / (6 * n));
   return mean - (3 * sd * (cubeRoot(inner) - 1)) / skewness;
 }
 
-/** Beyond these, digits are rounding of the arithmetic. */
+/** Significant digits; further digits are rounding errors. */
 const DIGITS = 9;
 
-/** A mean that is smaller than this share of the largest number is rounding of the arithmetic. */
+/** A mean below this fraction of the largest number is a rounding error. */
 const CANCELLED = 1e-14;
 
-/** The difference of two figures, without the digits that rounding leaves behind their last. */
+/** Subtracts two numbers and removes rounding errors beyond their last digit. */
 export function subtractRounded(a: number, b: number): number {
   const size = Math.max(Math.abs(a), Math.abs(b));
   if (!Number.isFinite(size)) return a - b;
@@ -165,26 +171,28 @@ export function subtractRounded(a: number, b: number): number {
   return places < 0 || places > 100 ? a - b : Number((a - b).toFixed(places)) || 0;
 }
 
-/** As tables show a figure. */
+/** Rounds a number as the tables show it. */
 export const roundFigure = (value: number): number => Number(value.toPrecision(DIGITS));
 
 interface Moments {
   n: number;
   mean: number;
-  /** Standard deviation (n - 1); 0 when n < 2. */
+  /** Sample standard deviation (n - 1); 0 if n < 2. */
   sd: number;
-  /** Corrected for few numbers (the G1 of Joanes and Gill 1998); 0 when n < 3 or without spread. */
+  /** Adjusted skewness (G1 of Joanes and Gill 1998); 0 if n < 3 or without spread. */
   skewness: number;
   least: number;
   most: number;
 }
 
-/** Welford's method, with Terriberry's third moment: one pass, and no digits lost where all are
- * large and alike. */
+/**
+ * One-pass moments by Welford's method with Terriberry's third moment. Numerically stable for
+ * large, similar numbers.
+ */
 export class Sample {
   #n = 0;
   #mean = 0;
-  /** Sums of squared and cubed distances from the mean. */
+  /** Sums of squared and cubed deviations from the mean. */
   #squares = 0;
   #cubes = 0;
   #least = Number.POSITIVE_INFINITY;
@@ -213,32 +221,32 @@ export class Sample {
     return this.#n;
   }
 
-  /** Null of nothing. */
+  /** Returns null for an empty sample. */
   moments(): Moments | null {
     const n = this.#n;
     if (n === 0) return null;
     const [least, most] = [this.#least, this.#most];
-    // What rounding leaves of the sums where all numbers are the same is not spread.
+    // Equal numbers have no spread, even if rounding leaves some in the sums.
     if (least === most) return { n, mean: least, sd: 0, skewness: 0, least, most };
     const sd = Math.sqrt(this.#squares / (n - 1));
     const corrected = n < 3 ? 0 : Math.sqrt(n * (n - 1)) / (n - 2);
     const spread = Math.sqrt(this.#squares / n);
     const skewness = (corrected * this.#cubes) / n / (spread * spread * spread);
-    // Rounding leaves a last digit of the largest number where the numbers cancel.
+    // If the numbers cancel, the mean is a rounding error of the largest number.
     const cancels = Math.abs(this.#mean) < CANCELLED * Math.max(Math.abs(least), Math.abs(most));
     return { n, mean: cancels ? 0 : this.#mean, sd, skewness, least, most };
   }
 }
 
 /*
- * The quantile of Student's t, and the few functions that intervals need, out of + - * / and the
- * square root alone: IEEE 754 fixes these to the bit, so tables are the same on every machine.
+ * Quantile of Student's t and the functions that intervals need, built from + - * / and the square
+ * root only. IEEE 754 defines these exactly, so tables are identical on every machine.
  */
 
-/** The share of a distribution that an interval encloses, two-sided. */
+/** Probability of a two-sided interval. */
 export interface Level {
   share: number;
-  /** The quantile of the normal distribution that encloses it. */
+  /** Quantile of the normal distribution for this interval. */
   normal: number;
 }
 
@@ -247,7 +255,11 @@ export const LEVEL_97_5: Level = { share: 0.975, normal: 2.2414027276049464 };
 
 const known = new Map<Level, Map<number, number>>();
 
-/** The t that encloses `level` on both sides, with `freedom` degrees of freedom, from 1. */
+/**
+ * Returns the two-sided quantile of Student's t.
+ *
+ * @param freedom degrees of freedom, from 1.
+ */
 export function studentQuantile(freedom: number, level: Level = LEVEL_95): number {
   const ofLevel = known.get(level) ?? new Map<number, number>();
   known.set(level, ofLevel);
@@ -258,12 +270,12 @@ export function studentQuantile(freedom: number, level: Level = LEVEL_95): numbe
   return quantile;
 }
 
-/** Beyond this the expansion is right to 12 digits, and the sum would be long. */
+/** Above this, the expansion is correct to 12 digits and much faster than the sum. */
 const EXACT = 2_000;
 
 function bisected(freedom: number, { share }: Level): number {
   let low = 0;
-  // The quantile of 97.5 % with one degree of freedom is 25.5.
+  // Upper bound: the quantile of 97.5 % with one degree of freedom is 25.5.
   let high = 32;
   for (let step = 0; step < 80; step += 1) {
     const middle = (low + high) / 2;
@@ -273,7 +285,7 @@ function bisected(freedom: number, { share }: Level): number {
   return (low + high) / 2;
 }
 
-/** The chance to be within t on both sides (Abramowitz and Stegun 26.7.3 and 26.7.4). */
+/** Probability of |T| < t (Abramowitz and Stegun 26.7.3 and 26.7.4). */
 function within(t: number, freedom: number): number {
   const slope = t / Math.sqrt(freedom);
   const cosine = 1 / Math.sqrt(1 + slope * slope);
@@ -289,7 +301,7 @@ function within(t: number, freedom: number): number {
   return (2 / Math.PI) * (arcTangent(slope) + sine * sum);
 }
 
-/** Halved until the series is short. */
+/** Halves the angle until the series converges quickly. */
 function arcTangent(slope: number): number {
   let x = slope;
   let scale = 1;
@@ -303,7 +315,7 @@ function arcTangent(slope: number): number {
   return scale * sum;
 }
 
-/** Cornish and Fisher's expansion about the normal quantile (Abramowitz and Stegun 26.7.5). */
+/** Cornish-Fisher expansion about the normal quantile (Abramowitz and Stegun 26.7.5). */
 function expanded(freedom: number, { normal: x }: Level): number {
   const squared = x * x;
   const first = ((squared + 1) * x) / 4;
@@ -312,7 +324,7 @@ function expanded(freedom: number, { normal: x }: Level): number {
   return x + (first + (second + third / freedom) / freedom) / freedom;
 }
 
-/** Newton's method, from above. */
+/** Newton's method, starting above the root. */
 export function cubeRoot(x: number): number {
   if (x === 0) return 0;
   const size = Math.abs(x);

@@ -1,16 +1,16 @@
 /**
- * When a cell has runs enough. A cell is looked at when it has thirty runs, and each time it has
- * half as many again. Each look is one more chance to stop at an interval that is narrow by luck,
- * and of skewed data such a sample has too low a mean as well. A nominal 95 % interval held the
- * mean of exponential data in 90 of 100 cells so. Two rules bound the cost:
+ * Stopping rule. A cell is tested at thirty runs, and again each time it has half as many more.
+ * Each test is another chance to stop at an interval that is narrow by chance, and for skewed data
+ * such a sample also has too low a mean. With nominal 95 % intervals, 90 of 100 cells of
+ * exponential data contained the mean. Two rules limit this effect:
  *
- * - The first look comes late: the variance is known well enough then that nearly all cells stop
- *   at one of two neighbouring looks.
- * - Intervals of such a sweep are made at 97.5 %, in its looks and in its tables (Bonferroni's
- *   inequality over two looks; see Jennison and Turnbull 1999, Group Sequential Methods).
+ * - The first test is late. The variance is then known well enough that nearly all cells stop
+ *   at one of two adjacent tests.
+ * - Intervals of such a sweep have the level 97.5 %, in its tests and in its tables (Bonferroni's
+ *   inequality over two tests; see Jennison and Turnbull 1999, Group Sequential Methods).
  *
- * `npm run validate -- -t stopping` counts the coverage: 95 of 100 at least.
- * A look needs all runs up to it and nothing else, so it is the same for any number of jobs.
+ * `npm run validate -- -t stopping` measures the coverage, which is at least 95 of 100. A test uses
+ * all runs up to it and nothing else, so its result does not depend on the number of jobs.
  */
 import type { Sweep } from '../scenario/schema/scenario.js';
 import {
@@ -26,17 +26,16 @@ import {
 const FIRST_LOOK = 30;
 const GROWTH = 1.5;
 
-/** The part of a sweep that says how many runs a cell has. */
 type Stopping = Pick<Sweep, 'replicates' | 'until'>;
 
-/** The level at which the intervals of a sweep are made, so that they hold the mean in 95 %. */
+/** Level of the intervals of a sweep, chosen for a coverage of 95 %. */
 export const getLevel = ({ until }: Pick<Sweep, 'until'>): Level => (until ? LEVEL_97_5 : LEVEL_95);
 
-/** How many runs a cell has at least. */
+/** Minimum number of runs of a cell. */
 export const firstReplicates = ({ until, replicates }: Stopping): number =>
   until ? Math.min(until.most, Math.max(FIRST_LOOK, replicates)) : replicates;
 
-/** How many it has at the next look; null when there is none. */
+/** Number of runs at the next test; null if there is none. */
 export function nextReplicates({ until }: Pick<Sweep, 'until'>, replicates: number): number | null {
   if (!until || replicates >= until.most) return null;
   return Math.min(until.most, Math.ceil(GROWTH * replicates));
@@ -45,7 +44,7 @@ export function nextReplicates({ until }: Pick<Sweep, 'until'>, replicates: numb
 export const stoppingResponse = ({ until, responses }: Sweep): string =>
   until?.response ?? responses[0]!;
 
-/** Where there is no interval, it is not narrow. */
+/** A cell without an interval is not narrow. */
 export function isNarrow(
   { half_width: width, percent }: NonNullable<Sweep['until']>,
   { mean, low, high }: Statistics,
@@ -54,10 +53,10 @@ export function isNarrow(
   return (high - low) / 2 <= (width ?? (Math.abs(mean) * percent!) / 100);
 }
 
-/** How many runs each cell has, as far as that is known. */
+/** Number of runs of each cell, as far as known. */
 export class Replicates {
   readonly #sweep: Stopping;
-  /** By the number of the cell. */
+  /** Indexed by cell number. */
   readonly #counts: Uint32Array;
   readonly #finished: Uint8Array;
 
@@ -72,11 +71,11 @@ export class Replicates {
   }
 
   /**
-   * Looks at each cell; all runs that it should have so far must be there.
+   * Tests each cell. All planned runs must be finished.
    *
-   * @param valuesOf the response in these runs of the cell, where it could be said; null for a
-   * cell of another shard, which is left alone.
-   * @returns whether some cell needs more.
+   * @param valuesOf values of the response in the runs of the cell; null for a cell of another
+   * shard, which is skipped.
+   * @returns true if a cell needs more runs.
    */
   checkCells(
     valuesOf: (cell: number, replicates: number) => number[] | null,

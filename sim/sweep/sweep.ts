@@ -1,6 +1,6 @@
 /**
- * One sweep: it runs what is missing, keeps each run as it ends, and makes the tables and the
- * report at the end. A shard of a sweep is sealed instead.
+ * Runs a sweep: does the missing runs, saves each run when it ends, and writes tables and report at
+ * the end. A shard is sealed instead.
  */
 import { join } from 'node:path';
 import { makeFolder } from '../../engine/store/folder.js';
@@ -46,39 +46,39 @@ import {
 import { Replicates } from './stopping.js';
 import { writeTables } from './tables.js';
 
-/** Where a sweep is kept, and how it is run. */
 export interface SweepOptions {
   out: string;
   made: Provenance;
-  /** Go on with what `out` holds. */
+  /** Continue the sweep in `out`. */
   resume?: boolean;
-  /** Only the runs of this part: `mergeSweep` makes one sweep of all parts. */
+  /** Run only this part; `mergeSweep` combines all parts. */
   shard?: Shard;
   jobs?: number;
   /**
-   * Who runs them; default: processes of this machine, `jobs` at a time.
+   * Job runner; default: local processes, `jobs` in parallel.
    *
    * @internal
    */
   spread?: JobRunner;
   /**
-   * The effect of a failed run: it ends the sweep and the runs under way (default), or only itself.
-   * A run without a decider's answer is never kept: `resume` runs it again.
+   * Effect of a failed run: `stop` ends the sweep and the runs in progress (default); `continue`
+   * records the failure. A run without a decider's answer is never saved: `resume` repeats it.
    */
   onError?: 'stop' | 'continue';
-  /** A run that takes longer has failed. */
+  /** Timeout of a run in milliseconds; a run that exceeds it has failed. */
   wallMs?: number;
-  /** Where the answers of external deciders come from; each run has a cassette of its own. */
+  /** Source of the answers of external deciders; each run has its own cassette. */
   deciders?: Omit<DeciderOptions, 'keep'>;
-  /** Ends the sweep; runs under way are lost. */
+  /** Stops the sweep; runs in progress are discarded. */
   signal?: AbortSignal;
   onProgress?: (done: number, of: number) => void;
 }
 
 /**
- * Runs a sweep in processes beside, and keeps each run, so that it can go on after any end.
+ * Runs a sweep in child processes and saves each run, so that the sweep can be resumed after any
+ * interruption.
  *
- * @throws {SweepError} when `out` cannot be used so.
+ * @throws {SweepError} if `out` cannot be used.
  */
 export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepResult> {
   const { out, made, shard, resume = false } = options;
@@ -90,7 +90,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
     const different = folder.isEmpty ? await firstDiffers(extent, options) : null;
     const failed = different ?? (await runMissing(folder, extent, options));
     const { planned, completed } = countRuns(folder, extent);
-    // Ended between two looks at its cells, it has not all that it needs.
+    // The stopping rule may need more runs if the sweep was stopped between two tests.
     if (completed < planned || checkStopping(folder, extent)) {
       const counted = countRuns(folder, extent);
       return { ...counted, verdicts: noVerdicts(), failed, finished: false };
@@ -101,14 +101,14 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   }
 }
 
-/** A first run that fails by itself is told of by the sweep, as any other is. */
+/** A first run that fails is not reported here, because the sweep reports it. */
 async function firstDiffers(extent: Extent<Plan>, options: SweepOptions) {
   const first = await checkFirstRun(extent, options);
   const message = first && differenceText(first);
   return first && message ? failedRun(extent.plan, first.task, { kind: 'differs', message }) : null;
 }
 
-/** Earlier versions kept a run whose call budget was spent as failed: it is run again. */
+/** Earlier versions saved runs without a decider's answer as failed. These are repeated. */
 function forgetUnanswered(folder: SweepFolder, extent: Extent<Plan>): void {
   for (const { key, replicate } of generateRuns(extent)) {
     if (!folder.has(key, replicate)) continue;
@@ -137,9 +137,9 @@ async function runMissing(
   const keep = (task: SweepTask, outcome: Outcome<LastingResult>) => {
     const record = toRunRecord(plan.sweep, task, outcome);
     const failure = getFailure(record);
-    // Not kept: a resumed sweep runs it again, and ends there again or goes past it.
+    // Not saved, so that a resumed sweep repeats the run.
     if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
-    // Not a result: a resumed sweep goes on with the answers in the run's cassette.
+    // Not saved, so that a resumed sweep continues with the answers in the cassette.
     else if (failure?.kind === 'unanswered') unanswered.push(failedRun(plan, task, failure));
     else {
       folder.save(task.key, record);
@@ -168,7 +168,7 @@ async function runMissing(
     },
     enough: () => failures.length > 0,
     onDiffers: (task, message) => {
-      // Nobody knows which of the two it was.
+      // Either result may be wrong, so neither is kept.
       folder.remove(task.key, task.replicate);
       failures.push(failedRun(plan, task, { kind: 'differs', message }));
       end();
@@ -179,7 +179,7 @@ async function runMissing(
   return [...failures.sort(byPlace), ...unanswered.sort(byPlace)][0] ?? null;
 }
 
-/** Cells that are the same share their runs. */
+/** Counts identical cells, which share their runs. */
 function countEach(keys: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -209,16 +209,14 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
 }
 
 /*
- * Before a sweep with scripts, or a shard of one: its first run is made twice, in processes and
- * by verifiers of their own. A script that draws its own chance would otherwise be found by whoever
- * runs the sweep again.
+ * Determinism check before a sweep with scripts: the first run is done twice, in separate processes
+ * and with separate verifiers. It finds scripts that use their own randomness.
  */
 
-/** A first run that was made twice. */
 interface FirstRun {
   task: SweepTask;
   determinism: Determinism;
-  /** The modules that take part in it. */
+  /** Script modules of the run. */
   scripts: string[];
 }
 
@@ -229,7 +227,7 @@ interface Limits {
   signal?: AbortSignal;
 }
 
-/** Null where no script takes part, or one of the two has no result: the sweep will say so. */
+/** Returns null if the run has no scripts or fails; the sweep reports a failure. */
 async function checkFirstRun(
   { plan, replicates, share }: Extent<Plan>,
   limits: Limits,
@@ -239,7 +237,7 @@ async function checkFirstRun(
   // There may be more shards than runs.
   if (!task) return null;
   const scripts = scriptModules(task.scenario);
-  // What others decide is recorded, and not to be asked twice.
+  // External answers are recorded, and must not be requested twice.
   if (scripts.length === 0 || usesDeciders(task)) return null;
   const worker = new JobWorker({ ...jobDefaults, wallMs });
   try {
@@ -257,13 +255,13 @@ async function checkFirstRun(
   }
 }
 
-/** In a line, or null when it is the same again. */
+/** Returns the difference in one line, or null. */
 function differenceText({ determinism, scripts }: FirstRun): string | null {
   const { difference } = determinism;
   if (!difference) return null;
   const details = Object.entries(difference.details).map(([name, text]) => `${name} ${text}`);
   const where = [difference.where, ...details].join('; ');
-  return `the run is not the same again, with ${scripts.join(', ')}: it parts at ${where}`;
+  return `the run is not deterministic with ${scripts.join(', ')}; first difference: ${where}`;
 }
 
 export async function finishSweep(folder: SweepFolder, extent: Extent): Promise<SweepResult> {
@@ -286,7 +284,7 @@ function finishShard(folder: SweepFolder, extent: Extent): SweepResult {
   return tally.result;
 }
 
-/** Counts verdicts over all runs, in their order. */
+/** Counts the verdicts of all runs, in order. */
 class Tally {
   readonly result: SweepResult = {
     planned: 0,

@@ -1,6 +1,6 @@
 /**
- * The tables of a sweep, made in some passes over its finished runs, in their order: runs.csv,
- * run_groups.csv, summary.csv, differences.csv and indices.csv.
+ * Writes the tables of a finished sweep in several passes over its runs: runs.csv, run_groups.csv,
+ * summary.csv, differences.csv and indices.csv.
  */
 
 import { getBounds, type MeasureName, measures } from '../../report/shared/measures.js';
@@ -28,7 +28,7 @@ import {
 } from './statistics.js';
 import { getLevel } from './stopping.js';
 
-/** @param each is shown every record on the way. */
+/** @param each called for every record. */
 export function writeTables(
   path: string,
   sweep: FinishedSweep,
@@ -46,7 +46,7 @@ const figures = ['n', 'mean', 'sd', 'low', 'high', 'interval'] as const;
 const gaps = ['missing', 'mean_least', 'mean_most'] as const;
 [...figures, ...gaps] satisfies readonly Column<'summary.csv' | 'differences.csv'>[];
 
-/** The share of runs that passed. */
+/** Share of runs that passed. */
 const PASSED = 'passed';
 
 function writeSummary(path: string, sweep: FinishedSweep, names: readonly string[]): void {
@@ -85,14 +85,14 @@ function* summaryRows(
 const whole = (records: readonly RunRecord[]) =>
   records.filter(({ verdict }) => verdict === 'pass' || verdict === 'no_progress');
 
-/** How many runs have no value, and between which bounds the mean of all runs lies. */
+/** Returns the number of runs without a value and bounds of the mean over all runs. */
 function gapsIn(values: readonly (number | null)[], least: number, most: number): CsvCell[] {
   const ranges = values.map((value) => ({ low: value ?? least, high: value ?? most }));
   const { mean_least, mean_most } = boundsOfMean(ranges);
   return [values.filter((value) => value === null).length, mean_least, mean_most];
 }
 
-/** Of the runs of a cell that did not fail. */
+/** Share among the runs that did not fail. */
 function shareOf(
   records: readonly RunRecord[],
   level: Level,
@@ -106,12 +106,12 @@ function shareOf(
 
 const shown = (found: Statistics): CsvCell[] => figures.map((figure) => found[figure]);
 
-/** Factors and measures come between these. */
+/** Factor and measure columns go between these. */
 const lead = ['run', 'cell', 'replicate', 'seed'] as const satisfies Column<'runs.csv'>[];
 const end = ['verdict', 'ended_by', 'digest', 'file'] as const satisfies Column<'runs.csv'>[];
 const groupLead = ['cell', 'replicate', 'group'] as const satisfies Column<'run_groups.csv'>[];
 
-/** @param each is shown every record on the way. */
+/** @param each called for every record. */
 function writeRuns(
   path: string,
   sweep: FinishedSweep,
@@ -165,9 +165,9 @@ function* groupRows<T extends string>(
 }
 
 /**
- * How far each cell is from the baseline, replicate by replicate; nothing where there is no
- * baseline. Both have the same seed there, so that what chance does to both cancels (common random
- * numbers).
+ * Writes the differences of each cell from the baseline, paired by replicate; nothing without a
+ * baseline. Both runs of a pair have the same seed (common random numbers), so that shared random
+ * variation cancels.
  */
 function writeDifferences(path: string, sweep: FinishedSweep, names: readonly string[]): void {
   const baseline = findBaseline(sweep.plan.sweep, sweep.plan.scenario.seed);
@@ -197,13 +197,13 @@ function* differenceRows(
   }
 }
 
-/** No difference of two shares is beyond -1 and 1; the same holds for all bounded measures. */
+/** The difference of two shares is between -1 and 1; other bounded measures are similar. */
 function spanOf(name: string): number {
   const { least, most } = endsOf(name);
   return most - least;
 }
 
-/** A replicate in both cells; null where its measure is missing. */
+/** Measure of a replicate in both cells; null if missing. */
 interface Pair {
   a: number | null;
   b: number | null;
@@ -219,7 +219,7 @@ function pairsOf(records: readonly RunRecord[], there: readonly RunRecord[], nam
 const known = (a: number | null, b: number | null): number[] =>
   a === null || b === null ? [] : [subtractRounded(a, b)];
 
-/** How many pairs lack a value, and between which bounds the mean of all pairs lies. */
+/** Returns the number of incomplete pairs and bounds of the mean over all pairs. */
 function gapsInPairs(pairs: readonly Pair[], name: string): CsvCell[] {
   const { least, most } = endsOf(name);
   const ranges = pairs.map(({ a, b }) => {
@@ -237,7 +237,7 @@ const indexGaps = ['missing', 'with_least', 'with_most'] as const;
 const indexColumns = ['response', 'factor', 'index', ...indexFigures, ...indexGaps] as const;
 indexColumns satisfies readonly Column<'indices.csv'>[];
 
-/** The effects or shares of each response; nothing for other designs. */
+/** Writes the indices of each response; nothing for other designs. */
 function writeIndices(path: string, sweep: FinishedSweep): void {
   const { design } = sweep.plan.sweep;
   if (design !== 'morris' && design !== 'sobol') return;
@@ -263,8 +263,8 @@ function* indexRows(finished: FinishedSweep): Generator<CsvCell[]> {
 }
 
 /**
- * The means with the missing ones replaced: by the least and by the most that the measure can be,
- * or that some cell has where the measure is not bounded. Empty where none is missing.
+ * Replaces missing means with the bounds of the measure, or with the observed extremes if the
+ * measure is unbounded. Returns an empty list if none is missing.
  */
 function filledWith(values: readonly (number | null)[], response: string): (number | null)[][] {
   const known = values.filter((value) => value !== null);
@@ -275,7 +275,7 @@ function filledWith(values: readonly (number | null)[], response: string): (numb
   return ends.map((end) => values.map((value) => value ?? end));
 }
 
-/** Of each response in each cell: the mean of its runs. */
+/** Mean over the runs of each cell, for each response. */
 function meansOf({ plan, cells }: FinishedSweep): (number | null)[][] {
   const { responses } = plan.sweep;
   const means = responses.map((): (number | null)[] => []);
@@ -288,7 +288,7 @@ function meansOf({ plan, cells }: FinishedSweep): (number | null)[][] {
 }
 
 interface OwnMeasures {
-  /** As tables have them. */
+  /** Column names, with prefix. */
   run: string[];
   groups: string[];
 }
@@ -314,10 +314,9 @@ const measureNames = Object.keys(measures) as MeasureName[];
 
 const factorColumns = ({ sweep }: Outline): string[] => sweep.factors.map(getColumn);
 
-/** In the order of these columns. */
 const shownValues = ({ values }: Cell): string[] => values.map(String);
 
-/** Between which numbers a measure lies. */
+/** Bounds of a measure. */
 function endsOf(name: string): { least: number; most: number } {
   const { least, most } = getBounds(name);
   return { least, most: most ?? Number.POSITIVE_INFINITY };

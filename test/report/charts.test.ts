@@ -40,21 +40,21 @@ const cut: ClosedBlock[] = Array.from({ length: 60 }, (_, index) => 4_000 * (ind
 );
 
 describe('finality', () => {
-  test('finality: no line leads through a time in which nothing became final', () => {
+  test('finality: interrupts the median line at an outage', () => {
     const chart = finalityChart(cut, measures, [], 240_000)!;
     const lines = [...drawn(chart).querySelectorAll('[stroke="var(--ink)"] path, path')]
       .filter((path) => path.parentElement!.getAttribute('stroke-width') === '1.6')
       .map((path) => path.getAttribute('d')!);
     expect(lines).toHaveLength(2);
     const [left, right] = lines.map((d) => [...d.matchAll(/[ML](-?[\d.]+),/g)].map(([, x]) => +x!));
-    // The axis has 52 pixels before it and 20 behind it.
+    // Margins of the axis: 52 pixels on the left, 20 on the right.
     const at = (ms: number) => 52 + (ms / 240_000) * (880 - 72);
     expect(Math.max(...left!)).toBeLessThanOrEqual(at(60_000) + 1);
     expect(Math.min(...right!)).toBeGreaterThanOrEqual(at(150_000) - 1);
-    expect(chart.caption).toContain('None became final from 1 min to 2.53 min');
+    expect(chart.caption).toContain('from 1 min to 2.53 min');
   });
 
-  test('finality: blocks that never became final are seen, each with the sign of its end', () => {
+  test('finality: marks blocks that were not finalized with the symbol of their outcome', () => {
     const blocks = [...cut, other('orphaned', 200_000), other('rejected', 201_000)];
     const chart = finalityChart(blocks, measures, [], 240_000)!;
     const expired = cut.filter(({ status }) => status === 'expired').length;
@@ -66,7 +66,7 @@ describe('finality', () => {
       `expired (${expired})`,
       'rejected (1)',
       'orphaned (1)',
-      'nothing became final',
+      'no finalization',
     ]);
     const signs = chart.legend!.flatMap(({ sign }) => sign ?? []);
     expect(new Set(signs).size).toBe(signs.length);
@@ -74,7 +74,7 @@ describe('finality', () => {
     expect(marks.length).toBe(expired);
   });
 
-  test('outages: at the beginning and at the end too; none in a steady run', () => {
+  test('outages: finds outages at the start and at the end, and none in a steady run', () => {
     const steady = Array.from({ length: 50 }, (_, index) => 2_000 * (index + 1));
     expect(findOutages(steady, 100_000)).toEqual([]);
     const late = steady.map((ms) => ms + 60_000);
@@ -85,7 +85,7 @@ describe('finality', () => {
   });
 });
 
-test('outcomes: what closed in the last moment of a run has a width', () => {
+test('outcomes: shows blocks that closed at the last instant', () => {
   const blocks = [final(1_000), final(5_000), other('rejected', 10_000), other('rejected', 10_000)];
   const chart = outcomesChart(blocks, [], 10_000)!;
   const rejected = drawn(chart).querySelector('path[fill="var(--c2)"]')!;
@@ -93,14 +93,14 @@ test('outcomes: what closed in the last moment of a run has a width', () => {
   expect(Math.max(...edges)).toBeGreaterThan(850);
   const heights = [...rejected.getAttribute('d')!.matchAll(/[VL]?(?:-?[\d.]+),(-?[\d.]+)/g)];
   expect(heights.length).toBeGreaterThan(1);
-  // From where it rises to the right end: some pixels, not none.
+  // Width from the rise to the right end.
   const rises = [...rejected.getAttribute('d')!.matchAll(/[\d.]+/g)].map(([x]) => Number(x));
   const near = rises.filter((x) => x > 820 && x < 859);
   expect(Math.max(...edges) - Math.min(...near)).toBeGreaterThan(4);
-  expect(chart.caption).toContain('In the end there were 4: 2 finalized, 2 rejected');
+  expect(chart.caption).toContain('n = 4: 2 finalized, 2 rejected');
 });
 
-test('shades: faults and interventions stand in every chart over time, and their captions', () => {
+test('shades: marks faults and interventions in every chart over time and in its caption', () => {
   const shades: Shade[] = [
     { kind: 'fault', label: 'partition', fromMs: 60_000, toMs: 150_000 },
     { kind: 'intervention', label: 'silence town', fromMs: 30_000, toMs: 240_000 },
@@ -109,7 +109,7 @@ test('shades: faults and interventions stand in every chart over time, and their
     finalityChart(cut, measures, shades, 240_000)!,
     outcomesChart(cut, shades, 240_000)!,
   ]) {
-    expect(chart.caption).toContain('Shaded: partition from 1 min to 2.5 min; silence town from');
+    expect(chart.caption).toContain('partition from 1 min to 2.5 min; silence town from');
     const texts = [...drawn(chart).querySelectorAll('text')].map(({ textContent }) => textContent);
     expect(texts).toEqual(expect.arrayContaining(['partition', 'silence town']));
     expect(drawn(chart).querySelectorAll('rect[fill="var(--c4)"]').length).toBe(1);
@@ -119,7 +119,7 @@ test('shades: faults and interventions stand in every chart over time, and their
 
 const names = Object.keys(dictionary);
 
-test('titles: every measure has one in words, and no two the same', () => {
+test('titles: gives each measure a distinct title', () => {
   const titles = names.map(measureTitle);
   expect(titles.filter((title) => /_|^[a-z]/.test(title))).toEqual([]);
   expect(new Set(titles).size).toBe(titles.length);
@@ -137,7 +137,7 @@ const estimate = fc
     high: Math.max(a, b, mean),
   }));
 
-test('intervals: no axis of a share goes beyond 0 and 1, whatever an old table says', () => {
+test('intervals: keeps the axis of a share between 0 and 1', () => {
   fc.assert(
     fc.property(fc.array(estimate, { minLength: 1 }), (rows) => {
       const range = computeRange('finalized_share', rows);
@@ -150,7 +150,7 @@ test('intervals: no axis of a share goes beyond 0 and 1, whatever an old table s
   );
 });
 
-test('intervals: one that is far wider than all means does not press them to the floor', () => {
+test('intervals: clips an interval that is far wider than the means', () => {
   const rows = [6.5, 1, 2, 4].map((mean) => ({
     x: mean,
     line: 0,
@@ -170,7 +170,7 @@ test('intervals: one that is far wider than all means does not press them to the
   ]);
 });
 
-test('intervals: what has two ends keeps to them in its interval and in differences', () => {
+test('intervals: clips intervals and differences to the bounds of a measure', () => {
   const value = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
     fc.property(fc.array(value, { minLength: 2, maxLength: 8 }), (values) => {
@@ -192,7 +192,7 @@ test('intervals: what has two ends keeps to them in its interval and in differen
   expect(names.filter(isShare).length).toBeGreaterThan(8);
 });
 
-test('sweeps: lines that lie on each other are told apart by place, dashes and signs', () => {
+test('sweeps: separates overlapping lines by offset, dashes and symbols', () => {
   const factor = (column: string, levels: string[]) => ({
     column,
     path: column,
@@ -219,7 +219,7 @@ test('sweeps: lines that lie on each other are told apart by place, dashes and s
   expect(new Set(moved.filter((text) => /translate\(-?2/.test(text!))).size).toBeGreaterThan(1);
 });
 
-test('times: an axis has a tick at its floor, below 1 too', () => {
+test('times: puts a tick at the lower end of an axis, also below 1', () => {
   const some = fc.array(fc.double({ min: 0.001, max: 1e6, noNaN: true }), { minLength: 1 });
   fc.assert(
     fc.property(some, (times) => {

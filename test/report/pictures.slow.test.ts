@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser)(
     for (const figure of [0, 1, 2]) {
       const one = tab.locator('figure').nth(figure);
       const caption = await one.locator('figcaption').textContent();
-      expect(caption).toContain('Shaded: partition from 20 s to 1 min.');
+      expect(caption).toContain('partition from 20 s to 1 min');
       const label = one.locator('svg.wide text', { hasText: 'partition' });
       expect(await label.count()).toBe(1);
       const area = one.locator('svg.wide rect[fill="var(--c8)"]');

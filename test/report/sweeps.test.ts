@@ -1,4 +1,4 @@
-/** What reports of sweeps say of cells: names in words, how little few runs say, what is kept. */
+/** Reports of sweeps: titles, warnings, links and banners. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures as dictionary, writeSweepReport } from 'folkmoot/sim';
@@ -14,7 +14,7 @@ async function sweepIn(folder: string, options: SweepOptions): Promise<string> {
 
 const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1, 0.2] }];
 
-test('sweep: titles and axes have words, never the raw names of measures', async () => {
+test('sweep: uses titles of measures, never their raw names', async () => {
   const responses = Object.keys(dictionary).filter((name) => name.includes('_'));
   const page = await sweepIn(temporaryFolder(), { factors, responses });
   const said = [...page.matchAll(/<(h3|th|text)[^>]*>([^<]*)</g)].map(([, , text]) => text!);
@@ -22,9 +22,9 @@ test('sweep: titles and axes have words, never the raw names of measures', async
   expect(said).toContain('Median time to finality by loss');
 });
 
-test('sweep: fewer than five runs a cell are warned of', async () => {
+test('sweep: warns of fewer than five runs per cell', async () => {
   const folder = temporaryFolder();
-  expect(await sweepIn(folder, { factors })).not.toContain('are few');
+  expect(await sweepIn(folder, { factors })).not.toContain('runs per cell.');
   const path = join(folder, 'sweep.json');
   const head = JSON.parse(readFileSync(path, 'utf8'));
   const said = async (replicates: number) => {
@@ -33,19 +33,19 @@ test('sweep: fewer than five runs a cell are warned of', async () => {
     await writeSweepReport(folder);
     return readFileSync(join(folder, 'report.html'), 'utf8').replace(/\s+/g, ' ');
   };
-  expect(await said(4)).toContain('4 runs a cell are few.');
-  expect(await said(1)).toContain('One run a cell is few.');
+  expect(await said(4)).toContain('4 runs per cell.');
+  expect(await said(1)).toContain('1 run per cell.');
   expect(await said(1)).toContain('there are no intervals');
 });
 
-test('sweep: a report links no raw file, and its commands name its own scenario', async () => {
+test('sweep: links no raw file, and its commands name its scenario', async () => {
   const page = await sweepIn(temporaryFolder(), { factors });
   expect(page).not.toContain('<a href');
   expect(page).not.toContain('SCENARIO');
   expect(page).toContain('npx folkmoot sweep scenario.json --seed');
 });
 
-test('sweep: the banner is green only where every run ended as expected', async () => {
+test('sweep: shows a green banner only if every run ended as expected', async () => {
   const banner = async (verdict: string) => {
     const options = { factors, verdict: (run: number) => (run === 3 ? verdict : 'pass') };
     return /<div class="verdict([^"]*)">/.exec(await sweepIn(temporaryFolder(), options))?.[1];
@@ -55,7 +55,7 @@ test('sweep: the banner is green only where every run ended as expected', async 
   expect(await banner('safety')).toBe(' bad');
 });
 
-test('sweep: a run that died of a text of ten megabytes does not make the report one', async () => {
+test('sweep: shortens an error text of ten megabytes', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'runs'));
   const error = { kind: 'crash', message: `<b>\u202E${'x'.repeat(10_000_000)}` };

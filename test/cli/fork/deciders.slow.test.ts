@@ -78,7 +78,7 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
 
   const why = await folkmoot(['why', run, '1']);
   expectOneLine(why);
-  expect([why.code, why.stderr]).toEqual([2, expect.stringContaining('expected --mechanical')]);
+  expect([why.code, why.stderr]).toEqual([2, expect.stringContaining('--mechanical')]);
   const mechanical = await folkmoot(['why', run, '1', '--mechanical']);
   expect([mechanical.code, mechanical.stderr]).toEqual([0, '']);
 });

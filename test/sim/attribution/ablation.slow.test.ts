@@ -1,10 +1,10 @@
-/** Ablation by forks, where the answer is known by construction; and what cannot be forked. */
+/** Ablation by forks with answers known by construction, and runs that cannot be forked. */
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { alliedWorld, attributed, murmured, worldOf } from './world.js';
 
-test('ablation: the one meme among 200 on which all hangs is ranked first', async () => {
+test('ablation: ranks the decisive meme among 200 first', async () => {
   const world = await worldOf('memes', 'planted');
   expect(world.result.measures.finalized).toBe(1);
   expect(world.result.measures.memes).toBe(murmured + 1);
@@ -23,13 +23,13 @@ test('ablation: the one meme among 200 on which all hangs is ranked first', asyn
   for (const row of others) {
     expect(row).toMatchObject({ significant: false, difference: 0, p: 1, acted: 12 });
   }
-  // It is what the crowd's votes rested on, too.
+  // The decisions of the crowd name the same meme.
   const crowd = decisions.filter(({ group }) => group === 'crowd');
   expect(crowd.length).toBeGreaterThan(10);
   for (const { turned_by } of crowd) expect(turned_by).toEqual([first!.id]);
 });
 
-test('ablation: where nothing was planted, in 20 runs nothing is significant', async () => {
+test('ablation: finds nothing in 20 runs without an effect', async () => {
   const finalized = new Set<number>();
   for (let seed = 0; seed < 20; seed += 1) {
     const { ablation } = await attributed(await worldOf('whim', `${seed}`), {
@@ -42,11 +42,13 @@ test('ablation: where nothing was planted, in 20 runs nothing is significant', a
       expect([p_holm, significant]).toEqual([1, false]);
     }
   }
-  // Not because the outcome was certain: it is drawn anew in each pair.
+  // The outcome is random: each pair has other randomness.
   expect(finalized.size).toBeGreaterThan(2);
 });
 
-test.each([20, 1_000, 2_500])('ablation: an alliance that decides, links of %d ms', async (ms) => {
+test.each([
+  20, 1_000, 2_500,
+])('ablation: finds a decisive alliance with links of %d ms', async (ms) => {
   const world = await alliedWorld(ms, 1_000);
   const { ablation } = await attributed(world, { kinds: ['alliance'], replicates: 6 });
   expect(ablation.rows).toHaveLength(1);
@@ -56,7 +58,7 @@ test.each([20, 1_000, 2_500])('ablation: an alliance that decides, links of %d m
   expect(ablation.rows[0]!.detectable).toBeGreaterThan(0.9);
 });
 
-test('ablation: an alliance that nobody can leave in time is not measured', async () => {
+test('ablation: does not measure an alliance that members cannot leave in time', async () => {
   const world = await alliedWorld(2_500, 24_500);
   const { ablation } = await attributed(world, { kinds: ['alliance'], replicates: 6 });
   expect(ablation.rows).toHaveLength(1);
@@ -66,7 +68,7 @@ test('ablation: an alliance that nobody can leave in time is not measured', asyn
   });
 });
 
-test('ablation: pairs are doubled until each candidate is shown or within the margin', async () => {
+test('ablation: doubles the pairs until each candidate is decided', async () => {
   const world = await worldOf('memes', 'planted');
   const { ablation } = await attributed(world, {
     ...{ most: 4, replicates: 8, mostReplicates: 64, margin: 0.3 },
@@ -86,14 +88,14 @@ test('ablation: pairs are doubled until each candidate is shown or within the ma
   expect(ablation.forks).toBeLessThanOrEqual(2 * pairs);
 });
 
-test('ablation: the same again gives the same', async () => {
+test('ablation: is deterministic', async () => {
   const world = await worldOf('whim', 'twice');
   const options = { kinds: ['agent', 'meme'], most: 4, replicates: 3 } as const;
   const first = await attributed(world, options);
   expect(await attributed(world, { ...options, jobs: 1 })).toEqual(first);
 });
 
-test('ablation: a run whose data files are not there, or others, is refused', async () => {
+test('ablation: refuses a run with missing or changed data files', async () => {
   const world = await worldOf('memes', 'planted');
   const { folder: _, ...without } = world;
   await expect(attributed({ ...without } as never)).rejects.toThrow('--folder says where they are');
@@ -103,7 +105,7 @@ test('ablation: a run whose data files are not there, or others, is refused', as
   await expect(attributed(world)).rejects.toThrow(/edges\.csv/);
 });
 
-test('ablation: a server folder has no run that could be made again', async () => {
+test('ablation: skips the folder of a server', async () => {
   const world = await worldOf('whim', 'live');
   rmSync(join(world.out, 'summary.json'));
   expect(await attributed(world)).toBe(null);

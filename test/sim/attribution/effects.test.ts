@@ -1,4 +1,4 @@
-/** What pairs of runs say: the exact test, its interval, and what Holm makes of many. */
+/** Statistics of pairs of runs: exact test, interval, Holm's correction and looks. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -37,7 +37,7 @@ test('McNemar: as the binomial distribution has it, and never below a level too 
   }
 });
 
-test('effect: its sign is that of leaving out; its interval has it in it, and narrows', () => {
+test('effect: has the sign of the omission, inside an interval that narrows', () => {
   fc.assert(
     fc.property(fc.nat(30), fc.nat(30), fc.nat(30), (both, only_with, only_without) => {
       const pairs = both + only_with + only_without + 1;
@@ -77,7 +77,7 @@ test('Holm: steps down, keeps the order, and is never below what it adjusts', ()
   );
 });
 
-test('detectable: 4 of 5 trials find an effect of that size, fewer a smaller one', () => {
+test('detectable: finds an effect of that size in 4 of 5 trials', () => {
   const rng = new Streams('pairs of runs').of('world', 'detectable');
   const found = (pairs: number, level: number, effect: number) => {
     let significant = 0;
@@ -105,7 +105,7 @@ test('detectable: 4 of 5 trials find an effect of that size, fewer a smaller one
   expect(detectableWith(5, 0.005)).toBe(null);
 });
 
-test('equivalence: exact bounds by hand, and no claim for few pairs', () => {
+test('equivalence: matches exact bounds, and claims nothing for few pairs', () => {
   const none = (pairs: number): Pairs => ({ pairs, both: pairs, only_with: 0, only_without: 0 });
   // With no pair that differs both bounds are 1 - (p / 2)^(1 / n): (1 - 0.1)^40 is p / 2.
   expect(equivalence(none(40), 0.1)).toBeCloseTo(2 * 0.9 ** 40, 9);
@@ -114,7 +114,7 @@ test('equivalence: exact bounds by hand, and no claim for few pairs', () => {
   expect(equivalence(none(10_000), 0.001)).toBeCloseTo(2 * 0.999 ** 10_000, 9);
 });
 
-test('looks: pairs double up to the most', () => {
+test('looks: doubles the pairs up to the maximum', () => {
   expect(planLooks(20, 20)).toEqual([20]);
   expect(planLooks(20, 100)).toEqual([20, 40, 80, 100]);
 });
@@ -124,7 +124,7 @@ type Truth = readonly [onlyWith: number, onlyWithout: number];
 
 const sequence = new Streams('sequences of pairs').of('world', 'looks');
 
-/** Adds pairs as the ablation does, and gives what the last look says of each candidate. */
+/** Adds pairs as the ablation does; returns the judgements of the last look. */
 function sequential(truths: readonly Truth[], most: number, margin: number | null): Judgement[] {
   const sizes = planLooks(20, most);
   const pairs = truths.map((): Pairs => ({ pairs: 0, both: 0, only_with: 0, only_without: 0 }));
@@ -149,7 +149,7 @@ const shareOf = (trials: number, isHit: () => boolean): number => {
   return hits / trials;
 };
 
-test('looks: nothing is found in 19 of 20 sequences where nothing has an effect', () => {
+test('looks: finds nothing in 19 of 20 sequences without an effect', () => {
   const { sequences } = counts;
   const truths = Array.from({ length: 5 }, (): Truth => [0.25, 0.25]);
   const wrong = shareOf(sequences, () =>
@@ -158,7 +158,7 @@ test('looks: nothing is found in 19 of 20 sequences where nothing has an effect'
   expect(wrong).toBeLessThanOrEqual(0.05 + 3 * Math.sqrt(0.0475 / sequences));
 });
 
-test('looks: an effect as large as the margin is not called smaller in 19 of 20 sequences', () => {
+test('looks: does not call an effect at the margin smaller in 19 of 20 sequences', () => {
   const { sequences } = counts;
   const wrong = shareOf(sequences, () =>
     sequential(
@@ -173,7 +173,7 @@ test('looks: an effect as large as the margin is not called smaller in 19 of 20 
   expect(wrong).toBeLessThanOrEqual(0.05 + 3 * Math.sqrt(0.0475 / sequences));
 });
 
-test('looks: 160 pairs find what 20 do not, and show that no effect is below a margin', () => {
+test('looks: finds with 160 pairs what 20 pairs do not show', () => {
   const trials = Math.ceil(counts.sequences / 4);
   // Each of ten agents changes the chance by -0.187.
   const truths = Array.from({ length: 10 }, (): Truth => [0.187, 0]);

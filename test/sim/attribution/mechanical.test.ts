@@ -1,4 +1,4 @@
-/** Votes counted again: what it says would have happened is what a network does with them. */
+/** Recounts agree with a network that receives the changed votes. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Decision, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
@@ -74,7 +74,7 @@ const polls = fc
     }),
   );
 
-test('swings: each other vote does in a network what is said of it', heavy, async () => {
+test('swings: predicts the outcome of each changed vote in a network', heavy, async () => {
   await fc.assert(
     fc.asyncProperty(polls, async ({ personalities, rule, cast }) => {
       const { explanation, population, hash, voters } = await poll(rule, personalities, cast, true);
@@ -114,7 +114,7 @@ test('swings: each other vote does in a network what is said of it', heavy, asyn
   );
 });
 
-test('swings: of two against one, each approval is one, and nobody else', async () => {
+test('swings: finds each approval of a two to one vote, and no other', async () => {
   const rule = { policy: 'majority', participation_bps: 5_000 } as const;
   const cast = [
     [0, 'approve'],
@@ -132,7 +132,7 @@ test('swings: of two against one, each approval is one, and nobody else', async 
   ]);
 });
 
-test('mechanical: a meme, an elector, an alliance and its bonus, each left out', async () => {
+test('mechanical: omits a meme, an elector, an alliance and its bonus', async () => {
   const path = join(temporaryFolder(), 'network');
   const genesis = {
     policy: 'majority',

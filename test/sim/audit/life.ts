@@ -1,4 +1,4 @@
-/** A random life with the auditor beside it. Knows no test runner: a child process runs it too. */
+/** Audited random life. Independent of the test runner, because a child process runs it too. */
 import type { Event, Network, SignedRequest, VirtualClock } from 'folkmoot';
 import type { Auditor, Violation } from 'folkmoot/sim';
 import { type Attempt, Life } from '../../engine/random/random.js';
@@ -7,11 +7,11 @@ export interface Audited {
   network: Network;
   clock: VirtualClock;
   auditor: Auditor;
-  /** Takes note of what happened, as `vote NOT_ACTIVE` or `block expired`. */
+  /** Records an event, such as `vote NOT_ACTIVE` or `block expired`. */
   reached?: Set<string>;
 }
 
-/** Lives a life to its end or to the first violation; `looks`: foresees some of it too. */
+/** Runs a life to its end or first violation; `looks` adds prechecks. */
 export async function auditedLife(
   audited: Audited,
   script: readonly Attempt[],
@@ -23,7 +23,7 @@ export async function auditedLife(
   for (const [index, attempt] of script.entries()) {
     const next = life.next(attempt);
     if (typeof next === 'number') clock.set(clock.now() + next);
-    // Each other time the deadlines are left to the next command.
+    // Every second time, the next command fires the deadlines.
     else for (const request of next) await take(audited, request, looks && index % 2 === 0);
     if (index % 3 === 0) pass(audited);
     await network.durable;
@@ -42,7 +42,7 @@ function pass(audited: Audited): void {
   auditor.advance(clock.now(), events);
 }
 
-/** One request; `looks`: after asking what would become of it. */
+/** Submits a request; `looks`: after a precheck. */
 async function take(audited: Audited, request: SignedRequest, looks: boolean): Promise<void> {
   const { network, clock, auditor, reached } = audited;
   const verified = await network.verify(request);

@@ -1,4 +1,4 @@
-/** Random lives with the auditor beside them: engine and model never differ. */
+/** Audited random lives: engine and model never differ. */
 import fc from 'fast-check';
 import { createVerifier, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { Auditor, violationText } from 'folkmoot/sim';
@@ -27,7 +27,7 @@ test('audit: random lives hold every rule', async () => {
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-/** All refusals that the engine's tables of checks name, but those of corners.test.ts. */
+/** All refusals in the engine's check tables, except those of corners.test.ts. */
 const refusals = {
   register: 'AGENT_EXISTS',
   status: 'UNKNOWN_AGENT NOT_OWNER REPLAYED',
@@ -51,7 +51,7 @@ const ends = {
   reputation: 'block_finalized block_rejected equivocation',
 };
 
-/** Lives of the seed below that reach all of it; where they no longer do, the others follow. */
+/** Number of lives of the seed below that reach all refusals; more follow if they do not. */
 const richest = [7, 10, 28, 31, 32, 36, 37, 38, 43, 47, 50, 54, 58, 59];
 
 test('audit: random lives reach every rule', heavy, async () => {

@@ -1,4 +1,4 @@
-/** Bugs to seed in what keeps a few from capturing a network: misses, dormancy, places. */
+/** Seeded bugs in the rules about misses, dormancy and block slots. */
 import { bft, type Mutant, whole } from './mutants-terms.js';
 
 export const attendance: Mutant[] = [

@@ -1,19 +1,19 @@
-/** What a seeded bug is, and the networks that several of them show in. */
+/** Type of a seeded bug, and networks that several bugs share. */
 import type { GenesisOptions } from 'folkmoot';
 
 export interface Mutant {
   name: string;
   /** Under dist/engine. */
   file: string;
-  /** Stands there exactly once. */
+  /** Text that occurs exactly once. */
   find: string;
   becomes: string;
-  /** The networks in which it shows. */
+  /** Networks in which the bug has an effect. */
   genesis?: Partial<GenesisOptions>;
-  /** The safety rule that must find it, without the model. */
+  /** Safety rule that must find the bug without the model. */
   rule?: string;
 }
 
 export const bft = { policy: 'bft', weights: 'equal', voting_period_ms: 30_000 } as const;
-/** Dormancy takes as many as it may. */
+/** Network without a limit on dormancy. */
 export const whole = { dormant_share_max: 10_000 } as const;

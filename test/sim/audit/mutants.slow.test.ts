@@ -1,4 +1,4 @@
-/** Bugs seeded in copies of the engine, one at a time: the auditor finds each of them. */
+/** Mutation test: the auditor finds each bug that is seeded in a copy of the engine. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { Mutant } from './mutants-terms.js';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const UNTOUCHED = 'no bug at all';
 
-/** A package of its own: the same dependencies, and a copy of the engine to change. */
+/** Package with the same dependencies and a copy of the engine. */
 function copyOf(folder: string): string {
   mkdirSync(folder);
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));

@@ -1,4 +1,4 @@
-/** A town with the auditor beside it, which keeps what was put to the network. */
+/** Audited town that records the requests to the network. */
 import type { SignedRequest } from 'folkmoot';
 import { Auditor, type ObservedStep, type Violation, violationText } from 'folkmoot/sim';
 import { expect } from 'vitest';
@@ -9,11 +9,11 @@ export interface AuditedTown {
   town: Population;
   auditor: Auditor;
   puts: ObservedStep[];
-  /** Goes on, and leaves what is due to the next command. */
+  /** Advances the clock; the next command fires the deadlines. */
   wait(ms: number): void;
-  /** Fires what is due. */
+  /** Fires the deadlines. */
   pass(): void;
-  /** Compares all that can be read with what the auditor holds. */
+  /** Compares all reads with the model. */
   finish(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What the auditor says of a network that breaks a rule: a history with one thing changed. */
+/** Findings of the auditor in a history with one change. */
 import {
   type Event,
   type EventData,
@@ -42,11 +42,11 @@ type Change = (puts: ObservedStep[]) => void;
 
 interface FindOptions {
   genesis?: Partial<Genesis>;
-  /** Off: events keep their numbers. */
+  /** False: events keep their numbers. */
   renumber?: boolean;
 }
 
-/** What is found in a history that was changed. */
+/** Finding in a changed history. */
 function found(puts: ObservedStep[], change: Change, options: FindOptions = {}): Violation | null {
   const { genesis = {}, renumber = true } = options;
   const changed = copied(puts);
@@ -84,7 +84,7 @@ const refusal = {
 type Broken = [rule: string, change: Change];
 const broken = (...of: Broken): Broken => of;
 
-/** The rule that is broken, by a change. */
+/** Violated rule by change. */
 const changes: Broken[] = [
   broken('event-time', (puts) => (told(puts[7], 'block_validation').timestamp = instant(500))),
   broken('vote-once', (puts) => {
@@ -161,7 +161,7 @@ test('audit: only the first violation is told', async () => {
   const puts = await history();
   const auditor = new Auditor(plain);
   const first = auditor.observe({ ...puts[0]!, events: [] });
-  expect(first).toMatchObject({ rule: 'event', found: 'no more events' });
+  expect(first).toMatchObject({ rule: 'event', found: 'no event' });
   expect(auditor.observe(puts[0]!)).toBe(first);
   expect(auditor.violation).toBe(first);
 });

@@ -46,7 +46,7 @@ async function votesIn(folder: string): Promise<Map<string, string>> {
   return votes;
 }
 
-test('futures: votes that are otherwise, counted again from both logs', async () => {
+test('futures: counts different votes as a recount of both logs does', async () => {
   const base = await run(lively({ length: { blocks: 5 } }));
   const votes = Array.from({ length: 8 }, (_, index) => {
     return { kind: 'vote', agent: 21 + index, block: 3, decision: 'reject', at_height: 2 };
@@ -70,38 +70,36 @@ test('futures: votes that are otherwise, counted again from both logs', async ()
   const turned = futures!.voters.filter(({ flipped }) => flipped > 0);
   expect(turned.map(({ name }) => name)).toContainEqual(expect.stringMatching(/-2[1-8]$/));
   expect(futures!.common).toBe(found.first!.seq);
-  // As late as the last entry that both have, and no later than the block at which they part.
+  // At or after the last common entry.
   const lines = (await logLines(base.folder)) as unknown as { at: number }[];
   const before = lines[futures!.common - 1]!.at - lines[0]!.at;
   expect(futures!.parted_ms).toBeGreaterThanOrEqual(before);
-  expect(words).toContain(`One past, two futures. The first ${futures!.common} entries`);
-  expect(words).toContain('made otherwise in B');
-  expect(words).toContain('Agents that voted otherwise, most flipped votes first');
-  expect(words).toContain('Tallies of changed blocks, mirrored');
+  expect(words).toContain(`The first ${futures!.common} entries`);
+  expect(words).toContain('intervention in B');
+  expect(words).toContain('Agents with different votes');
+  expect(words).toContain('Tallies of changed blocks');
 });
 
-test('futures: other seeds have no past in common, and the page says so', async () => {
+test('futures: finds no common prefix for different seeds', async () => {
   const [one, other] = [
     await run(lively({ length: { blocks: 2 } })),
     await run(lively({ length: { blocks: 2 }, seed: 'another' })),
   ];
   const { futures, words } = await compared(one.folder, other.folder);
   expect(futures).toBeNull();
-  expect(words).toContain('No common beginning.');
-  expect(words).toContain('Nothing before is the same in both.');
-  expect(words).not.toContain('Agents that voted otherwise');
+  expect(words).toContain('No common prefix.');
+  expect(words).not.toContain('Agents with different votes');
 });
 
-test('futures: a run and itself are the same, without anything that differs', async () => {
+test('futures: finds no difference between a run and itself', async () => {
   const { folder } = await run(lively({ length: { blocks: 2 } }));
   const { futures, words } = await compared(folder, folder);
   expect(futures).toBeNull();
-  expect(words).toContain('The same run.');
-  expect(words).toContain('Every measure is the same.');
-  expect(words).not.toContain('Where they part');
+  expect(words).toContain('Identical runs.');
+  expect(words).not.toContain('First difference');
 });
 
-test('page: leads into exported pages, at the first entry that differs', async () => {
+test('page: links to exported runs at the first different entry', async () => {
   const base = await run(lively({ length: { blocks: 3 } }));
   const out = await forkOf(base.folder, [{ kind: 'silence', whom: [{ agent: 4 }], at_height: 1 }]);
   expect((await compared(base.folder, out)).page).not.toContain('?at=');

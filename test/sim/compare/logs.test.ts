@@ -1,4 +1,4 @@
-/** Where two logs part: the entry, its actor and the field. */
+/** First difference between two logs: the entry, its actor and the field. */
 import { composeRegister, composeVote, type Entry, type LogLine } from 'folkmoot';
 import { firstDivergence, firstEventDivergence, jsonDifference } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const register = composeRegister(voter, WHEN, {
 const vote = (decision: 'approve' | 'reject') =>
   composeVote(voter, WHEN, { block_hash: block, decision });
 
-/** As a log of its own: numbered, a second apart, with digests that follow from the place. */
+/** Builds a log: numbered entries, one second apart, with digests derived from the position. */
 function linesOf(requests: readonly Omit<Entry, 'seq' | 'at'>[]): LogLine[] {
   return requests.map((request, seq) => {
     const entry: Entry = { ...request, seq, at: 1_000 * seq };
@@ -29,12 +29,12 @@ function linesOf(requests: readonly Omit<Entry, 'seq' | 'at'>[]): LogLine[] {
 
 const log = linesOf([genesis, register, vote('approve'), tick]);
 
-describe('logs: where they part', () => {
-  test('logs: the same ones do not', () => {
+describe('logs', () => {
+  test('logs: finds no difference between equal logs', () => {
     expect(firstDivergence(log, linesOf([genesis, register, vote('approve'), tick]))).toBe(null);
   });
 
-  test('logs: a vote that was cast the other way is named with its voter and block', () => {
+  test('logs: names the voter and block of a flipped vote', () => {
     const other = linesOf([genesis, register, vote('reject'), tick]);
     expect(firstDivergence(log, other)).toEqual({
       seq: 2,
@@ -46,7 +46,7 @@ describe('logs: where they part', () => {
     });
   });
 
-  test('logs: another kind, another time', () => {
+  test('logs: finds a different kind and a different time', () => {
     const ticked = firstDivergence(log, linesOf([genesis, register, tick]));
     expect(ticked).toMatchObject({ seq: 2, path: 'kind', a: '"vote"', b: '"tick"' });
     const late = log.map((line) => ({ ...line, entry: { ...line.entry } }));
@@ -61,21 +61,21 @@ describe('logs: where they part', () => {
     });
   });
 
-  test('logs: the same JSON in other bytes', () => {
+  test('logs: finds equal JSON with different bytes', () => {
     const spaced = log.map((line) => ({ ...line, entry: { ...line.entry } }));
     spaced[0]!.entry.body = Buffer.from('{"network_id": "n"}');
     const found = firstDivergence(log, spaced);
     expect(found).toMatchObject({ seq: 0, actor: 'genesis', path: 'text' });
   });
 
-  test('logs: one that goes on', () => {
+  test('logs: finds a longer log', () => {
     const shorter = log.slice(0, 3);
     const more = { seq: 3, kind: 'tick', actor: 'a deadline', path: '' };
-    expect(firstDivergence(shorter, log)).toEqual({ ...more, a: 'nothing', b: 'an entry tick' });
-    expect(firstDivergence(log, shorter)).toEqual({ ...more, a: 'an entry tick', b: 'nothing' });
+    expect(firstDivergence(shorter, log)).toEqual({ ...more, a: 'nothing', b: 'entry tick' });
+    expect(firstDivergence(log, shorter)).toEqual({ ...more, a: 'entry tick', b: 'nothing' });
   });
 
-  test('logs: the same entry with other consequences', () => {
+  test('logs: finds different effects of the same entry', () => {
     const other = log.map((line) => ({ ...line }));
     other[2]!.digest = 'another state';
     const found = firstDivergence(log, other);
@@ -83,17 +83,17 @@ describe('logs: where they part', () => {
   });
 });
 
-describe('events: where they part', () => {
+describe('events', () => {
   const events = ['voting', 'finalized'].map((status, index) => {
     const event = { seq: index + 1, type: 'block_status', data: { status } };
     return { seq: event.seq, json: JSON.stringify(event) };
   });
 
-  test('events: the same ones do not', () => {
+  test('events: finds no difference between equal events', () => {
     expect(firstEventDivergence(events, [...events])).toBe(null);
   });
 
-  test('events: the member that differs', () => {
+  test('events: names the different member', () => {
     const other = events.with(1, { seq: 2, json: events[1]!.json.replace('finalized', 'expired') });
     expect(firstEventDivergence(events, other)).toEqual({
       seq: 2,
@@ -104,7 +104,7 @@ describe('events: where they part', () => {
     });
   });
 
-  test('events: one that goes on', () => {
+  test('events: finds additional events', () => {
     const shorter = events.slice(0, 1);
     expect(firstEventDivergence(shorter, events)).toMatchObject({ seq: 2, a: 'nothing' });
     expect(firstEventDivergence(events, shorter)).toMatchObject({ seq: 2, b: 'nothing' });

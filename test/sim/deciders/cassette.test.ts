@@ -223,7 +223,7 @@ test('cassette: what a killed run left half written is asked again, and nothing 
     expect(decider.asked.length - asked).toBe(before - kept);
     expect(resumed.deciders).toEqual({ ...result.deciders, asked: before - kept });
   }
-  // One that came to its end holds a run, as any other does.
+  // The folder of a finished run is refused.
   const whole = await failing(runIn(scenario, join(folder, 'run'), record));
   expect(whole).toMatchObject({ problem: 'OUTPUT_HAS_RUN' });
   const out = changed(folder, 'other', text);

@@ -165,7 +165,7 @@ const damages: [what: string, damage: (file: string) => void, status: number, sa
   ['a vote that is another', turned, 503, /LOG_DAMAGED/],
   ['a block that is none', (file) => moved(file, 999_999_999), 503, /LOG_DAMAGED/],
   ['an agent that is none', (file) => writeFileSync(file, '{"block":0,"agent":7654321,'), 503, /1/],
-  ['a link', link, 404, /no regular file/],
+  ['a link', link, 404, /decisions\.ndjson/],
   ['nothing', (file) => writeFileSync(file, ''), 200, /./],
 ];
 

@@ -1,4 +1,4 @@
-/** Designs of sweeps: which cells they have, whatever the factors are. */
+/** Cells of the designs of sweeps. */
 import fc from 'fast-check';
 import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const paths = ['links.loss', 'links.latency.mean_ms', 'consensus.dormant_after',
 const values = fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 6 });
 
 describe('sweep: grid', () => {
-  test('sweep: a grid has every combination once, the last factor fastest', () => {
+  test('sweep: lists every combination of a grid once, the last factor fastest', () => {
     const lists = fc.array(values, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(lists, (each) => {
@@ -39,7 +39,7 @@ describe('sweep: grid', () => {
     );
   });
 
-  test('sweep: a grid of a billion cells is not made before it is asked for', () => {
+  test('sweep: generates a grid lazily', () => {
     const list = Array.from({ length: 1_000 }, (_, index) => index);
     const factors = paths.slice(0, 3).map((path) => ({ path, values: list }));
     const sweep = sweepOf({ factors });
@@ -48,7 +48,7 @@ describe('sweep: grid', () => {
   });
 });
 
-test('sweep: a list takes the nth values of all factors together', () => {
+test('sweep: combines the nth values of a list', () => {
   const sweep = sweepOf({
     design: 'list',
     factors: [
@@ -67,7 +67,7 @@ describe('sweep: Latin hypercube', () => {
   const samples = fc.integer({ min: 1, max: 200 });
   const seeds = fc.string({ minLength: 1, maxLength: 8 });
 
-  test('sweep: each stratum of a range is sampled once', () => {
+  test('sweep: samples each stratum of a range once', () => {
     const ends = fc.tuple(fc.integer({ min: -1000, max: 1000 }), fc.integer({ min: 1, max: 1000 }));
     fc.assert(
       fc.property(samples, ends, seeds, (count, [from, width], seed) => {
@@ -92,7 +92,7 @@ describe('sweep: Latin hypercube', () => {
     );
   });
 
-  test('sweep: whole numbers and listed values come equally often, within one', () => {
+  test('sweep: samples integers and listed values equally often, within one', () => {
     fc.assert(
       fc.property(fc.integer({ min: 5, max: 200 }), seeds, (count, seed) => {
         const factors = [
@@ -112,7 +112,7 @@ describe('sweep: Latin hypercube', () => {
     );
   });
 
-  test('sweep: the seed alone gives the samples', () => {
+  test('sweep: derives the samples from the seed alone', () => {
     const factors = [{ path: 'links.loss', from: 0, to: 1 }];
     const sweep = sweepOf({ design: 'lhs', samples: 20, factors });
     const shown = (seed: string) => JSON.stringify([...generateCells(sweep, seed)]);
@@ -121,7 +121,7 @@ describe('sweep: Latin hypercube', () => {
   });
 });
 
-describe('sweep: luck is shared where cells are compared, and only there', () => {
+describe('sweep: shares seeds between cells that are compared, and only there', () => {
   const range = (path: string) => ({ path, from: 0, to: 1 });
   const factors = [range('links.loss'), range('links.duplication')];
   const seedsOf = (sweep: object) =>
@@ -149,7 +149,7 @@ describe('sweep: morris', () => {
   const seeds = fc.string({ minLength: 1, maxLength: 8 });
   const factors = paths.map((path) => ({ path, from: 0, to: 3 }));
 
-  test('sweep: in a trajectory each factor takes one step, of more than half its range', () => {
+  test('sweep: takes one step per factor, of more than half its range', () => {
     const levels = fc.integer({ min: 1, max: 8 }).map((half) => 2 * half);
     fc.assert(
       fc.property(levels, seeds, (count, seed) => {
@@ -177,7 +177,7 @@ describe('sweep: morris', () => {
     );
   });
 
-  test('sweep: every level comes as often, whatever the factor', () => {
+  test('sweep: uses every level equally often', () => {
     const sweep = sweepOf({ design: 'morris', samples: 3_000, levels: 4, factors });
     const counts = [0, 0, 0, 0];
     for (const { values: of } of generateCells(sweep, '1'))
@@ -199,7 +199,7 @@ test.each([
 describe('sweep: sobol', () => {
   const factors = paths.map((path) => ({ path, from: 0, to: 1 }));
 
-  test('sweep: a block is A, B, and A with each factor of B', () => {
+  test('sweep: builds blocks of A, B, and A with each factor of B', () => {
     const sweep = sweepOf({ design: 'sobol', samples: 16, factors });
     const cells = [...generateCells(sweep, '1')].map(({ values: of }) => of as number[]);
     for (let begin = 0; begin < cells.length; begin += 6) {
@@ -208,7 +208,7 @@ describe('sweep: sobol', () => {
     }
   });
 
-  test('sweep: of 2^m rows one is in each 2^m-th of every factor, whatever the seed', () => {
+  test('sweep: puts one of 2^m rows in each 2^m-th of every factor, for any seed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 8 }), fc.string({ maxLength: 8 }), (m, seed) => {
         const sweep = sweepOf({ design: 'sobol', samples: 2 ** m, factors });
@@ -225,42 +225,58 @@ describe('sweep: sobol', () => {
   });
 });
 
-describe('sweep: a design that cannot be meant is refused', () => {
+describe('sweep: refuses an invalid design', () => {
   const loss = { path: 'links.loss', values: [0, 0.1] };
   const range = { path: 'links.loss', from: 0, to: 1 };
   test.each([
     ['no values', { factors: [{ path: 'links.loss' }] }, /has no values/],
     ['a range in a grid', { factors: [range] }, /for the designs lhs, morris and sobol/],
-    ['a factor twice', { factors: [loss, loss] }, /a second time/],
+    ['a factor twice', { factors: [loss, loss] }, /links\.loss\) is a duplicate/],
     [
       'a column twice',
       { factors: [loss, { ...loss, path: 'links.duplication', name: 'x' }] },
       null,
     ],
-    ['two factors of a name', { factors: [{ ...loss, name: 'x' }, named('x')] }, /a second time/],
-    ['the column of a measure', { factors: [{ ...loss, name: 'votes' }] }, /another name/],
-    ['the column of a run', { factors: [{ ...loss, name: 'cell' }] }, /another name/],
-    ['the seed', { factors: [{ path: 'seed', values: ['1'] }] }, /replicates do that/],
-    ['the sweep', { factors: [{ path: 'sweep.replicates', values: [1] }] }, /it is the sweep/],
-    ['uneven lists', { design: 'list', factors: [loss, named('y', [1])] }, /as many of each/],
+    [
+      'two factors of a name',
+      { factors: [{ ...loss, name: 'x' }, named('x')] },
+      /consensus\.x\) is a duplicate/,
+    ],
+    ['the column of a measure', { factors: [{ ...loss, name: 'votes' }] }, /column: votes/],
+    ['the column of a run', { factors: [{ ...loss, name: 'cell' }] }, /column: cell/],
+    ['the seed', { factors: [{ path: 'seed', values: ['1'] }] }, /\(seed\) cannot vary/],
+    [
+      'the sweep',
+      { factors: [{ path: 'sweep.replicates', values: [1] }] },
+      /\(sweep\.replicates\) cannot vary/,
+    ],
+    ['uneven lists', { design: 'list', factors: [loss, named('y', [1])] }, /1 values; expected 2/],
     ['no samples', { design: 'lhs', factors: [range] }, /samples is missing/],
-    ['samples of a grid', { samples: 3, factors: [loss] }, /for the designs lhs, morris/],
-    ['levels of a grid', { levels: 4, factors: [loss] }, /for the design morris/],
+    ['samples of a grid', { samples: 3, factors: [loss] }, /samples applies to/],
+    ['levels of a grid', { levels: 4, factors: [loss] }, /levels applies to/],
     ['odd levels', { design: 'morris', samples: 3, levels: 5, factors: [range] }, /even/],
-    ['no rows', { design: 'sobol', factors: [range] }, /how many rows a matrix has/],
+    ['no rows', { design: 'sobol', factors: [range] }, /samples is missing/],
     ['a width of indices', { ...sobol(), until: { half_width: 1 } }, /raise samples/],
-    ['no width', { factors: [loss], until: {} }, /expected one of them/],
-    ['two widths', { factors: [loss], until: { half_width: 1, percent: 1 } }, /expected one/],
-    ['a width of luck', { factors: [loss], until: { percent: 1, response: 'luck' } }, /no measure/],
-    ['a baseline of samples', { ...lhs(), factors: [range], baseline: {} }, /share no luck/],
+    ['no width', { factors: [loss], until: {} }, /half_width or percent/],
+    [
+      'two widths',
+      { factors: [loss], until: { half_width: 1, percent: 1 } },
+      /half_width or percent/,
+    ],
+    [
+      'a width of luck',
+      { factors: [loss], until: { percent: 1, response: 'luck' } },
+      /until\.response: .*luck/,
+    ],
+    ['a baseline of samples', { ...lhs(), factors: [range], baseline: {} }, /baseline applies to/],
     ['half a baseline', { factors: [loss], baseline: {} }, /links.loss is missing/],
-    ['a baseline of luck', { factors: [loss], baseline: { luck: 1 } }, /luck is no factor/],
+    ['a baseline of luck', { factors: [loss], baseline: { luck: 1 } }, /unknown factor: luck/],
     ['what a script reports', { factors: [loss], responses: ['reported.luck'] }, null],
     ['a range without an end', { ...lhs(), factors: [{ path: 'a.b', from: 0 }] }, /from and to/],
     ['a range backwards', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
     ['a range and values', { ...lhs(), factors: [{ ...range, values: [1] }] }, /one of them/],
-    ['parts of whole numbers', { ...lhs(), factors: [part()] }, /expected whole numbers/],
-    ['an unknown measure', { factors: [loss], responses: ['luck'] }, /luck is no measure/],
+    ['parts of whole numbers', { ...lhs(), factors: [part()] }, /0\.5 to 2; expected integers/],
+    ['an unknown measure', { factors: [loss], responses: ['luck'] }, /unknown measure: luck/],
   ])('sweep: %s', (_, sweep, message) => {
     const check = () => checkDesign(sweepOf(sweep));
     if (message === null) return expect(check).not.toThrow();

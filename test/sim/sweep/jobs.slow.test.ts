@@ -1,4 +1,4 @@
-/** Jobs: many runs in processes of their own, whatever becomes of a process. */
+/** Jobs: runs in separate processes, which may crash. */
 import { simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { type Job, type Outcome, runJobs } from '../../../dist/sim/run/jobs.js';
@@ -32,7 +32,7 @@ const digestOf = (outcome: Outcome | undefined) =>
 const failureOf = (outcome: Outcome | undefined) =>
   outcome && 'failure' in outcome ? outcome.failure : outcome;
 
-test('jobs: each is done once, with the result that the run has by itself', async () => {
+test('jobs: does each job once, with the result of a single run', async () => {
   const outcomes = await outcomesOf(numbered(7));
   expect(outcomes.size).toBe(7);
   for (const number of [0, 6]) {
@@ -41,7 +41,7 @@ test('jobs: each is done once, with the result that the run has by itself', asyn
   }
 });
 
-test('jobs: a task is taken only when a thread is free', async () => {
+test('jobs: takes a task only when a process is free', async () => {
   let taken = 0;
   let done = 0;
   let most = 0;
@@ -62,7 +62,7 @@ test('jobs: a task is taken only when a thread is free', async () => {
   expect(most).toBeLessThanOrEqual(2);
 });
 
-describe('jobs: a run that dies is one failed run, and the others go on', () => {
+describe('jobs: isolates a failed run', () => {
   const filling = 'const all = []; for (;;) all.push(new Array(1e4).fill(1));';
   // What V8 gives its program no chance to refuse: in a thread, it would end the whole process.
   const growing = 'const all = []; for (;;) all.push(1);';
@@ -93,14 +93,14 @@ describe('jobs: a run that dies is one failed run, and the others go on', () => 
     expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });
   });
 
-  test('jobs: a run that takes too long', async () => {
+  test('jobs: ends a run at its time limit', async () => {
     const scenario = { ...small(), length: { ...small().length, blocks: 1_000_000 } };
-    // Only what never ends is ended by time, however busy the machine is.
+    // The run never ends, so a busy machine does not affect the test.
     const failure = await expectOthers({ scenario }, { wallMs: 20_000 });
     expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(/than 20 s/) });
   });
 
-  test('jobs: a process that is killed', async () => {
+  test('jobs: reports a killed process', async () => {
     const folder = temporaryFolder();
     const kill = "import { execSync } from 'node:child_process';";
     const scenario = scripted(folder, "execSync('kill -9 ' + process.pid);", 'kill.mjs', kill);
@@ -108,7 +108,7 @@ describe('jobs: a run that dies is one failed run, and the others go on', () => 
     expect(failure).toEqual({ kind: 'crash', message: 'the process of the run ended (SIGKILL)' });
   });
 
-  test('jobs: a script that throws is a mistake of the scenario', async () => {
+  test('jobs: reports an exception of a script as a scenario failure', async () => {
     const folder = temporaryFolder();
     const scenario = scripted(folder, 'throw new Error("no idea")');
     const outcomes = await outcomesOf([{ number: 0, scenario, seed: '1', folder }]);
@@ -119,7 +119,7 @@ describe('jobs: a run that dies is one failed run, and the others go on', () => 
   });
 });
 
-test('jobs: what a script leaves behind is not there for the next run', async () => {
+test('jobs: starts each run without the state of earlier scripts', async () => {
   const folder = temporaryFolder();
   const body = `
     globalThis.calls = (globalThis.calls ?? 0) + 1;
@@ -131,7 +131,7 @@ test('jobs: what a script leaves behind is not there for the next run', async ()
   expect([...digests]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
 });
 
-test('jobs: a signal ends those under way, and none is told of', async () => {
+test('jobs: stops on a signal without reporting unfinished jobs', async () => {
   const controller = new AbortController();
   const done: number[] = [];
   await runJobs(numbered(1_000), {
@@ -145,7 +145,7 @@ test('jobs: a signal ends those under way, and none is told of', async () => {
   expect(done).toHaveLength(3);
 });
 
-test('jobs: what onDone throws ends everything', async () => {
+test('jobs: stops when onDone throws', async () => {
   let told = 0;
   const ends = runJobs(numbered(1_000), {
     jobs: 2,

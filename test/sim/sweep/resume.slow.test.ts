@@ -65,7 +65,7 @@ describe(`sweep: killed, seed ${seed}`, () => {
   });
 });
 
-test('sweep: SIGINT ends it in good order, and it says how to go on', async () => {
+test('sweep: stops on SIGINT and can be resumed', async () => {
   const out = join(temporaryFolder(), 'out');
   const sweeping = begin(inTwo(out), /^1\/6 runs/);
   await sweeping.printed(/^1\/6 runs/m);
@@ -78,13 +78,13 @@ test('sweep: SIGINT ends it in good order, and it says how to go on', async () =
   expectSame(unbroken, out);
 });
 
-test('sweep: a finished sweep is left as it is by --resume', async () => {
+test('sweep: leaves a finished sweep unchanged on --resume', async () => {
   const before = filesIn(unbroken);
   expect((await sweepIn(file, unbroken, '--resume')).code).toBe(0);
   expect(filesIn(unbroken)).toEqual(before);
 });
 
-describe('sweep: a folder that is another one', () => {
+describe('sweep: refuses the folder of a different sweep', () => {
   async function refused(changed: string, out: string, message: RegExp, ...args: string[]) {
     const before = filesIn(out);
     const result = await sweepIn(changed, out, ...args);
@@ -94,8 +94,7 @@ describe('sweep: a folder that is another one', () => {
     expect(filesIn(out)).toEqual(before);
   }
 
-  test('sweep: one that holds a sweep needs --resume', () =>
-    refused(file, unbroken, /holds a sweep already; .*--resume/));
+  test('sweep: requires --resume for an existing sweep', () => refused(file, unbroken, /--resume/));
 
   test('sweep: fewer replicates', () =>
     refused(file, unbroken, /replicates is 2 there and 1 now/, '--resume', '--replicates', '1'));
@@ -128,20 +127,20 @@ describe('sweep: a folder that is another one', () => {
   });
 });
 
-test('sweep: two processes do not work on one folder', async () => {
+test('sweep: locks its folder', async () => {
   const out = join(temporaryFolder(), 'out');
-  // It stands still while it holds the folder, so that the second one is sure to meet it.
+  // The first process is paused while it holds the lock.
   const first = begin(['sweep', file, '--out', out, '--jobs', '1'], /^2\/6 runs/);
   await first.printed(/^2\/6 runs/m);
   const second = await sweepIn(file, out, '--resume');
   first.goOn();
   expect(second.code).toBe(2);
-  expect(second.stderr).toMatch(/another process is at work on this sweep/);
+  expect(second.stderr).toMatch(new RegExp(`: ${out}$`, 'm'));
   expect(await first.ended).toEqual({ code: 0, signal: null });
   expectSame(unbroken, out);
 });
 
-test('sweep: a run whose file is lost is run again', async () => {
+test('sweep: repeats a run whose file is missing', async () => {
   const out = join(temporaryFolder(), 'out');
   await sweepIn(file, out);
   const runs = readdirSync(join(out, 'runs')).map((name) => `runs/${name}`);

@@ -123,14 +123,14 @@ describe('sweep: the whole of it', () => {
     expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
   });
 
-  test('sweep: as many at a time as one likes, the files are the same', async () => {
+  test('sweep: writes the same files for any number of jobs', async () => {
     const other = join(temporaryFolder(), 'out');
     const { code } = await sweepIn(file, other, '--jobs', '2');
     expect(code).toBe(0);
     expectSame(out, other);
   });
 
-  test('sweep: --seed and --replicates take the place of the scenario', async () => {
+  test('sweep: overrides the scenario with --seed and --replicates', async () => {
     const other = join(temporaryFolder(), 'out');
     await sweepIn(file, other, '--seed', 'b', '--replicates', '1');
     const seeds = rowsIn(join(other, 'runs.csv')).map(({ seed }) => seed);
@@ -138,7 +138,7 @@ describe('sweep: the whole of it', () => {
   });
 });
 
-describe('sweep: refused before the first run, with exit code 2', () => {
+describe('sweep: refuses before the first run, with exit code 2', () => {
   const refused = async (sweep: object, message: RegExp) => {
     const folder = temporaryFolder();
     const bad = writeScenario(folder, { ...smallRaw(), sweep });
@@ -157,13 +157,13 @@ describe('sweep: refused before the first run, with exit code 2', () => {
     ['no values', { path: 'consensus.policy' }, /has no values/],
   ])('sweep: %s', (_, factor, message) => refused({ factors: [factor] }, message));
 
-  test('sweep: more cells than can be meant', () => {
+  test('sweep: refuses too many cells', () => {
     const values = Array.from({ length: 1_000 }, (_, index) => index);
     const many = ['links.latency.mean_ms', 'links.latency.spread_ms'];
     return refused({ factors: many.map((path) => ({ path, values })) }, /1000000 cells/);
   });
 
-  test('sweep: a scenario without a sweep', async () => {
+  test('sweep: refuses a scenario without a sweep', async () => {
     const folder = temporaryFolder();
     const result = await sweepIn(writeScenario(folder, smallRaw()), join(folder, 'out'));
     expect([result.code, result.stderr]).toEqual([2, expect.stringMatching(/sweep is missing/)]);
@@ -185,7 +185,7 @@ describe('sweep: a run that fails', () => {
     return writeScenario(folder, { ...smallRaw(), agents: [{ ...town, strategy }], sweep });
   }
 
-  test('sweep: stops, says how to reproduce it, and goes past it when told to', async () => {
+  test('sweep: stops with a command that reproduces the failure', async () => {
     const folder = temporaryFolder();
     const moody = failing(folder);
     const kept = join(folder, 'out');
@@ -214,7 +214,7 @@ describe('sweep: a run that fails', () => {
     expectSame(kept, fresh);
   });
 
-  test('sweep: goes on, and the tables say which runs failed', async () => {
+  test('sweep: continues, and records failed runs in the tables', async () => {
     const folder = temporaryFolder();
     const kept = join(folder, 'out');
     const moody = failing(folder);

@@ -186,12 +186,12 @@ test.skipIf(!hasBrowser).each(checkedModes)(
 
 test.skipIf(!hasBrowser)(`exported: the report of the run leads into it ${needs}`, async () => {
   const { tab } = await open(browser, fileUrl(join(run, 'report.html')));
-  const slowest = tab.getByRole('link', { name: /^the slowest, block/ });
-  const [, height] = /block (\d+)/.exec(await slowest.innerText())!;
+  const slowest = tab.getByRole('link', { name: /^Slowest block/ });
+  const [, height] = /block: (\d+)/.exec(await slowest.innerText())!;
   await slowest.click();
   await tab.getByRole('heading', { name: new RegExp(`^Block ${height} `) }).waitFor();
   await tab.goBack();
-  await tab.getByRole('link', { name: /^its end, entry/ }).click();
+  await tab.getByRole('link', { name: /^End, entry/ }).click();
   await tab.getByText('finished run').waitFor();
   expect(await tab.locator('.where').innerText()).toContain(`entry ${last.toLocaleString('en')}`);
 });

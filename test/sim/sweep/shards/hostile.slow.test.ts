@@ -19,7 +19,7 @@ beforeAll(async () => {
   await dealt(file, around, 2);
 });
 
-/** Copies of the shards in which something is done; their merge is refused, and writes nothing. */
+/** Merges changed copies of the shards, which must fail without output. */
 async function refused(
   change: (first: string, second: string) => unknown,
   expected: { name: 'SweepError' | 'StoreError'; message: RegExp; problem?: string },
@@ -53,72 +53,88 @@ const editedRun = (change: Change) => (_: string, second: string) => {
   reseal(second);
 };
 
-describe('merge: shards that do not belong together', () => {
-  const usage = (message: RegExp) => ({ name: 'SweepError', message }) as const;
+describe('merge: refuses shards of different sweeps', () => {
+  const usage = (code: string, message?: RegExp) =>
+    ({ name: 'SweepError', code, ...(message ? { message } : {}) }) as const;
 
-  test.each<[string, Parameters<typeof refused>[0], RegExp]>([
+  test.each<[string, Parameters<typeof refused>[0], string, RegExp?]>([
     [
-      'another sweep',
+      'a different seed',
       head(({ scenario }) => Object.assign(scenario, { seed: 'other' })),
-      /shard-2 holds another sweep than .*shard-1: scenario\.seed is "1" there and "other" here/,
+      'SHARDS_DIFFER',
+      /shard-1 .*shard-2: scenario\.seed is "1" .*"other"/,
     ],
     [
-      'another commit',
+      'a different commit',
       head((one) => Object.assign(one, { commit: 'f00' })),
-      /commit is .* "f00" here/,
+      'SHARDS_DIFFER',
+      /commit is .*"f00"/,
     ],
-    ['another Node', head((one) => Object.assign(one, { node: 'v1' })), /node is .* "v1" here/],
     [
-      'another script',
+      'a different version of Node',
+      head((one) => Object.assign(one, { node: 'v1' })),
+      'SHARDS_DIFFER',
+      /node is .*"v1"/,
+    ],
+    [
+      'a different script',
       head(({ modules }) => Object.assign(modules, { 'a.mjs': '0' })),
-      /modules\.a\.mjs is nothing there and "0" here/,
+      'SHARDS_DIFFER',
+      /modules\.a\.mjs is nothing .*"0"/,
     ],
     [
-      'dealt to others',
+      'a different number of shards',
       head(({ shard }) => Object.assign(shard, { of: 3 })),
-      /shard\.of is 2 there and 3/,
+      'SHARDS_DIFFER',
+      /shard\.of is 2 .*3/,
+    ],
+    ['a sweep without shards', (_, second) => fresh(alone, second), 'NO_SHARD', /shard-2/],
+    [
+      'an older format',
+      head((one) => Object.assign(one, { format: 1 })),
+      'DIFFERENT_FORMAT',
+      /shard-2/,
     ],
     [
-      'no shard',
-      (_, second) => fresh(alone, second),
-      /holds a sweep that is no shard; expected folders of/,
-    ],
-    ['a format of before', head((one) => Object.assign(one, { format: 1 })), /is of another build/],
-    [
-      'nothing',
+      'a folder without a sweep',
       (_, second) => rmSync(join(second, 'sweep.json')),
-      /shard-2 holds no sweep; expected/,
+      'NO_SWEEP',
+      /shard-2/,
     ],
     [
-      'the same again',
+      'a duplicate shard',
       (first, second) => fresh(first, second),
-      /shard 1\/2 is there twice: .*shard-1 and/,
+      'DUPLICATE_SHARD',
+      /1\/2: .*shard-1 and/,
     ],
     [
-      'a run of the other',
+      'a run of another shard',
       (first, second) => {
         cpSync(join(first, runOf(first)), join(second, runOf(first)));
         reseal(second);
       },
-      /runs.[0-9a-f]{16}-\d\.json is of shard 1\/2, and lies in shard 2\/2/,
+      'MISPLACED_RUN',
+      /runs.[0-9a-f]{16}-\d\.json .*shard 1\/2.*shard 2\/2/,
     ],
     [
-      'a run of nothing',
+      'a run of no cell',
       (_, second) => {
         cpSync(join(second, runOf(second)), join(second, `runs/${'0'.repeat(16)}-1.json`));
         reseal(second);
       },
-      /0{16}-1\.json is of no cell of the sweep/,
+      'MISPLACED_RUN',
+      /0{16}-1\.json/,
     ],
-  ])('merge: %s', (_, change, message) => refused(change, usage(message)));
+  ])('merge: %s', (_, change, code, message) => refused(change, usage(code, message)));
 
-  test('merge: by another build than ran them', async () => {
+  test('merge: refuses to merge with another build', async () => {
     const other = { ...made, version: '9.9.9' };
     const out = join(temporaryFolder(), 'out');
-    await expect(merged(shards, out, { made: other })).rejects.toThrow(
-      /shard-1 is of another build: version is ".*" there and "9\.9\.9" here/,
-    );
-    await expect(merged([], out)).rejects.toThrow(/nothing to merge/);
+    await expect(merged(shards, out, { made: other })).rejects.toMatchObject({
+      code: 'DIFFERENT_BUILD',
+      message: expect.stringMatching(/shard-1: version is .*"9\.9\.9"/),
+    });
+    await expect(merged([], out)).rejects.toMatchObject({ code: 'NOTHING_TO_MERGE' });
   });
 });
 
@@ -128,58 +144,58 @@ describe('merge: shards that are not as they were left', () => {
 
   test.each<[string, Parameters<typeof refused>[0], problem: string, detail?: RegExp]>([
     [
-      'a run that was changed',
+      'a changed run',
       (_, second) => edit(join(second, runOf(second)), (run) => Object.assign(run, { entries: 1 })),
       'SHARD_FILE_CHANGED',
     ],
     [
-      'a run that was cut short',
+      'a truncated run',
       (_, second) => truncateSync(join(second, runOf(second)), 100),
       'SHARD_FILE_CHANGED',
     ],
     [
-      'a run that came later',
+      'an added run',
       (_, second) =>
         cpSync(join(second, runOf(second)), join(second, `runs/${'0'.repeat(16)}-1.json`)),
       'SHARD_FILE_EXTRA',
     ],
     [
-      'a seal that is none',
+      'an invalid seal',
       (_, second) => appendFileSync(join(second, 'runs.sha256'), 'x\n'),
       'SEAL_INVALID',
       /line 4 /,
     ],
     [
-      'a seal that leads elsewhere',
+      'a seal with a path outside the folder',
       (_, second) =>
         writeFileSync(join(second, 'runs.sha256'), `${'0'.repeat(64)}  ../../x.json\n`),
       'SEAL_INVALID',
       /line 1 /,
     ],
     [
-      'a changed and sealed run, of another seed',
+      'a resealed run with a different seed',
       editedRun((run) => Object.assign(run, { seed: 'x' })),
       'SWEEP_FILE_INVALID',
       /seed is "x"; expected "1\/\d"/,
     ],
     [
-      'of other values',
+      'a resealed run with different values',
       editedRun(({ values }) => Object.assign(values, { 'links.loss': 9 })),
       'SWEEP_FILE_INVALID',
       /values\.links\.loss is 9; expected 0/,
     ],
     [
-      'without measures that are numbers',
+      'a resealed run with a measure that is not a number',
       editedRun((run) => Object.assign(run, { measures: { votes: 'many' } })),
       'SWEEP_FILE_INVALID',
     ],
     [
-      'that broke no rule it names',
+      'a resealed run with a violation but no rule',
       editedRun((run) => Object.assign(run, { verdict: 'safety' })),
       'SWEEP_FILE_INVALID',
     ],
     [
-      'that is no JSON',
+      'a resealed run that is not JSON',
       (_, second) => {
         writeFileSync(join(second, runOf(second)), '{');
         reseal(second);
@@ -189,15 +205,11 @@ describe('merge: shards that are not as they were left', () => {
   ])('merge: %s', (_, change, problem, detail = /./) => refused(change, damaged(problem, detail)));
 
   test.each<[string, Change, RegExp]>([
+    ['invalid keys', ({ shard }) => Object.assign(shard, { keys: ['x'] }), /shard\.keys/],
+    ['an invalid shard', ({ shard }) => Object.assign(shard, { index: 3 }), /shard is 3\/2/],
+    ['a wrong number of cells', (one) => Object.assign(one, { cells: 4 }), /cells is 4.*3/],
     [
-      'keys that are none',
-      ({ shard }) => Object.assign(shard, { keys: ['x'] }),
-      /shard\.keys are not/,
-    ],
-    ['a part of nothing', ({ shard }) => Object.assign(shard, { index: 3 }), /shard is 3\/2/],
-    ['other cells', (one) => Object.assign(one, { cells: 4 }), /cells is 4; its design has 3/],
-    [
-      'a scenario that cannot be',
+      'an invalid scenario',
       ({ scenario }) => Object.assign(scenario, { links: 'fast' }),
       /sweep\.json: scenario\.links/,
     ],

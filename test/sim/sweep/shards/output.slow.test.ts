@@ -20,26 +20,45 @@ beforeAll(async () => {
   await dealt(file, around, 2);
 });
 
-describe('merge: into a folder that is there', () => {
-  async function refusedInto(prepare: (out: string) => unknown, message: RegExp, resume = true) {
+describe('merge: into an existing folder', () => {
+  async function refusedInto(
+    prepare: (out: string) => unknown,
+    expected: { code: string; message?: unknown },
+    resume = true,
+  ) {
     const out = join(temporaryFolder(), 'out');
     mkdirSync(out);
     await prepare(out);
     const before = filesIn(out);
-    await expect(merged(shards, out, { resume })).rejects.toThrow(message);
+    await expect(merged(shards, out, { resume })).rejects.toMatchObject(expected);
     before.delete('writer.lock');
     const after = filesIn(out);
     after.delete('writer.lock');
     expect(after).toEqual(before);
   }
 
-  test('merge: a sweep, without --resume', () =>
-    refusedInto((out) => fresh(alone, out), /holds a sweep already; .*--resume/, false));
+  test('merge: refuses a sweep without --resume', () =>
+    refusedInto((out) => fresh(alone, out), { code: 'SWEEP_EXISTS' }, false));
 
-  test('merge: one of the shards', () =>
+  test('merge: refuses the folder of a shard', () =>
+    refusedInto((out) => fresh(shards[0], out), {
+      code: 'DIFFERENT_SWEEP',
+      message: expect.stringContaining('shard is "1/2" there and "none" now'),
+    }));
+
+  test('merge: refuses the folder of a network', () =>
+    refusedInto((out) => writeFileSync(join(out, 'data.mdb'), ''), { code: 'OTHER_NETWORK' }));
+
+  test('merge: refuses runs without a sweep', () =>
+    refusedInto((out) => mkdirSync(join(out, 'runs')), { code: 'FOREIGN_RUNS' }));
+
+  test('merge: refuses a merge with a changed run', () =>
     refusedInto(
-      (out) => fresh(shards[0], out),
-      /another sweep: shard is "1\/2" there and "none" now/,
+      (out) => {
+        fresh(alone, out);
+        edit(join(out, runOf(shards[0])), (run) => Object.assign(run, { entries: 1 }));
+      },
+      { code: 'CORRUPT', message: expect.stringMatching(/shard-1.*--resume/) },
     ));
 
   test('merge: a network', () =>
@@ -61,28 +80,28 @@ describe('merge: into a folder that is there', () => {
     expectSame(alone, out);
   });
 
-  test('sweep: a shard is gone on with as that shard only', async () => {
+  test('sweep: resumes a shard only as the same shard', async () => {
     const one = { shard: { index: 1, of: 2 }, resume: true };
     const out = join(temporaryFolder(), 'out');
     cpSync(shards[0], out, { recursive: true });
     const before = filesIn(out);
-    for (const [options, message] of [
-      [{ resume: true }, /shard is "1\/2" there and "none" now/],
-      [{ ...one, shard: { index: 2, of: 2 } }, /shard is "1\/2" there and "2\/2" now/],
-      [{ ...one, shard: { index: 1, of: 3 } }, /shard is "1\/2" there and "1\/3" now/],
-      [{ ...one, resume: false }, /holds a sweep already/],
+    for (const [options, code] of [
+      [{ resume: true }, 'DIFFERENT_SWEEP'],
+      [{ ...one, shard: { index: 2, of: 2 } }, 'DIFFERENT_SWEEP'],
+      [{ ...one, shard: { index: 1, of: 3 } }, 'DIFFERENT_SWEEP'],
+      [{ ...one, resume: false }, 'SWEEP_EXISTS'],
     ] as const) {
-      await expect(whole(file, out, options)).rejects.toThrow(message);
+      await expect(whole(file, out, options)).rejects.toMatchObject({ code });
     }
     expect(filesIn(out)).toEqual(before);
   });
 });
 
-describe('shards: that get more of something', () => {
+describe('shards: that grow', () => {
   const fileOf = (more: object) =>
     writeScenario(temporaryFolder(), { ...smallRaw(), sweep: { ...sweep, ...more } });
 
-  test('shards: replicates, which leave every run where it is', async () => {
+  test('shards: keeps every run in place if replicates are added', async () => {
     const folder = temporaryFolder();
     const [small, large] = [fileOf({}), fileOf({ replicates: 3 })];
     await dealt(small, folder, 2);
@@ -97,16 +116,17 @@ describe('shards: that get more of something', () => {
     expectSame(alone, out);
   });
 
-  test('shards: values between the old ones, after which runs are dealt to others', async () => {
+  test('shards: refuses values that move runs to other shards', async () => {
     const folder = temporaryFolder();
     const values = [0, 0.05, 0.1, 0.2];
     const large = fileOf({ factors: [{ path: 'links.loss', values }] });
     await dealt(file, folder, 2);
     const [first] = foldersIn(folder, 2) as [string, string];
     const before = filesIn(first);
-    await expect(dealt(large, folder, 2, { resume: true })).rejects.toThrow(
-      /holds the run .*\.json, which is none of shard 1\/2 as it is dealt now; nothing was changed/,
-    );
+    await expect(dealt(large, folder, 2, { resume: true })).rejects.toMatchObject({
+      code: 'FOREIGN_RUN',
+      message: expect.stringMatching(/shard 1\/2: .*\.json/),
+    });
     expect(filesIn(first)).toEqual(before);
   });
 });
