@@ -1,18 +1,17 @@
 /**
- * Random draws, seeded: one named stream for each (agent, purpose), one for each (agent, purpose,
- * subject), and pure hashes for links.
+ * Seeded random draws: one stream per (agent, purpose), one per (agent, purpose, subject), and
+ * stateless hashes for links. Streams are independent: a draw from one never shifts another.
  */
 import alea from 'seedrandom/lib/alea.js';
 import { normalQuantile } from './numbers.js';
 
 /*
- * The generator xoshiro128** of Blackman and Vigna ("Scrambled linear pseudorandom number
- * generators", 2021): 128 bits of state, period 2^128 - 1. Four whole numbers in one object, so
- * that a hundred thousand agents with several streams each fit, and a draw touches one line of the
- * cache.
+ * xoshiro128** by Blackman and Vigna ("Scrambled linear pseudorandom number generators", 2021):
+ * 128 bits of state, period 2^128 - 1. The state is four integers in one object, so that a hundred
+ * thousand agents with several streams each fit in memory and a draw touches one cache line.
  */
 
-/** Four numbers of 32 bits, not all of them 0. */
+/** Four 32-bit words, not all 0. */
 export type Xoshiro128State = readonly [number, number, number, number];
 
 export class Xoshiro128 {
@@ -28,7 +27,7 @@ export class Xoshiro128 {
     this.#d = d | 0;
   }
 
-  /** The next 32 bits, as a number from 0 to 2^32 - 1. */
+  /** Returns the next 32 bits, an integer from 0 to 2^32 - 1. */
   next(): number {
     const b = this.#b;
     const fifth = Math.imul(b, 5);
@@ -44,44 +43,45 @@ export class Xoshiro128 {
 }
 
 /**
- * A source of random draws. What a name draws never shifts what another does, and the same seed
- * draws the same on every machine.
+ * A source of random draws. Streams of different names are independent. The same seed gives the
+ * same draws on every machine.
  */
 export interface Stream {
   /**
-   * An integer from 0 to `below` - 1.
+   * Returns an integer from 0 to `below` - 1.
    *
-   * @throws {RangeError} unless `below` is a whole number from 1 to 2^53.
+   * @throws {RangeError} unless `below` is an integer from 1 to 2^53.
    */
   int(below: number): number;
   /**
-   * True with a probability from 0, never, to 1, always: 0.5 is a half. To within 2^-33.
+   * Returns true with the given probability: 0 is never, 1 is always. Accurate to 2^-33.
    *
-   * @throws {RangeError} when it is no probability.
+   * @throws {RangeError} unless `probability` is from 0 to 1.
    */
   chance(probability: number): boolean;
-  /** One of several, all alike. @throws {RangeError} when there is none. */
+  /** Returns one item, each equally likely. @throws {RangeError} if the list is empty. */
   pick<T>(from: readonly T[]): T;
-  /** A number from 0, included, to 1, excluded: a multiple of 2^-53. */
+  /** Returns a multiple of 2^-53 from 0 (included) to 1 (excluded). */
   real(): number;
-  /** A normal number; without arguments of mean 0 and standard deviation 1. */
+  /** Returns a normally distributed number. Defaults: mean 0, standard deviation 1. */
   normal(mean?: number, deviation?: number): number;
   /**
-   * One of several, each as often as its weight says; without weights all alike.
+   * Returns one item with a probability proportional to its weight. Without weights, each item is
+   * equally likely.
    *
-   * @throws {RangeError} unless each has a weight of 0 or more, and one of them more.
+   * @throws {RangeError} unless each item has a weight of 0 or more and one weight is above 0.
    */
   choice<T>(from: readonly T[], weights?: readonly number[]): T;
-  /** A copy in another order, each order alike. */
+  /** Returns a shuffled copy. Each order is equally likely. */
   shuffle<T>(from: readonly T[]): T[];
 }
 
 /**
- * The subject of a draw. A block is named by its producer and by how many proposals that producer
- * sent before it; an occasion of an agent's life by the agent and its number.
+ * The subject of a draw. A block is named by its producer and the number of proposals that the
+ * producer sent before it. A social occasion is named by the agent and the occasion's number.
  */
 export interface Subject {
-  /** Ordinal of an agent, or a number below -1 for a stranger. */
+  /** Ordinal of an agent, or a number below -1 for an agent outside the scenario. */
   readonly place: number;
   readonly number: number;
 }
@@ -92,8 +92,8 @@ const TWO_52 = 2 ** 52;
 const TWO_53 = 2 ** 53;
 
 /**
- * Seedrandom's alea makes a state of the name; xoshiro128** draws from it. Alea's own state is
- * spread over several objects: its draws took a twelfth of the CPU of a simulated vote.
+ * Derives a state from a name with seedrandom's alea. Draws use xoshiro128** because alea's state
+ * is spread over several objects: its draws took a twelfth of the CPU time of a simulated vote.
  */
 function stateOf(name: string): Xoshiro128State {
   const seeded = alea(name);
@@ -103,7 +103,7 @@ function stateOf(name: string): Xoshiro128State {
 class SeededStream extends Xoshiro128 implements Stream {
   int(below: number): number {
     if (!(below >= 1 && below <= TWO_53) || !Number.isInteger(below)) {
-      throw new RangeError(`int(${below}): expected a whole number from 1 to 2^53`);
+      throw new RangeError(`int(${below}): expected an integer from 1 to 2^53`);
     }
     return Math.floor((below <= TWO_32 ? this.next() / TWO_32 : this.real()) * below);
   }
@@ -116,7 +116,7 @@ class SeededStream extends Xoshiro128 implements Stream {
   }
 
   pick<T>(from: readonly T[]): T {
-    if (from.length === 0) throw new RangeError('pick([]): there is nothing to pick from');
+    if (from.length === 0) throw new RangeError('pick([]): expected a list that is not empty');
     return from[this.int(from.length)]!;
   }
 
@@ -125,7 +125,7 @@ class SeededStream extends Xoshiro128 implements Stream {
   }
 
   normal(mean = 0, deviation = 1): number {
-    // A middle of 2^52 equal parts, so that it is neither 0 nor 1.
+    // The middle of one of 2^52 equal intervals: never 0 or 1, where the quantile is infinite.
     return mean + deviation * normalQuantile((this.#bits(TWO_21 / 2) + 0.5) / TWO_52);
   }
 
@@ -147,7 +147,7 @@ class SeededStream extends Xoshiro128 implements Stream {
     return Array.from(shuffle(from.length, this), (index) => from[index]!);
   }
 
-  /** 32 bits above so many more. */
+  /** Returns `more` random bits followed by 32 more. */
   #bits(more: number): number {
     const high = this.next();
     return high * more + Math.floor((this.next() / TWO_32) * more);
@@ -164,12 +164,12 @@ function sumOf(from: readonly unknown[], weights: readonly number[]): number {
   throw new RangeError(`choice with weights ${weights.join(', ')}: expected ${expected}`);
 }
 
-/** Streams by name, made at first use: what one purpose draws never shifts another's numbers. */
+/** Streams by name, created at first use. */
 export class Streams {
   readonly #seed: string;
-  /** By purpose, then by agent: asked for at each draw, so no name is put together for it. */
+  /** By purpose, then agent: a draw looks up its stream without building a name. */
   readonly #streams = new Map<string, Stream[]>();
-  /** By purpose: the state from which the streams of its subjects are derived. */
+  /** By purpose: the state from which the streams of subjects are derived. */
   readonly #origins = new Map<string, Xoshiro128State>();
 
   constructor(seed: string) {
@@ -186,20 +186,19 @@ export class Streams {
     const known = streams[place];
     if (known) return known;
     const stream = new SeededStream(stateOf(`folkmoot/${this.#seed}/${agent}/${purpose}`));
-    // Most agents get one, sooner or later; room that is left out would make the list slow.
+    // Fill gaps: most agents need a stream sooner or later, and a sparse array is slow.
     while (streams.length < place) streams.push(undefined as never);
     streams[place] = stream;
     return stream;
   }
 
   /**
-   * A stream of draws about one subject, made anew at each call: an agent draws the same about a
-   * subject, whatever it drew about others. Asked for twice, it gives the same numbers twice, so
-   * each purpose asks once.
+   * Returns a new stream about one subject. Its draws do not depend on draws about other subjects.
+   * Two calls with the same arguments give the same numbers, so each purpose calls once.
    *
-   * Each word of the state is a hash of its own (MurmurHash3's finalizer, once a value). The first
-   * output of xoshiro128** depends on one word alone, and two of a million subjects can agree in
-   * one word: it is discarded.
+   * Each word of the state is a separate hash (MurmurHash3's finalizer, applied once per value).
+   * The first output of xoshiro128** depends on one word only, and two of a million subjects can
+   * agree in one word, so that output is discarded.
    */
   about(agent: number, purpose: string, { place, number }: Subject, round = 0): Stream {
     let origin = this.#origins.get(purpose);
@@ -219,7 +218,7 @@ export class Streams {
   }
 }
 
-/** The numbers from 0 to below `count`, each once, in an order of the stream's (Fisher, Yates). */
+/** Returns the integers from 0 to `count` - 1 in random order (Fisher-Yates). */
 export function shuffle(count: number, stream: Stream): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last > 0; last -= 1) swap(order, last, stream.int(last + 1));
@@ -227,8 +226,8 @@ export function shuffle(count: number, stream: Stream): Uint32Array {
 }
 
 /**
- * Some of several, each at most once: the first steps of a shuffle, from the front. (From the end,
- * as `shuffled` goes, the same draws would give others.)
+ * Returns `count` distinct items: the first steps of a Fisher-Yates shuffle, from the front.
+ * `shuffle` works from the end, so the same draws give a different order there.
  */
 export function sample<T>(from: readonly T[], count: number, stream: Stream): T[] {
   const pool = [...from];
@@ -245,14 +244,14 @@ function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
   list[b] = moved;
 }
 
-/** A 32-bit hash of a few integers (the finalizer of MurmurHash3): a draw without state. */
+/** Hashes a few integers to 32 bits (MurmurHash3's finalizer): a draw without state. */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;
   for (const value of values) hash = absorb(hash, value);
   return hash >>> 0;
 }
 
-/** Takes one more integer into a 32-bit hash; for each hash a permutation of the integers. */
+/** Mixes one integer into a 32-bit hash. For a given hash it permutes the integers. */
 function absorb(hash: number, value: number): number {
   let mixed = hash ^ value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
