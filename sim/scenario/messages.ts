@@ -100,7 +100,7 @@ export const problemMessages = {
     text: 'is {value}, or {neighbours} neighbours per agent; expected at most {limit}',
   },
   TOO_LARGE: { text: 'is {kind} with {population} agents; expected at most {limit}' },
-  WRONG_SUM: { text: 'add up to {sum}; expected the population of {population}' },
+  WRONG_SUM: { text: 'are {sum} in total; expected the population of {population}' },
   SECOND_REST: { text: 'has neither count nor share; only one group can take the rest' },
   NO_PRODUCER: { text: 'include no producer; set producers, or the capability producer' },
   NO_AGENTS: { text: 'selects no agents' },

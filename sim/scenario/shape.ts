@@ -94,8 +94,11 @@ function sizeProblem(value: unknown): Problem | null {
   return { path: deep.slice(0, SHOWN_STEPS), ...finding('TOO_DEEP', { limit: MOST_LEVELS }) };
 }
 
-const unknownKey = (schema: TSchema): Finding =>
-  finding('UNKNOWN_KEY', { expected: describeAllowed(schema) });
+function unknownKey(schema: TSchema): Finding {
+  const { properties } = schema as Bounded;
+  const keys = properties && `one of ${Object.keys(properties).join(', ')}`;
+  return finding('UNKNOWN_KEY', { expected: keys ?? describeAllowed(schema) });
+}
 
 /** Length of the reported path to a value that is nested too deeply. */
 const SHOWN_STEPS = 5;
@@ -183,8 +186,10 @@ function kindProblem(union: Union, value: unknown, path: string[]): Problem | nu
   const variant = variantOf(union, value);
   if (variant) return problemIn(variant, value, path);
   const { kind } = value as { kind?: unknown };
-  const kinds = union.anyOf.map((one) => one.properties.kind.const).join(', ');
-  return { path: [...path, 'kind'], ...invalid(formatValue(kind), `one of ${kinds}`) };
+  const expected = `one of ${union.anyOf.map((one) => one.properties.kind.const).join(', ')}`;
+  const found =
+    kind === undefined ? finding('MISSING', { expected }) : invalid(formatValue(kind), expected);
+  return { path: [...path, 'kind'], ...found };
 }
 
 function variantOf(union: Union, value: unknown) {

@@ -75,7 +75,7 @@ export function describeAllowed(schema: TSchema): string {
   if (only !== undefined) return String(only);
   if (some) return `one of ${some.join(', ')}`;
   if (anyOf) return alternatives(anyOf);
-  if (properties) return `the keys ${Object.keys(properties).join(', ')}`;
+  if (properties) return `an object with ${Object.keys(properties).join(', ')}`;
   if (items) return `a list${countRange(schema, 'minItems', 'maxItems')} ${plural(items)}`;
   if (type === 'integer') return `an integer${boundsText(schema, 'minimum', 'maximum')}`;
   if (type === 'number') return `a number${boundsText(schema, 'minimum', 'maximum')}`;
@@ -94,9 +94,11 @@ function alternatives(variants: Plain[]): string {
 }
 
 function plural(items: Plain): string {
-  if (items.enum) return items.enum.join(', ');
+  if (items.enum) return `of ${items.enum.join(', ')}`;
   if (items.type === 'string') return 'strings';
-  return items.properties || items.anyOf ? 'objects' : describeAllowed(items);
+  if (items.properties) return 'objects';
+  if (items.anyOf) return 'items';
+  return describeAllowed(items).replace(/^an? (number|integer|string|list)/, '$1s');
 }
 
 function lengthRange(schema: TSchema): string {
@@ -106,7 +108,9 @@ function lengthRange(schema: TSchema): string {
 
 /** Formats the bounds of a count, such as ` of 1 to 20`. */
 const countRange = (schema: TSchema, least: keyof Plain, most: keyof Plain): string =>
-  ` of${boundsText(schema, least, most).replace(/^ (?:from|of)/, '')}`;
+  ` of${boundsText(schema, least, most)
+    .replace(/^ (?:from|of)/, '')
+    .replace(/(\d+) to \1$/, '$1')}`;
 
 function boundsText(schema: TSchema, least: keyof Plain, most: keyof Plain): string {
   const { [least]: low, [most]: high } = schema as Plain;

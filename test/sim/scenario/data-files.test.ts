@@ -25,21 +25,21 @@ describe('latency file', () => {
     ['more than ten minutes', '600001\n', 1, /has "600001"; .* 600000$/],
     ['an infinite one', '1e999\n', 1, /has "1e999"; expected milliseconds/],
     ['hexadecimal', '0x20\n', 1, /has "0x20"/],
-    ['nothing', '', 1, /has no times; expected a line for each$/],
-    ['a head and nothing', 'ms\n', 1, /has no times/],
+    ['nothing', '', 1, / has no data/],
+    ['a head and nothing', 'ms\n', 1, /has no data/],
     ['three cells', '1,2,3\n', 1, /has 3 cells; expected ms, or quantile,ms$/],
     ['two and one', '0,20\n1\n', 2, /has 1 cells; expected 2 as in the first line$/],
     ['an empty cell', '0,20\n1,\n', 2, /has ""; expected milliseconds/],
     ['a quantile above 1', '0,20\n2,30\n', 2, /has "2"; expected a quantile from 0 to 1$/],
     ['a curve without beginning', '0.1,20\n1,30\n', 1, /has quantile 0.1; expected 0$/],
-    ['a curve without end', '0,20\n0.99,30\n', 2, /has quantile 0.99; expected 1 at the end$/],
+    ['a curve without end', '0,20\n0.99,30\n', 2, /has quantile 0.99; expected .*1$/],
     [
       'quantiles that stand still',
       '0,20\n0,30\n1,40\n',
       2,
       /has quantile 0; expected one above 0$/,
     ],
-    ['times that fall', '0,20\n0.5,19\n1,40\n', 2, /has 19 ms; expected 20 or more$/],
+    ['times that fall', '0,20\n0.5,19\n1,40\n', 2, /has 19 ms; expected .*20$/],
     ['bytes', Buffer.from([0xff, 0x00, 0x0a]), 1, /expected milliseconds/],
   ])('%s is told with file and line', (_, times, line, message) => {
     const file = written(times);
@@ -62,23 +62,27 @@ describe('latency file', () => {
     writeFileSync(join(folder, 'secret.csv'), '20\n');
     symlinkSync(join(folder, 'secret.csv'), join(file, '..', 'link.csv'));
     const changed = (to: string) => () => loadScenario(file, [['links.latency.file', to]]);
-    expect(changed('../secret.csv')).toThrow(/is not there|leads out of/);
-    expect(changed('link.csv')).toThrow(/leads out of the scenario's folder/);
+    const withCode = (code: unknown) =>
+      expect.objectContaining({ problem: expect.objectContaining({ code }) });
+    expect(changed('../secret.csv')).toThrow(
+      withCode(expect.stringMatching(/^FILE_(NOT_FOUND|OUTSIDE)$/)),
+    );
+    expect(changed('link.csv')).toThrow(withCode('FILE_OUTSIDE'));
     mkdirSync(join(file, '..', 'sub'));
-    expect(changed('sub')).toThrow(/is sub, which is no file; expected a CSV file/);
+    expect(changed('sub')).toThrow(withCode('NOT_A_FILE'));
   });
 
-  test('its hash is in the result, and without its folder it cannot be found', async () => {
+  test('records its hash, and fails without a folder', async () => {
     const { scenario, folder } = loadScenario(written('20\n30\n'));
     const { files, verdict } = await simulate(scenario, { folder, store: 'memory' });
     expect(verdict).toBe('pass');
     expect(files).toEqual({ 'times.csv': expect.stringMatching(/^[0-9a-f]{64}$/) });
-    await expect(simulate(scenario, { store: 'memory' })).rejects.toThrow(
-      new ScenarioError('links.latency.file is times.csv: its folder is not known'),
-    );
+    const withoutFolder = simulate(scenario, { store: 'memory' });
+    await expect(withoutFolder).rejects.toBeInstanceOf(ScenarioError);
+    await expect(withoutFolder).rejects.toMatchObject({ code: 'UNKNOWN_FOLDER' });
   });
 
-  test('other times give another digest, the same ones the same', async () => {
+  test('gives the same digest only for the same times', async () => {
     const digestOf = async (times: string) => {
       const { scenario, folder } = loadScenario(written(times));
       return (await simulate(scenario, { folder, store: 'memory' })).digest;
@@ -122,7 +126,7 @@ describe('edges file', () => {
   ])('%s is told with file and line', (_, edges, line, message) => {
     const file = writtenEdges(edges);
     expect(() => loadScenario(file)).toThrow(ScenarioError);
-    expect(() => loadScenario(file)).toThrow(`:7: topology.file is edges.csv, whose line ${line} `);
+    expect(() => loadScenario(file)).toThrow(`:7: topology.file is edges.csv, line ${line} `);
     expect(() => loadScenario(file)).toThrow(message);
   });
 
