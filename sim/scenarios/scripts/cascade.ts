@@ -1,5 +1,5 @@
 /**
- * An information cascade (Bikhchandani, Hirshleifer and Welch 1992): voters decide in sequence. Each
+ * An information cascade (Bikhchandani, Hirshleifer and Welch 1992): voters decide in turn. Each
  * has a private signal that is right with `accuracy`, and sees all earlier votes.
  */
 import type { ScriptModule } from 'folkmoot/sim';
