@@ -33,12 +33,7 @@ describe('latency file', () => {
     ['a quantile above 1', '0,20\n2,30\n', 2, /has "2"; expected a quantile from 0 to 1$/],
     ['a curve without beginning', '0.1,20\n1,30\n', 1, /has quantile 0.1; expected 0$/],
     ['a curve without end', '0,20\n0.99,30\n', 2, /has quantile 0.99; expected .*1$/],
-    [
-      'quantiles that stand still',
-      '0,20\n0,30\n1,40\n',
-      2,
-      /has quantile 0; expected .*0$/,
-    ],
+    ['quantiles that stand still', '0,20\n0,30\n1,40\n', 2, /has quantile 0; expected .*0$/],
     ['times that fall', '0,20\n0.5,19\n1,40\n', 2, /has 19 ms; expected .*20$/],
     ['bytes', Buffer.from([0xff, 0x00, 0x0a]), 1, /expected milliseconds/],
   ])('reports file and line of %s', (_, times, line, message) => {
