@@ -346,11 +346,12 @@ function hasSome(
   onNote: Hooks['onNote'],
 ): boolean {
   if (listExternals(scenario).length > 0) return true;
-  if (record || cassette !== undefined) onNote?.(nobody);
+  if (record || cassette !== undefined) onNote?.(deciderOptionsUnused);
   return false;
 }
 
-const nobody = 'no external deciders in this scenario; --record and --cassette have no effect';
+const deciderOptionsUnused =
+  'no external deciders in this scenario; --record and --cassette have no effect';
 
 /** True if the folder has recorded answers but no result. */
 const isUnfinished = (out: string): boolean =>

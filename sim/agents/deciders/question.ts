@@ -173,16 +173,16 @@ export const Answer = Type.Object(
 export type Answer = Static<typeof Answer>;
 
 /** Commands are checked one by one instead, so that an error names the command. */
-const Beside = Type.Object(
+const OtherMembers = Type.Object(
   { ...Answer.properties, commands: Type.Array(Type.Unknown(), { maxItems: 16 }) },
   { additionalProperties: false },
 );
-const checkBeside = validator('decider_answer', Beside);
+const checkOtherMembers = validator('decider_answer', OtherMembers);
 
 /** @throws {TypeError} naming the invalid member or command. */
 export function parseAnswer(given: unknown, doing: Doing): Answer {
   const answer = whole(given);
-  const problem = checkBeside(answer);
+  const problem = checkOtherMembers(answer);
   if (problem) throw new TypeError(`answer ${problem.pointer} ${problem.message}`);
   const { commands, memory } = answer as Answer;
   for (const command of commands) commandFor(command, doing);
