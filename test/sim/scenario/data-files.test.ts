@@ -25,7 +25,7 @@ describe('latency file', () => {
     ['more than ten minutes', '600001\n', 1, /has "600001"; .* 600000$/],
     ['an infinite one', '1e999\n', 1, /has "1e999"; expected milliseconds/],
     ['hexadecimal', '0x20\n', 1, /has "0x20"/],
-    ['nothing', '', 1, / has no data/],
+    ['nothing', '', 1, /^has no data/],
     ['a head and nothing', 'ms\n', 1, /has no data/],
     ['three cells', '1,2,3\n', 1, /has 3 cells; expected ms, or quantile,ms$/],
     ['two and one', '0,20\n1\n', 2, /has 1 cells; expected 2 as in the first line$/],
