@@ -84,7 +84,7 @@ export interface Stream {
  * producer, an event in the life of an agent by the agent and a number.
  */
 export interface Subject {
-  /** Ordinal of an agent, or a number below -1 for a stranger. */
+  /** Ordinal of an agent, or a number below -1 for an agent outside the scenario. */
   readonly place: number;
   readonly number: number;
 }
@@ -107,7 +107,7 @@ function stateOf(name: string): Xoshiro128State {
 class SeededStream extends Xoshiro128 implements Stream {
   int(below: number): number {
     if (!(below >= 1 && below <= TWO_53) || !Number.isInteger(below)) {
-      throw new RangeError(`int(${below}): expected a whole number from 1 to 2^53`);
+      throw new RangeError(`int(${below}): expected an integer from 1 to 2^53`);
     }
     return Math.floor((below <= TWO_32 ? this.next() / TWO_32 : this.real()) * below);
   }

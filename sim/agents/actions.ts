@@ -1,6 +1,6 @@
 /**
- * The actions of scripted agents: judging blocks, voting, memes and remarks, producing a block in
- * their turn, and social life, which is breaks and alliances.
+ * Actions of scripted agents: judge, vote, post memes and remarks, produce blocks, take breaks and
+ * manage alliances.
  */
 import {
   composeAllianceLeave,
@@ -34,13 +34,13 @@ import {
 } from './port.js';
 
 const THINK_MS = 200;
-/** Memes that a vote refers to at most. */
+/** Maximum number of memes that a vote refers to. */
 const REFERENCES = 2;
 
 export const opposite = (decision: Decision): Decision =>
   decision === 'approve' ? 'reject' : 'approve';
 
-/** Calls the agent for its vote when it has thought for a while. */
+/** Schedules the agent's vote after its thinking time. */
 export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
   const after = THINK_MS + agent.rng('pace', block).int(Math.max(1, agent.personality.think_ms));
   callToVote(agent, world, block, after);
@@ -57,7 +57,7 @@ export function callToVote(
   world.schedule(agent.ordinal, world.now + afterMs, event);
 }
 
-/** What an agent thinks of a block, by its personality, with the memes that it received. */
+/** Judges a block by the agent's personality and the memes that it received. */
 export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const memes = world.receivedMemes(agent.ordinal, block.hash);
   const opinions: Opinions = {
@@ -80,18 +80,18 @@ const verdict = (personality: Personality, opinions: Opinions): Decision =>
 
 interface Ballot {
   decision: Decision;
-  /** What it would have been without memes; null when the strategy cannot say. */
+  /** The decision without any memes. Null if the strategy cannot tell. */
   withoutMemes?: Decision | null;
-  /** What it rested on; left out, nobody knows. */
+  /** Absent if the strategy does not state its reasons. */
   basis?: Basis;
-  /** Memes that it received, and may refer to; a strategy that minds none leaves them out. */
+  /** Received memes that the vote may refer to. Absent if the strategy ignores memes. */
   memes?: readonly ReceivedMeme[];
   reason?: string;
-  /** Tells apart several votes of an agent on one block. */
+  /** Distinguishes several votes of an agent on one block. */
   round?: number;
 }
 
-/** Casts a vote, which refers to memes of its own mind, and may argue for it aloud. */
+/** Casts a vote that refers to memes of the same stance, and may post a remark. */
 export function castVote(
   agent: ScriptedAgent,
   world: World,
@@ -122,7 +122,7 @@ export function castVote(
 
 const none: readonly string[] = [];
 
-/** Memes of its own mind, the first that it received. */
+/** Returns the first received memes that share the decision. */
 function referred(memes: readonly ReceivedMeme[], decision: Decision): string[] {
   const moved: string[] = [];
   for (const { id, stance } of memes) {
@@ -160,12 +160,12 @@ export function postMeme(
   world.send(agent.ordinal, request, { block: block.hash });
 }
 
-/** A first impression: mostly what the content deserves. */
+/** A first impression of a block, mostly from its soundness. */
 export function leaning(soundness: number, rng: Stream): Decision {
   return soundness + rng.int(60) >= 80 ? 'approve' : 'reject';
 }
 
-/** The share of memes in favour; the block's own meme is one of them. */
+/** Returns the percentage of memes in favour, counting the block's own meme. */
 export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
   const own = hasMeme ? 1 : 0;
   if (memes.length === 0) return hasMeme ? 100 : NO_OPINION;
@@ -174,17 +174,17 @@ export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): n
 }
 
 interface Making {
-  /** The share of its transactions that add up; else the personality's care. */
+  /** Share of sound transactions. Defaults to the care of the personality. */
   care?: number;
-  /** Whose transactions stay out. */
+  /** Group whose transactions are left out. */
   leaveOut?: string;
-  /** Also while others' blocks are in voting. */
+  /** Propose even while other agents' blocks are in voting. */
   insists?: boolean;
-  /** How many transactions; else drawn by the scenario. */
+  /** Number of transactions. Drawn from the scenario's range by default. */
   transactions?: number;
 }
 
-/** Proposes a block on the head that the agent knows of, unless one is in voting there already. */
+/** Proposes a block on the head that the agent knows, unless a block is in voting on it. */
 export function produce(agent: ScriptedAgent, world: World, making: Making = {}): void {
   const head = world.head(agent.ordinal);
   const insists = making.insists ?? world.scenario.producers.insist;
@@ -231,7 +231,7 @@ function transaction(
 ) {
   const sender = senderOf(agent, world, leaveOut, rng);
   const sound = rng.chance(care ?? agent.personality.care);
-  // Unique for the sender: who produces, when, and which of the block's.
+  // Unique for each sender: the producer, the time and the index in the block.
   const nonce = (world.now - world.startMs) * 1000 + index;
   const data = transactionData(agent.ordinal, nonce, sound, rng);
   const own = sender === agent.ordinal;
@@ -239,7 +239,7 @@ function transaction(
   return { sender, made: composeTransaction(by, world.networkId, data, !own) };
 }
 
-/** Neighbours are asked until one is found that is not left out; else it is the producer's own. */
+/** Draws a neighbour outside the excluded group. Falls back to the producer itself. */
 function senderOf(
   agent: ScriptedAgent,
   world: World,
@@ -255,14 +255,14 @@ function senderOf(
   return agent.ordinal;
 }
 
-/** Production begins when agents had time to join. */
+/** Gives agents time to join before the first block. */
 const FIRST_BLOCK_MS = 5_000;
-/** An open producer looks again after this many intervals even when it received nothing. */
+/** An open producer retries after this many intervals even if it received nothing. */
 const RETRY_INTERVALS = 10;
-/** Names the draw of a slot's producer. */
+/** Hash constant for the draw of a slot's producer. */
 const SLOT = 0x5107;
 
-/** Calls the producer for its next turn; whatever call was pending is void. */
+/** Schedules the producer's next turn. An earlier pending turn becomes void. */
 export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
   agent.turn += 1;
   world.schedule(agent.ordinal, at, { type: 'produce', turn: agent.turn });
@@ -282,13 +282,13 @@ export function nextTurnAt(agent: ScriptedAgent, world: World): number {
   return world.now + wait + agent.rng('turns').int(wait);
 }
 
-/** Open schedule: how long a producer waits after a block, longer where there are more of them. */
+/** Open schedule: the wait after a block, proportional to the number of producers. */
 export function openWaitMs(world: World, rng: Stream): number {
   const { block_interval_ms } = world.scenario.producers;
   return 1 + rng.int(world.producers.length * block_interval_ms);
 }
 
-/** The start of the agent's next slot from an instant on. */
+/** Returns the start of the agent's next slot at or after `from`. */
 function slotAt(agent: ScriptedAgent, world: World, from: number): number {
   const { block_interval_ms: interval } = world.scenario.producers;
   const origin = world.startMs + FIRST_BLOCK_MS;
@@ -304,16 +304,16 @@ function producerOf(slot: number, world: World): number {
   return schedule === 'random' ? mix(world.seedNumber, SLOT, slot) % length : slot % length;
 }
 
-/** The share of occasions on which an agent goes away, or leaves an alliance. */
+/** Probability per occasion that an agent takes a break, or leaves an alliance. */
 const BREAKS = 0.01;
 const LEAVES = 0.15;
 
-/** Whether something happens on an occasion: its share of them times a rate of the scenario. */
+/** Draws an event that occurs with probability `share` times the scenario's `rate`. */
 export function happens(rng: Stream, share: number, rate: number): boolean {
   return rng.chance(Math.min(1, share * rate));
 }
 
-/** Each occasion has a stream of its own: what happens on it shifts no later one. */
+/** Each occasion has a separate stream, so that its draws do not shift later occasions. */
 export function socialize(agent: ScriptedAgent, world: World): void {
   const rng = agent.rng('life', { place: agent.ordinal, number: agent.occasions });
   const { breaks } = world.scenario.social;
@@ -347,7 +347,6 @@ export function activate(agent: ScriptedAgent, world: World): void {
   sendStatus(agent, world, { status: 'active', reason: 'back again' });
 }
 
-/** Tells the network its status. */
 export function sendStatus(
   agent: ScriptedAgent,
   world: World,
@@ -357,7 +356,6 @@ export function sendStatus(
   world.send(agent.ordinal, composeStatus(agent.by, world.stamp(agent.ordinal), id, fields));
 }
 
-/** Some neighbours, by chance. */
 function drawnNeighbours(agent: ScriptedAgent, world: World, rng: Stream): number[] {
   const neighbours = world.neighbours(agent.ordinal);
   const { invited } = world.scenario.social.alliances;
@@ -365,7 +363,7 @@ function drawnNeighbours(agent: ScriptedAgent, world: World, rng: Stream): numbe
   return Array.from({ length: count }, () => rng.pick(neighbours));
 }
 
-/** Founds an alliance with others; does nothing without any. */
+/** Proposes an alliance to other agents. Does nothing if the list is empty. */
 export function invite(agent: ScriptedAgent, world: World, others: readonly number[]): void {
   const wanted = new Set(others.filter((other) => other !== agent.ordinal));
   if (wanted.size === 0) return;
@@ -398,7 +396,7 @@ const goods = ['grain', 'wool', 'timber', 'salt', 'iron', 'honey', 'cloth', 'ale
 const praise = ['the way', 'a feast', 'worth the walk', 'what we came for', 'gold'];
 const blame = ['a swamp', 'spoiled milk', 'not on our land', 'a bad omen', 'mud'];
 
-/** The data of one transaction. A careless producer writes one that does not add up. */
+/** The data of one transaction. An unsound one has a negative amount. */
 function transactionData(by: number, number: number, sound: boolean, stream: Stream): string {
   const amount = 1 + stream.int(1_000);
   const type = stream.pick(['transfer', 'trade', 'pledge']);
@@ -416,7 +414,7 @@ export function memeText(blockHash: string, stance: Decision, stream: Stream): s
   return `block ${blockHash.slice(0, 8)} is ${words}`;
 }
 
-/** By percent: each is said by many, who share one text. */
+/** By percent. Precomputed, because many agents send the same text. */
 const remarks: Record<Decision, readonly string[]> = {
   approve: percents((soundness) => `${soundness} of 100 adds up; I am for it`),
   reject: percents((soundness) =>

@@ -1,4 +1,4 @@
-/** What a scripted agent does when an event is due, whatever its strategy. */
+/** Event handlers of scripted agents, common to all strategies. */
 import { composeRegister } from '../../engine/protocol/compose.js';
 import { activate, deactivate, nextTurnAt, openWaitMs, sendStatus, takeTurn } from './actions.js';
 import {
@@ -9,9 +9,9 @@ import {
   type World,
 } from './port.js';
 
-/** First steps are spread, so that a thousand agents do not act at one instant. */
+/** First occasions are spread out, so that a thousand agents do not act at once. */
 const FIRST_SOCIAL_MS = 20_000;
-/** An agent that has not received its own registration asks again; or that it is gone. */
+/** Retry interval of a registration or departure that the agent has not seen confirmed. */
 const ASK_AGAIN_MS = 10_000;
 
 type Kinds = { [K in ScheduledEvent['type']]: Extract<ScheduledEvent, { type: K }> };
@@ -65,11 +65,10 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   },
 };
 
-/** What every scripted agent does when its world calls on it. */
 export const behaviour: Behaviour = {
   handle(agent, world, event) {
     const here = isHere(agent, world.now - world.startMs);
-    // Whoever was down when it should have left tells so when it is up.
+    // An agent that was down at its departure time announces the departure when it restarts.
     const leaving = isGone(agent, world, world.now) && leavingWith.has(event.type);
     if (!here && !leaving) return;
     const handle = handlers[event.type] as Handler<ScheduledEvent>;
@@ -102,7 +101,7 @@ function registered(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.strategy.start) world.schedule(agent.ordinal, at, { type: 'start' });
   const after = FIRST_SOCIAL_MS + agent.rng('occasions').int(FIRST_SOCIAL_MS);
   world.schedule(agent.ordinal, at + after, { type: 'socialize' });
-  // Its registration came when it had left.
+  // The registration was confirmed after the agent's departure time.
   if (isGone(agent, world, at))
     world.schedule(agent.ordinal, at + ASK_AGAIN_MS, { type: 'depart' });
 }
@@ -112,7 +111,7 @@ const leavingWith = new Set<ScheduledEvent['type']>(['depart', 'restart']);
 const isGone = ({ leavesMs }: ScriptedAgent, { startMs }: World, at: number): boolean =>
   at - startMs >= leavesMs;
 
-/** For good: it tells the network until it has heard that it is gone. */
+/** Announces a permanent departure, and repeats until the agent sees it confirmed. */
 function depart(agent: ScriptedAgent, world: World): void {
   if (!agent.joined || agent.left) return;
   sendStatus(agent, world, { status: 'inactive', reason: 'gone for good' });

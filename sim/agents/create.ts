@@ -1,7 +1,7 @@
-/** Creates the agents of a scenario: who each is, with its key, its strategy and its own rng. */
+/** Creates the agents of a scenario with their keys, strategies and random streams. */
 import { type Stream, Streams, type Subject } from '../rng.js';
 import { drawnTraits, drawsTraits, inhabitants, type TimeSpan } from '../scenario/population.js';
-import { ScenarioError } from '../scenario/problem.js';
+import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
 import type { Deciders } from './deciders/deciders.js';
@@ -16,23 +16,23 @@ import { createBuiltIn } from './strategies.js';
 
 export interface CreatedAgents {
   agents: ScriptedAgent[];
-  /** Strategies that interventions change to, by the intervention's place in the scenario. */
+  /** Strategies set by interventions, by the index of the intervention in the scenario. */
   changed: ReadonlyMap<number, Strategy>;
-  /** The scripts that some of them follow, if any do; to be closed at the end of the run. */
+  /** Scripts in use, or null. The caller closes them at the end of the run. */
   scripts: Scripts | null;
 }
 
 export interface CreateOptions {
   seed: string;
-  /** Where modules of scripts are found. */
+  /** Base folder of script modules. */
   folder?: string | undefined;
-  /** What one call of a script may take. */
+  /** Time limit of one script call. */
   scriptMs?: number | undefined;
-  /** Where time waits for whoever decides outside; left out, such strategies are refused. */
+  /** External deciders. If absent, strategies that need one are refused. */
   deciders?: Deciders | null | undefined;
 }
 
-/** @throws {ScenarioError} when a script cannot be loaded. */
+/** @throws {ScenarioError} if a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
   { seed, folder, scriptMs, deciders }: CreateOptions,
@@ -59,7 +59,7 @@ interface Found extends Pick<CreateOptions, 'folder' | 'deciders'> {
   scripts: Scripts | null;
 }
 
-/** By the names of the groups, or places of interventions: these have no measures of their own. */
+/** Keys are group names or indexes of interventions. Interventions have no script measures. */
 async function strategiesOf<K extends string | number>(
   wanted: readonly { key: K; strategy: Wanted }[],
   { scripts, folder, deciders }: Found,
@@ -68,20 +68,17 @@ async function strategiesOf<K extends string | number>(
   for (const { key, strategy } of wanted) {
     if (isExternal(strategy)) {
       const name = typeof key === 'string' ? key : `of intervention ${key}`;
-      if (!deciders) throw new ScenarioError(needsVirtualTime(name, strategy.kind));
+      const { kind } = strategy;
+      if (!deciders) throw scenarioError('NEEDS_VIRTUAL_TIME', { group: name, kind });
       strategies.set(key, deciders.strategyOf({ group: name, strategy }));
     } else if (strategy.kind !== 'script') strategies.set(key, createBuiltIn(strategy));
     else if (folder !== undefined) {
       const group = typeof key === 'string' ? key : null;
       strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
-    } else throw new ScenarioError(`script ${strategy.module}: its folder is not known`);
+    } else throw scenarioError('UNKNOWN_FOLDER', { file: strategy.module });
   }
   return strategies;
 }
-
-const needsVirtualTime = (group: string, kind: string) =>
-  `group ${group} has the strategy ${kind}: others decide for it, and time waits for them, which ` +
-  'it does in a simulation only; on a server they can take part as agents of their own';
 
 function agentsOf(
   scenario: Scenario,
@@ -117,7 +114,7 @@ function agentsOf(
   });
 }
 
-/** An agent's own chance, out of the streams of a run. */
+/** Returns the random draws of one agent, from the streams of a run. */
 export function createAgentRng(streams: Streams, ordinal: number): ScriptedAgent['rng'] {
   return (purpose: string, subject?: Subject, round?: number) =>
     subject ? streams.about(ordinal, purpose, subject, round) : streams.of(ordinal, purpose);

@@ -1,8 +1,7 @@
 /**
- * The port between scripted agents and their world: what an agent is, knows and can do, in virtual
- * time and on a live network. The world is given a behaviour and collects the questions that agents
- * put to deciders; agents leave notes for the measures. Keys follow from the seed, so the same run
- * signs the same bytes.
+ * The interface between scripted agents and their world, in virtual time and on a live network. The
+ * world drives a behaviour and collects the questions that agents put to deciders. Agents leave
+ * notes for the measures. Keys are derived from the seed, so the same run signs the same bytes.
  */
 
 import { keyPairFromSeed, signatory } from '../../engine/crypto/keys.js';
@@ -16,23 +15,23 @@ import type { Inhabitant } from '../scenario/population.js';
 import type { Opinions, Personality } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-/** How an agent acts when it is called. */
+/** Callbacks of an agent. */
 export interface Strategy {
-  /** It hears of a block in voting. */
+  /** The agent receives a block in voting. */
   hear(agent: ScriptedAgent, world: World, block: BlockTalk): void;
-  /** It has thought about a block. `round` counts the calls for it, from 0. */
+  /** The agent's thinking time is over. `round` counts the calls for the block, from 0. */
   vote(agent: ScriptedAgent, world: World, block: BlockTalk, round: number): void;
-  /** It is its turn to produce. */
+  /** The agent's turn to produce a block. */
   produce(agent: ScriptedAgent, world: World): void;
-  /** An occasion for social life. */
+  /** An occasion for social actions. */
   socialize(agent: ScriptedAgent, world: World): void;
-  /** It is invited to an alliance. */
+  /** The agent is invited to an alliance. */
   invited(agent: ScriptedAgent, world: World, alliance: string): void;
-  /** It has joined, or begins again after a crash. */
+  /** The agent has joined, or restarts after a crash. */
   start?(agent: ScriptedAgent, world: World): void;
-  /** It wanted to be called again. */
+  /** A timer that the agent set has fired. */
   wake?(agent: ScriptedAgent, world: World): void;
-  /** A neighbour has told it something. */
+  /** A neighbour's message has arrived. */
   receive?(agent: ScriptedAgent, world: World, message: ReceivedMessage): void;
 }
 
@@ -41,118 +40,114 @@ export interface ScriptedAgent extends Inhabitant {
   strategy: Strategy;
   producer: boolean;
   validator: boolean;
-  /** When it joins and leaves for good: times of the run; infinite when it stays. */
+  /** Times in the run of joining and of permanent departure; infinite if the agent stays. */
   joinsMs: number;
   leavesMs: number;
-  /** The network has told that it is registered. */
+  /** The agent has received its registration. */
   joined: boolean;
-  /** The network has told that it is gone, after it left for good. */
+  /** The agent has received its permanent departure. */
   left: boolean;
-  /** Has set its status to something else than active. */
+  /** The agent has set a status other than active. */
   onBreak: boolean;
-  /** Churn keeps it away: it does not come back by itself. */
+  /** Churn keeps the agent away. It does not return by itself. */
   away: boolean;
-  /** Numbers its turns to produce: only the latest counts. */
+  /** Number of the latest production turn. Earlier turns are void. */
   turn: number;
-  /** Votes that it has cast. */
   votes: number;
-  /** Proposals that it has sent: with the ordinal, the number of the next one names its draws. */
+  /** Proposals sent. With the ordinal, this number names the draws of the next proposal. */
   proposals: number;
-  /** Occasions for social life that it has had. */
+  /** Social occasions so far. */
   occasions: number;
   /**
-   * The agent's own chance for a purpose: one stream for the whole run, or one for each subject.
-   * `round` tells apart repeated decisions about the same subject.
+   * Random draws for a purpose: one stream for the whole run, or one per subject. `round`
+   * distinguishes repeated decisions about the same subject.
    */
   rng(purpose: string, subject?: Subject, round?: number): Stream;
 }
 
-/** Between joining and leaving for good: before and after it is not called and hears of nothing. */
+/** True between joining and permanent departure. The world ignores an agent that is not here. */
 export function isHere({ joinsMs, leavesMs }: ScriptedAgent, runMs: number): boolean {
   return joinsMs <= runMs && runMs < leavesMs;
 }
 
-/** Why an agent is called. */
+/** Events for which an agent is called. */
 export type ScheduledEvent =
   | { type: 'join' }
   | { type: 'hear'; block: string }
   | { type: 'vote'; block: string; round: number }
-  /** `turn` is the agent's latest: an older call is void. */
+  /** Void unless `turn` is the agent's latest turn. */
   | { type: 'produce'; turn: number }
   | { type: 'socialize' }
   | { type: 'invited'; alliance: string }
-  /** After a crash. */
   | { type: 'restart' }
-  /** It leaves for good. */
+  /** Permanent departure. */
   | { type: 'depart' }
-  /** The agent has joined, or begins again after a crash. */
+  /** After joining or restarting. */
   | { type: 'start' }
-  /** It wanted to be called again. */
+  /** A timer that the agent set. */
   | { type: 'wake' }
-  /** A neighbour's message has come. */
   | { type: 'receive'; message: ReceivedMessage }
-  /** Churn: it goes away, or comes back. */
+  /** Churn: temporary absence and return. */
   | { type: 'leave' }
   | { type: 'return' };
 
-/** What is told to neighbours: plain data, which nobody may change. */
+/** A message to neighbours: frozen plain data. */
 export interface TalkContent {
   content: unknown;
-  /** Of its canonical JSON. */
+  /** Size as canonical JSON. */
   bytes: number;
 }
 
-/** What a request is about: its draws are named by the block. A vote has its note with it. */
+/** The subject of a request. The block names its draws. A vote carries its note. */
 export type RequestAbout = { note: DecisionNote } | { block: string };
 
 export interface World {
   readonly scenario: Scenario;
   readonly networkId: string;
-  /** Milliseconds since 1970, of the world's time. */
+  /** Unix time of the world in milliseconds. */
   readonly now: number;
-  /** When the run began. */
+  /** Unix time of the start of the run in milliseconds. */
   readonly startMs: number;
-  /** Names the draws of the run that belong to nobody. */
+  /** Seed of draws that do not belong to an agent. */
   readonly seedNumber: number;
-  /** Ordinals of the producers, ascending. */
+  /** Ordinals, ascending. */
   readonly producers: readonly number[];
-  /** The time as the agent's own clock shows it, RFC 3339. */
+  /** The time by the agent's clock, RFC 3339. */
   stamp(agent: number): string;
-  /** Hands a request to the network; it arrives later, or is lost. */
+  /** Sends a request to the network. It arrives later or is lost. */
   send(from: number, request: SignedRequest, about?: RequestAbout): void;
-  /** Calls on the agent at an instant. */
+  /** Schedules an event for the agent. */
   schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;
-  /** Name of its group; '' for somebody who is not of the scenario. */
+  /** Name of the agent's group; empty for an agent outside the scenario. */
   groupOf(agent: number): string;
-  /** The key of an agent that signs a transaction for somebody else's block. */
+  /** The key of an agent that signs a transaction in another agent's block. */
   signatoryOf(agent: number): Signatory;
   neighbours(agent: number): readonly number[];
-  /** Tells some neighbours something; to each it arrives later, or is lost. */
+  /** Sends a message to some neighbours. Each copy arrives later or is lost. */
   sendTalk(from: number, to: readonly number[], said: TalkContent): void;
-  /** A block that the agent has received, while it is talked about. */
+  /** A block that the agent has received. Undefined once it is forgotten. */
   block(agent: number, hash: string): BlockTalk | undefined;
-  /** Whether the agent knows that the voting is over. */
+  /** True if the agent knows that voting on the block has ended. */
   knowsClosed(agent: number, hash: string): boolean;
-  /** The head as the agent knows it. */
   head(agent: number): KnownHead;
-  /** The neighbours' votes that the agent has received. */
+  /** Votes of neighbours that the agent has received. */
   receivedVotes(agent: number, hash: string): readonly ReceivedVote[];
-  /** The approving share of these votes, in whole percent; an ally's weighs 2. Null without any. */
+  /** Approving percentage of these votes; an ally's counts twice. Null if there are none. */
   support(agent: number, hash: string): number | null;
-  /** Memes that its neighbours posted, or passed on with votes that counted. */
+  /** Memes that neighbours posted, or referred to in accepted votes. */
   receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
-  /** The neighbours' remarks that the agent has received. */
+  /** Remarks of neighbours that the agent has received. */
   receivedRemarks(agent: number, hash: string): ReceivedRemark[];
-  /** Notes what is in a block that the agent proposes. */
+  /** Records the content of a block that the agent proposes. */
   noteContent(note: ContentNote): void;
-  /** Alliances that the agent is a member of. */
+  /** Ids of the agent's alliances. */
   alliancesOf(agent: number): readonly string[];
-  /** Who shares an alliance with the agent. */
+  /** Agents that share an alliance with the agent. */
   alliesOf(agent: number): readonly number[];
-  /** Who is in an alliance, or founds it. */
+  /** Members of an alliance, including its founder. */
   membersOf(alliance: string): readonly number[];
-  /** The agent's overall reputation as it was last told, 0 to 100. */
+  /** The agent's last known overall reputation, 0 to 100. */
   reputationOf(agent: number): number;
 }
 
@@ -160,105 +155,105 @@ export interface World {
 export interface ReceivedVote {
   /** Ordinal of the neighbour. */
   agent: number;
-  /** What it decided. */
+  /** The neighbour's decision. */
   decision: Decision;
-  /** Whether the two share an active alliance. */
+  /** True if the two agents share an active alliance. */
   ally: boolean;
 }
 
 /** A meme that an agent has received. */
 export interface ReceivedMeme {
-  /** Its id. */
+  /** Meme id. */
   id: string;
-  /** What it speaks for. */
+  /** The decision that the meme argues for. */
   stance: Decision;
-  /** What it says; '' for one that is no short text, or of a stranger. */
+  /** Content; empty if it is not a short text or its author is outside the scenario. */
   text: string;
 }
 
 /** A remark about a block that an agent has received. */
 export interface ReceivedRemark {
-  /** Ordinal of the neighbour that made it. */
+  /** Ordinal of the neighbour. */
   agent: number;
-  /** What it speaks for; null where it is neutral. */
+  /** The decision that the remark argues for. Null if neutral. */
   stance: Decision | null;
-  /** What was said. */
+  /** Text of the remark. */
   message: string;
 }
 
-/** A message of a neighbour's script. */
+/** A message from a neighbour's script. */
 export interface ReceivedMessage {
-  /** Ordinal of its sender. */
+  /** Ordinal of the sender. */
   readonly from: number;
-  /** Plain data, as it was sent. */
+  /** Plain data, as sent. */
   readonly content: unknown;
 }
 
-/** A block in voting, or one that was. */
+/** A block that is or was in voting. */
 export interface BlockTalk {
   readonly hash: string;
   readonly parent: string;
   readonly proposedAt: number;
-  /** Ordinal; -1 when it is nobody of the scenario. */
+  /** Ordinal; -1 if the producer is outside the scenario. */
   readonly producer: number;
-  /** Names its producer in draws: the ordinal, or a number below -1 for a stranger. */
+  /** Names the producer in draws: its ordinal, or a number below -1 outside the scenario. */
   readonly place: number;
-  /** How many proposals its producer sent before it: with `place`, it names draws. */
+  /** Number of earlier proposals of the producer. With `place`, it names draws. */
   readonly number: number;
-  /** 0 while it is in voting. */
+  /** 0 while the block is in voting. */
   readonly closedAt: number;
-  /** 0 to 100. */
+  /** Percent. */
   readonly soundness: number;
   readonly hasMeme: boolean;
-  /** What each of its transactions says. */
+  /** Data of each transaction. */
   readonly transactions: readonly string[];
 }
 
 export interface KnownHead {
   hash: string;
-  /** It knows of a block in voting on it. */
+  /** The agent knows a block in voting on this head. */
   contested: boolean;
-  /** Of one that is its own. */
+  /** One of those blocks is the agent's. */
   own: boolean;
 }
 
 export interface Behaviour {
-  /** An event that was scheduled for the agent is due. */
+  /** Handles a scheduled event that is due. */
   handle(agent: ScriptedAgent, world: World, event: ScheduledEvent): void;
-  /** The network has answered or published, at an instant, that the agent is registered. */
+  /** The agent received, at `at`, that it is registered. */
   registered(agent: ScriptedAgent, world: World, at: number): void;
-  /** The network has told, of an instant, what its status is. */
+  /** The agent received its status as of `at`. */
   handleStatus(
     agent: ScriptedAgent,
     world: World,
     at: number,
     status: EventData['agent_status']['status'],
   ): void;
-  /** By the open schedule: the producer receives at an instant that a block has closed. */
+  /** Open schedule: the producer received, at `at`, that a block has closed. */
   blockClosed(agent: ScriptedAgent, world: World, at: number, block: Subject): void;
 }
 
-/** Calls agents one after another: `next` calls one, and says whether there are more. */
+/** Calls agents in order. `next` calls one and returns true if more are due. */
 export type CallLoop = (next: () => boolean) => void;
 
-/** One vote as its agent decided it: it travels with the request, and counts if that does. */
+/** A vote as decided by its agent. It travels with the request and counts if that is accepted. */
 export interface DecisionNote {
   agent: number;
   block: string;
   decision: Decision;
-  /** What it would have decided without any memes; null for strategies that cannot say. */
+  /** The decision without any memes. Null if the strategy cannot tell. */
   withoutMemes: Decision | null;
-  /** What it rested on; left out where its strategy does not say. */
+  /** Absent if the strategy does not state its reasons. */
   basis?: Basis | undefined;
-  /** Ids of the memes about the block that it had received. */
+  /** Ids of received memes about the block. */
   receivedMemes: readonly string[];
-  /** Ids of the memes that its vote refers to. */
+  /** Ids of memes that the vote refers to. */
   memeReferences: readonly string[];
 }
 
 /**
- * What a decision rested on: opinions that a personality weighed, with the memes that made one of
- * them; one thing alone; or what a script gave as its reason.
+ * Grounds of a decision: opinions weighed by a personality, with the memes behind one of them; a
+ * single factor; or the reason given by a script.
  */
 export type Basis =
   | {
@@ -266,31 +261,31 @@ export type Basis =
       personality: Personality;
       opinions: Opinions;
       memes: readonly ReceivedMeme[];
-      /** The block carries one itself, which speaks for it. */
+      /** The block carries a meme, which argues for approval. */
       hasMeme: boolean;
     }
   | { by: 'content' | 'neighbours' }
   | { by: 'script'; reason: string };
 
-/** What is in a block that a scripted agent proposes. */
+/** Content of a block that a scripted agent proposes. */
 export interface ContentNote {
   block: string;
-  /** How many proposals its producer sent before; left out for a producer of another run. */
+  /** Number of earlier proposals of the producer. Absent if it belongs to another run. */
   number?: number;
-  /** Percent of transactions that add up. */
+  /** Percent of sound transactions. */
   soundness: number;
   hasMeme: boolean;
-  /** What each of its transactions says; left out, it is not known. */
+  /** Data of each transaction. Absent if unknown. */
   transactions?: readonly string[];
-  /** Ordinal of the signer of each transaction. */
+  /** Ordinals of the signers, one per transaction. */
   senders: readonly number[];
 }
 
-/** What an answer cost. */
+/** Cost of one answer. */
 export interface AnswerCost {
-  /** Calls that it took. */
+  /** Calls made, including retries. */
   calls: number;
-  /** Without an answer that can be used, its agent does nothing. */
+  /** No usable answer: the agent does nothing. */
   failed: boolean;
   inputTokens: number;
   outputTokens: number;
@@ -298,28 +293,28 @@ export interface AnswerCost {
 
 export interface DecidedCall {
   agent: number;
-  /** When it was asked, in the world's time. */
+  /** Time of the question, in the world's time. */
   at: number;
   cost: AnswerCost;
-  /** Lets the agent do what was answered. */
+  /** Performs the commands of the answer. */
   act(): void;
 }
 
 export interface QuestionGate {
-  /** Whether the agent waits for an answer: whatever it is called for next waits too. */
+  /** True while the agent waits for an answer. Its later events wait too. */
   waits(agent: number): boolean;
-  /** The answers to all that was asked, in the order of the questions; none when nothing was. */
+  /** Resolves to the answers to all open questions, in the order of the questions. */
   answers(): Promise<readonly DecidedCall[]>;
 }
 
-/** The share of transactions that add up, 0 to 100. A block without any is neither good nor bad. */
+/** Returns the percentage of sound transactions; 50 for a block without transactions. */
 export function soundness(transactions: readonly { data: string }[]): number {
   if (transactions.length === 0) return 50;
   const sound = transactions.filter(({ data }) => addsUp(data));
   return Math.floor((100 * sound.length) / transactions.length);
 }
 
-/** Other people's transactions may hold anything. */
+/** Transactions of agents outside the scenario may hold any text. */
 function addsUp(data: string): boolean {
   try {
     const { amount } = JSON.parse(data) as { amount?: unknown };
@@ -329,11 +324,10 @@ function addsUp(data: string): boolean {
   }
 }
 
-/** The tag by which a meme says which block it is about. */
+/** The tag that links a meme to its block. */
 export const blockTag = (blockHash: string): string => `b_${blockHash.slice(0, 12)}`;
 export const stanceTag: Record<Decision, string> = { approve: 'pro', reject: 'contra' };
 
-/** Hex. */
 export const deriveSecret = (seed: string, ordinal: number) =>
   sha256Hex(`folkmoot-sim-key\n${seed}\n${ordinal}`);
 
@@ -344,7 +338,7 @@ export function deriveSignatory(seed: string, ordinal: number): Signatory {
 const NO_SIGNATURE = '0'.repeat(128);
 const notAtAll = () => NO_SIGNATURE;
 
-/** For networks without signatures: a name in the place of a key, and nothing signed. */
+/** For networks without signatures: a derived name replaces the key, and signatures are zeros. */
 export function deriveUnsignedSignatory(seed: string, ordinal: number): Signatory {
   return { publicKey: deriveSecret(seed, ordinal), sign: notAtAll, unsigned: NO_SIGNATURE };
 }

@@ -1,6 +1,6 @@
 /**
- * The built-in strategies by name: the one that follows a personality, simple rules, and
- * adversaries. Scripts and external deciders are no part of it.
+ * Built-in strategies: the default that follows a personality, simple rules, and adversaries.
+ * Scripts and external deciders are defined elsewhere.
  */
 
 import { mix } from '../rng.js';
@@ -23,7 +23,6 @@ import {
 import type { BlockTalk, ScriptedAgent, Strategy, World } from './port.js';
 
 export const byPersonality: Strategy = {
-  /** It may make a meme of a block, and thinks about its vote. */
   hear(agent, world, block) {
     const { rate } = world.scenario.social.memes;
     const rng = agent.rng('memes', block);
@@ -54,7 +53,7 @@ function abstains(agent: ScriptedAgent, block: BlockTalk): boolean {
 const onContent = { by: 'content' } as const;
 const onNeighbours = { by: 'neighbours' } as const;
 
-/** Looks at the content alone, always votes, and makes sound blocks. */
+/** Judges the content only, always votes, and produces sound blocks. */
 const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
@@ -64,7 +63,7 @@ const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
   produce: (agent, world) => produce(agent, world, { care: 1 }),
 });
 
-/** How many more of the received votes approve than reject. */
+/** Returns the number of received votes, and approvals minus rejections. */
 function receivedBalance(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const votes = world.receivedVotes(agent.ordinal, block.hash);
   const approving = votes.filter(({ decision }) => decision === 'approve').length;
@@ -84,7 +83,7 @@ const contrarian: Strategy = {
 
 const LISTEN_AGAIN_MS = 500;
 
-/** Waits for others' votes, and votes as most of them. */
+/** Waits for other agents' votes, then follows the majority. */
 const follower = ({ hears, patience_ms }: StrategyOf<'follower'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block, round) {
@@ -122,7 +121,7 @@ const silent: Strategy = {
   vote() {},
 };
 
-/** Rounds of its second vote: what that is, is settled with the first. */
+/** Rounds of the second vote. The first vote determines which one is used. */
 const AGAIN = { approve: 1, reject: 2 } as const;
 
 const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strategy => ({
@@ -142,7 +141,7 @@ const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strategy => (
   },
 });
 
-/** Votes for its own group's blocks and against all others, whatever is in them. */
+/** Approves blocks of its group and rejects all others, regardless of content. */
 const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
@@ -156,7 +155,7 @@ const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
 const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy => ({
   ...byPersonality,
   hear(agent, world, block) {
-    // A meme that says the same would be a repetition.
+    // The number makes each meme unique: identical memes count as repetition.
     for (let count = 1; count <= memes; count += 1) {
       postMeme(agent, world, block, stance, `${stance} ${block.hash.slice(0, 8)}! (${count})`);
     }
@@ -168,10 +167,10 @@ const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy =>
   },
 });
 
-/** Names the operator's draw. */
+/** Hash constant for the operator's draw. */
 const OPERATOR = 0x5b11;
 
-/** Many keys, one will: drawn for each block, the same for the whole group. */
+/** One operator controls the group: all members vote by the same draw for each block. */
 const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
   ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),
@@ -181,7 +180,7 @@ const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
     const decision = will < Math.round(approves * 2 ** 32) ? 'approve' : 'reject';
     castVote(agent, world, block, { decision, withoutMemes: decision });
   },
-  /** Allies with others of its group, so that they strengthen each other. */
+  /** Invites members of its group, to raise each other's weight. */
   socialize(agent, world) {
     const { rate, most, invited } = world.scenario.social.alliances;
     if (rate === 0 || world.alliancesOf(agent.ordinal).length >= most) return;
@@ -193,25 +192,28 @@ const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
   invited: (agent, world, alliance) => answerInvitation(agent, world, alliance, true),
 });
 
-/** A number that follows from the group's name. */
+/** Hashes the group's name to a number. */
 function nameNumber({ group }: ScriptedAgent): number {
   return mix(...Array.from(group.group, (letter) => letter.charCodeAt(0)));
 }
 
-/** Leaves the transactions of a group out of its blocks. */
+/** Excludes a group's transactions from its blocks. */
 const censor = ({ against }: StrategyOf<'censor'>): Strategy => ({
   ...byPersonality,
   produce: (agent, world) => produce(agent, world, { leaveOut: against }),
 });
 
-/** Proposes what never adds up, whoever else does, and comes back before its turn. */
+/** Proposes unsound blocks even while others are in voting, and again every `everyMs`. */
 function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
   produce(agent, world, { care: 0, insists: true });
   const { ordinal, turn } = agent;
   world.schedule(ordinal, world.now + everyMs, { type: 'produce', turn });
 }
 
-/** Votes for its own group's blocks alone: it finalizes them once all others are out of votes. */
+/**
+ * Votes only for blocks of its group. They become final once all other agents have used up their
+ * votes.
+ */
 const voteExhauster = ({ every_ms }: StrategyOf<'vote_exhauster'>): Strategy => ({
   ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),

@@ -1,6 +1,6 @@
 /**
- * A fork: a kept run made again with a change, once or over many seeds. The digests of both logs at
- * the last entry before the change prove that nothing before it differs.
+ * Forks: replays a saved run with changes, once or over many seeds. The digests of both logs at the
+ * last entry before the first change prove that the prefix is identical.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,49 +16,49 @@ import { simulate } from '../run/simulate.js';
 import { completeScenario } from '../scenario/complete.js';
 import { Names } from '../scenario/interventions.js';
 import { listExternals } from '../scenario/population.js';
-import { ScenarioError } from '../scenario/problem.js';
+import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { type Plan, planScenario } from '../sweep/plan.js';
 import { copySources, type KeptRun } from './kept-run.js';
 
 type Digests = Pick<Prefix, 'digest' | 'log_digest'>;
 
-/** What the logs of a run and its fork have in common. */
+/** The common prefix of a run and its fork. */
 export interface Prefix {
-  /** The last entry before anything was made otherwise. */
+  /** The last entry before the first change. */
   entry: number;
-  /** Of that entry, in the fork. */
+  /** Log digest at that entry in the fork. */
   log_digest: string;
   digest: string;
-  /** Whether the run has the same ones there. */
+  /** True if the run has the same digests there. */
   same: boolean;
-  /** Where they part, if not. */
+  /** The first difference, or null. */
   difference: RunDifference | null;
-  /** The script that is not the same again, by its module; null when it is none. */
+  /** Module of a script that behaved differently in the replay; null if none is responsible. */
   impure: string | null;
 }
 
-/** A fork that was run. */
+/** Result of a fork. */
 export interface Forked {
   result: SimResult;
-  /** What became of the interventions that were added. */
+  /** Results of the added interventions. */
   added: Acted[];
   prefix: Prefix;
 }
 
-/** What looks on while a fork is run. */
+/** Hooks of a fork. */
 export interface ForkHooks extends SimHooks {
-  /** External deciders are asked where the run's cassette has no answer; default: an error. */
+  /** Ask external deciders if the run's cassette has no answer. Default: fail. */
   record?: boolean;
-  /** So many calls at most; when they are spent the fork ends, and can go on later. */
+  /** Maximum calls. The fork ends when they are spent, and can be continued. */
   mostCalls?: number;
 }
 
 /**
- * Runs a fork and keeps it in a folder, with the scripts and data files that it needs.
- * @param scenario of `forkScenario`.
- * @throws {ScenarioError} when external deciders take part and may not be asked.
- * @throws {StoreError} when the folder cannot be used.
+ * Runs a fork and saves it in a folder with its scripts and data files.
+ * @param scenario from `forkScenario`.
+ * @throws {ScenarioError} if external deciders take part and cannot be asked.
+ * @throws {StoreError} if the folder is not usable.
  */
 export async function runFork(
   run: KeptRun,
@@ -75,7 +75,7 @@ export async function runFork(
   return { result, added, prefix: await prefixOf(run, out, result, added) };
 }
 
-/** Deciders that the fork brings in were never asked in the run. */
+/** The run's cassette has no answers of deciders that the fork adds. */
 function askingOf({ folder }: KeptRun, { mostCalls }: ForkHooks): DeciderOptions {
   const before = existsSync(join(folder, CASSETTE_FILE)) ? { cassette: folder } : {};
   return { ...before, record: true, ...(mostCalls === undefined ? {} : { mostCalls }) };
@@ -88,7 +88,7 @@ async function prefixOf(
   added: readonly Acted[],
 ): Promise<Prefix> {
   const acted = added.flatMap(({ entry }) => entry ?? []);
-  // One that never acted leaves all as it was.
+  // Without an intervention that acted, the whole log is the prefix.
   const entry = Math.min(...acted, result.entries - 1);
   const [there, here] = [await digestsAt(run.folder, entry), await digestsAt(out, entry)];
   if (!here) throw new StoreError('FORK_ENTRY_MISSING', { path: out, seq: entry });
@@ -113,7 +113,7 @@ async function digestsAt(folder: string, entry: number): Promise<Digests | null>
   }
 }
 
-/** The module of whoever sent the entry that differs. */
+/** Returns the script module of the agent that sent the differing entry. */
 function impureOf(scenario: Scenario, { details }: RunDifference): string | null {
   const [name = ''] = (details.by ?? '').split(' ');
   const names = new Names(scenario);
@@ -122,8 +122,8 @@ function impureOf(scenario: Scenario, { details }: RunDifference): string | null
 }
 
 /**
- * Before anything runs: a fork asks whenever an agent sees something else.
- * @throws {ScenarioError} when nobody may be asked.
+ * Called before the run, because a fork asks deciders about every new situation.
+ * @throws {ScenarioError} if deciders take part and cannot be asked.
  */
 export function expectRecord(scenario: Scenario, record: boolean): void {
   if (record) return;
@@ -131,33 +131,31 @@ export function expectRecord(scenario: Scenario, record: boolean): void {
     ({ group, strategy }) => `${group} (${strategy.kind})`,
   );
   if (groups.length === 0) return;
-  const why = `deciders outside of the simulation decide for ${groups.join(', ')}`;
-  throw new ScenarioError(`${why}, and a fork asks them what they now see: expected --record`);
+  throw scenarioError('FORK_NEEDS_RECORD', { groups: groups.join(', ') });
 }
 
 /**
- * A run keeps no programs, and one that is not found would make its agents abstain.
- * @param folder that was named.
- * @throws {ScenarioError} when programs are to be started, and nobody has said where.
+ * A saved run does not contain decider programs. Without them, their agents would abstain.
+ * @param folder the value of `--folder`.
+ * @throws {ScenarioError} if the scenario has programs and no folder was named.
  */
 export function expectFolder(scenario: Scenario, folder: string | undefined): void {
   if (folder !== undefined) return;
   for (const { group, strategy } of listExternals(scenario)) {
     const command = 'command' in strategy ? strategy.command : undefined;
     if (command === undefined) continue;
-    const what = `the decider of group ${group} is a program, ${command.join(' ')}`;
-    throw new ScenarioError(`${what}: --folder says in which folder it is started`);
+    throw scenarioError('PROGRAM_NEEDS_FOLDER', { group, command: command.join(' ') });
   }
 }
 
 /*
- * A fork over many seeds tells an effect from luck: it is a sweep of two cells, with the change and
- * without it, whose runs have the same seeds in both, so that what chance does to both cancels.
+ * A fork over many seeds separates an effect from chance. It is a sweep of two cells, with and
+ * without the change. Both use the same seeds, so that random differences cancel.
  */
 
 /**
- * @param added how many interventions at the end of the list the fork added.
- * @throws {ScenarioError} for what is of one seed alone, such as a hash.
+ * @param added the number of interventions that the fork added, at the end of the list.
+ * @throws {ScenarioError} if an intervention names something by id, which is specific to a seed.
  */
 export function planFork(
   { source }: Pick<KeptRun, 'source'>,
@@ -184,13 +182,12 @@ export function planFork(
   return planScenario({ scenario: completeScenario(raw, source), raw, folder: source });
 }
 
-/** An id follows from a seed; a number can be in each. */
+/** Ids depend on the seed. Numbers are valid for every seed. */
 function checkNames({ interventions }: Scenario, first: number): void {
   for (const one of interventions.slice(first)) {
     const { block, meme, alliance } = one as Record<string, unknown>;
     const id = [block, meme, alliance].find((named) => typeof named === 'string');
     if (id === undefined) continue;
-    const why = `${id} is of one seed; expected its number, which can be in each`;
-    throw new ScenarioError(`--replicates: ${why}`);
+    throw scenarioError('SEED_SPECIFIC', { id });
   }
 }

@@ -1,7 +1,4 @@
-/**
- * A run that `sim --out` kept, from which a fork departs, with the scripts, prompts and data files
- * that it used, found again by their hashes.
- */
+/** Saved runs, and the scripts, prompts and data files that they used, found by hash. */
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -14,22 +11,22 @@ import { Numbers } from '../run/overrides.js';
 import type { SimResult } from '../run/result.js';
 import { fileInside } from '../scenario/files.js';
 import { shippedScenarios } from '../scenario/load.js';
-import { ScenarioError } from '../scenario/problem.js';
+import { type ScenarioError, scenarioError } from '../scenario/problem.js';
 
-/** A kept run that can be made again. */
+/** A saved run that can be replayed. */
 export interface KeptRun {
   folder: string;
   result: SimResult;
-  /** Where the modules of its scripts and its data files are; they are what the run had. */
+  /** Folder with the scripts and data files of the run, unchanged. */
   source: string;
 }
 
 /**
- * Reads a kept run, of which a fork is to be made.
+ * Reads a saved run to fork.
  *
- * @param source where scripts and data files are; left out, they are looked for.
- * @throws {StoreError} when the folder holds no finished run with its log.
- * @throws {ScenarioError} when a script or data file is not there, or is another one by now.
+ * @param source folder of scripts and data files. If absent, known folders are searched.
+ * @throws {StoreError} if the folder has no finished run with its log.
+ * @throws {ScenarioError} if a script or data file is missing or has changed.
  */
 export function readKept(folder: string, source?: string): KeptRun {
   if (!existsSync(folder)) throw new StoreError('RUN_NOT_FOUND', { path: folder });
@@ -38,7 +35,7 @@ export function readKept(folder: string, source?: string): KeptRun {
   return { folder, result, source: findSource(folder, result, source && resolve(source)) };
 }
 
-/** What is kept of a run in virtual time; null for any other folder, as that of a server. */
+/** Returns the result of a saved run in virtual time, or null for any other folder. */
 export function readKeptResult(folder: string): SimResult | null {
   if (!existsSync(join(folder, 'summary.json'))) return null;
   const result = readResult(folder);
@@ -48,7 +45,7 @@ export function readKeptResult(folder: string): SimResult | null {
 const isLive = (folder: string, { url }: SimResult): boolean =>
   url !== undefined || !existsSync(join(folder, 'network'));
 
-/** The blocks, memes and alliances of the run. */
+/** Reads the blocks, memes and alliances of the run. */
 export async function readNumbers({ folder }: Pick<KeptRun, 'folder'>): Promise<Numbers> {
   const store = openRunStore({ folder });
   try {
@@ -65,9 +62,9 @@ export async function readNumbers({ folder }: Pick<KeptRun, 'folder'>): Promise<
 type Named = Pick<SimResult, 'modules' | 'files'>;
 
 /**
- * The folder that the user named; else the run's own, that of the process, or that of the shipped
- * scenarios: the first one that has all of them as they were.
- * @throws {ScenarioError} when none has.
+ * Returns the named folder. Without one, returns the first of the run's folder, the working
+ * directory and the folder of shipped scenarios that has all files unchanged.
+ * @throws {ScenarioError} if none has.
  */
 export function findSource(run: string, named: Named, given: string | undefined): string {
   const shipped = shippedScenarios().map(({ path }) => dirname(path));
@@ -75,23 +72,23 @@ export function findSource(run: string, named: Named, given: string | undefined)
   const problems = folders.map((folder) => problemIn(folder, named));
   const at = problems.indexOf(null);
   if (at >= 0) return folders[at]!;
-  const how = given === undefined ? '; --folder says where they are' : '';
-  throw new ScenarioError(`${problems[0]}${how}`);
+  throw problems[0]!;
 }
 
-function problemIn(folder: string, { modules, files }: Named): string | null {
+function problemIn(folder: string, { modules, files }: Named): ScenarioError | null {
   for (const [path, sha256] of Object.entries({ ...modules, ...files })) {
-    if (!existsSync(join(folder, path))) return `${path} is not in ${folder}, and the run needs it`;
-    // Whoever wrote the folder must not choose what is copied, and to where.
+    const file = join(folder, path);
+    if (!existsSync(file)) return scenarioError('SOURCE_NOT_FOUND', { file });
+    // A run folder can come from an untrusted source: it must not choose which files are copied.
     const found = fileInside(path, folder, 'a file');
-    if ('why' in found) return `a file that the run needs ${found.why}`;
+    if ('why' in found) return scenarioError('INVALID_SOURCE', { problem: found.why });
     if (sha256Hex(readBounded(found.file, fileBounds.result)) === sha256) continue;
-    return `${join(folder, path)} is not what the run had: its sha256 was ${sha256}`;
+    return scenarioError('SOURCE_CHANGED', { file, sha256 });
   }
   return null;
 }
 
-/** Copies them into a folder, so that a scenario there finds them. */
+/** Copies the files next to a scenario. */
 export function copySources(from: string, to: string, { modules, files }: Named): void {
   for (const path of Object.keys({ ...modules, ...files })) {
     const target = join(to, path);

@@ -1,34 +1,31 @@
-/**
- * The scenario of a fork: that of the run with more interventions. Each must be possible in that
- * run.
- */
+/** Scenarios of forks: the run's scenario with more interventions, checked against the run. */
 
 import { isMap, parseDocument } from 'yaml';
 import { completeScenario } from '../scenario/complete.js';
-import { ScenarioError } from '../scenario/problem.js';
+import { ScenarioError, scenarioError } from '../scenario/problem.js';
 import type { Intervention, Named } from '../scenario/schema/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { type KeptRun, readNumbers } from './kept-run.js';
 
 /**
- * Reads interventions as a scenario file has them, each one YAML mapping.
- * @throws {ScenarioError} when there is none, or one is no mapping.
+ * Parses interventions, one YAML mapping each.
+ * @throws {ScenarioError} if the list is empty or an item is not a mapping.
  */
 export function readInterventions(texts: readonly string[], option: string): Raw[] {
-  const expected = "expected a mapping such as '{ kind: mute, meme: 17, at_ms: 0 }'";
-  if (texts.length === 0) throw new ScenarioError(`${option} is missing; ${expected}`);
+  const expected = "a mapping such as '{ kind: mute, meme: 17, at_ms: 0 }'";
+  if (texts.length === 0) throw scenarioError('INTERVENTION_MISSING', { option, expected });
   return texts.map((text, index) => {
     const document = parseDocument(text);
     if (document.errors.length > 0 || !isMap(document.contents)) {
-      throw new ScenarioError(`${option} ${index + 1}: ${expected}`);
+      throw scenarioError('INVALID_INTERVENTION', { option, number: index + 1, expected });
     }
     return document.toJS({ maxAliasCount: 0 }) as Raw;
   });
 }
 
 /**
- * The run's scenario and seed with more interventions, checked as any scenario is.
- * @param labels what each is called in messages; left out, its place in the scenario.
+ * Adds interventions to the run's scenario and validates the result.
+ * @param labels names of the added interventions in messages. Default: their paths.
  * @throws {ScenarioError}
  */
 export function forkScenario(
@@ -43,15 +40,18 @@ export function forkScenario(
     return completeScenario({ ...rest, seed, interventions: [...before, ...added] }, source);
   } catch (error) {
     if (!(error instanceof ScenarioError)) throw error;
-    const [, place] = /^interventions\.(\d+)/.exec(error.message) ?? [];
-    const label = place === undefined ? undefined : labels[Number(place) - before.length];
-    if (label === undefined) throw error;
-    throw new ScenarioError(`${label}: ${error.message.replace(/^interventions\.\d+\.? ?/, '')}`);
+    const { problem = null } = error;
+    const [section, place] = problem?.path ?? [];
+    const added = section === 'interventions' ? Number(place) - before.length : -1;
+    const label = labels[added];
+    if (!problem || label === undefined) throw error;
+    const inside = [problem.path.slice(2).join('.'), problem.text].join(' ').trim();
+    throw scenarioError('INVALID_AT', { place: label, problem: inside }, { problem });
   }
 }
 
 /**
- * Refuses what is not in the run: an entry, height, time, block, meme or alliance.
+ * Checks that entries, heights, times, blocks, memes and alliances exist in the run.
  * @throws {ScenarioError}
  */
 export async function checkInRun(
@@ -68,16 +68,17 @@ export async function checkInRun(
     alliance: { list: numbers.alliances.length, find: numbers.alliance },
   };
   for (const [index, one] of scenario.interventions.slice(before).entries()) {
+    const folder = run.folder;
     const wrong = (what: string, expected: string) =>
-      new ScenarioError(`${labels[index]}: ${what} is not in ${run.folder}; expected ${expected}`);
+      scenarioError('NOT_IN_RUN', { label: labels[index]!, what, folder, expected });
     const { at_ms = 0, at_entry = 0, at_height = 0 } = one;
-    if (at_ms > virtual_ms) throw wrong(`${at_ms} ms`, `at most ${virtual_ms} ms, when it ended`);
+    if (at_ms > virtual_ms) throw wrong(`${at_ms} ms`, `at most ${virtual_ms} ms`);
     if (at_entry >= entries) throw wrong(`entry ${at_entry}`, `at most ${entries - 1}`);
     if (at_height > numbers.height) throw wrong(`height ${at_height}`, `at most ${numbers.height}`);
     for (const [what, named] of namedIn(one)) {
       const { list, find } = there[what];
       if (find(named) !== undefined) continue;
-      const expected = list === 0 ? `none: it has no ${what}` : `0 to ${list - 1}, or an id of it`;
+      const expected = list === 0 ? `none, the run has no ${what}` : `0 to ${list - 1}, or an id`;
       throw wrong(`${what} ${named}`, expected);
     }
   }

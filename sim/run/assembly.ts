@@ -1,6 +1,6 @@
 /**
- * The assembly of a run, the same in virtual time and on a live network: agents, their graph, links
- * and faults, the observer that measures it, and a world of all of them with its first events.
+ * Assembles a run, in virtual time or on a live network: agents, graph, links, faults, observer and
+ * world, with the first events scheduled.
  */
 import type { KnownGraph } from '../../api/contract/run.js';
 import { agentId } from '../../engine/protocol/signing.js';
@@ -25,16 +25,16 @@ import { Interventions } from './interventions.js';
 interface AssemblyOptions<W extends World, O extends Observer> {
   scenario: Scenario;
   seed: string;
-  /** Where script modules and data files are found. */
+  /** Base folder of scripts and data files. */
   folder: string | undefined;
-  /** What one call of a script may take. */
+  /** Time limit of one script call. */
   scriptMs: number | undefined;
-  /** Who decides outside, in virtual time. */
+  /** External deciders, in virtual time. */
   deciders?: Deciders | null;
   networkId: string;
-  /** The network's last log entry: 0 where only genesis is there. */
+  /** Last log entry of the network; 0 after genesis. */
   seq: number;
-  /** When the run begins, milliseconds since 1970: asked once all agents are there. */
+  /** Returns the Unix time of the start in milliseconds. Called once all agents exist. */
   startMs(): number;
   observerOf(agents: readonly MeasuredAgent[], startMs: number): O;
   worldOf(options: SocietyOptions): W;
@@ -44,21 +44,20 @@ export interface Assembly<W extends World, O extends Observer> {
   agents: readonly ScriptedAgent[];
   world: W;
   observer: O;
-  /** When the last thing that the scenario schedules is over: milliseconds since 1970. */
+  /** End of all scheduled faults, joins and departures, Unix time in milliseconds. */
   settledAt: number;
-  /** The scripts of the scenario, if it has any; to be closed at the end. */
+  /** Scripts in use, or null. Close them at the end of the run. */
   scripts: Scripts | null;
-  /** The social graph. */
   neighbours: Neighbours;
-  /** The same, and whether what is said gets through. */
+  /** The social graph, with the loss of its links. */
   graph: KnownGraph;
-  /** sha256 of each data file, by its path in the scenario. */
+  /** SHA-256 of each data file, by its path in the scenario. */
   files: Record<string, string>;
-  /** What is made to be otherwise; null where nothing is. */
+  /** Null without interventions. */
   interventions: Interventions | null;
 }
 
-/** @throws {ScenarioError} when a script or a data file cannot be loaded. */
+/** @throws {ScenarioError} if a script or data file cannot be loaded. */
 export async function assemble<W extends World, O extends Observer>(
   options: AssemblyOptions<W, O>,
 ): Promise<Assembly<W, O>> {
@@ -130,8 +129,8 @@ export const knownGraph = (
 });
 
 /**
- * On a network that was begun before, agents draw by the place in the log where they come in:
- * otherwise they would make the transactions again that are final already.
+ * On an existing network, draws depend on the log position at the start. Without this, agents would
+ * repeat transactions that are already final.
  */
 function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): void {
   if (seq === 0) return;
@@ -139,7 +138,7 @@ function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): 
   for (const agent of agents) agent.rng = createAgentRng(streams, agent.ordinal);
 }
 
-/** Faults, joining and leaving by schedule: until all are over, patience does not count. */
+/** End of faults, joins and departures. The patience of the run starts there. */
 function settledAt({ agents }: Scenario, faults: Faults, startMs: number): number {
   const scheduled = agents.flatMap((group) => [
     ...(group.join ? [joinedByMs(group)] : []),
@@ -161,7 +160,7 @@ function measured(agents: readonly ScriptedAgent[]): MeasuredAgent[] {
   }));
 }
 
-/** Schedules joining and leaving, producing, and whatever faults call for. */
+/** Schedules joins, departures, production and fault events. */
 function scheduleFirst(
   agents: readonly ScriptedAgent[],
   world: World,
@@ -194,7 +193,7 @@ interface Churn {
   away_ms: number;
 }
 
-/** Leaves and returns, spaced by chance around their means; at the end it is back. */
+/** Schedules absences with random durations around the means. The agent is present at the end. */
 function comeAndGo(agent: number, world: World, churn: Churn, stream: Stream): void {
   const around = (mean: number) => Math.ceil(mean / 2) + stream.int(mean);
   let at = churn.start + stream.int(churn.stay_ms);

@@ -1,22 +1,22 @@
 /**
- * The end of a run: when it is over, by which rule, and what its verdict is. The conditions of
- * `length.until` are here too; interventions wait for such conditions as well.
+ * The end of a run: its rules, its verdict, and the conditions of `length.until`, which
+ * interventions also use.
  */
 import type { Collector } from '../measure/collector.js';
 import { type Condition, conditionText, getConditions } from '../scenario/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { EndedBy, Verdict } from './result.js';
 
-/** How far a run is. */
+/** Progress of a run. */
 export interface Progress {
-  /** How much of the run is done, 0 to 1. */
+  /** Fraction done, 0 to 1. */
   done: number;
   closed: number;
   votes: number;
-  /** Calls of external deciders, where there are some. */
+  /** Calls of external deciders, if any. */
   calls?: number;
   virtualMs: number;
-  /** What is durable at this point. */
+  /** Last durable entry. */
   seq: number;
   digest: string;
 }
@@ -25,7 +25,7 @@ export class Ending {
   readonly #scenario: Scenario;
   readonly #collector: Collector;
   readonly #startMs: number;
-  /** When the last thing that is scheduled to change is over: patience counts from there. */
+  /** End of scheduled changes. Patience starts there. */
   readonly #settledAt: number;
   readonly #endAt: number;
   readonly #patienceMs: number;
@@ -33,7 +33,7 @@ export class Ending {
   #reported = 0;
   #stalled = false;
 
-  /** @param settledAt when faults, joining and leaving are over; milliseconds since 1970. */
+  /** @param settledAt end of faults, joins and departures; Unix time in milliseconds. */
   constructor(scenario: Scenario, collector: Collector, settledAt: number, startMs: number) {
     this.#scenario = scenario;
     this.#collector = collector;
@@ -44,7 +44,7 @@ export class Ending {
     this.#conditions = new Conditions(getConditions(scenario.length), collector);
   }
 
-  /** By what the run is over now; null while it goes on. To be asked after each step. */
+  /** Returns the reason for the end, or null. Called after each step. */
   reached(now: number): EndedBy | null {
     this.#collector.passTo(now);
     if (this.#collector.watched?.status) return 'until the watched block closed';
@@ -57,19 +57,19 @@ export class Ending {
     return this.#stalled ? 'stalled' : null;
   }
 
-  /** When the run will be over if nothing happens before: the world goes no further. */
+  /** Time at which the run ends if nothing happens before. The world stops there. */
   get horizon(): number {
     return Math.min(this.#endAt, this.#stalledAt, this.#conditions.metAt);
   }
 
-  /** No block was decided for so long, faults aside, that nothing more is expected. */
+  /** Time after which no further block is expected, because none was decided for so long. */
   get #stalledAt(): number {
     return Math.max(this.#collector.lastDecidedAt, this.#settledAt) + this.#patienceMs;
   }
 
   /**
-   * Without any decided block there was no progress; nor when, after all faults had healed, some
-   * voting periods went by without one.
+   * `no_progress` if no block was decided, or none for several voting periods after all faults had
+   * healed.
    */
   verdict(now: number): Verdict {
     const { totals, lastDecidedAt } = this.#collector;
@@ -80,7 +80,7 @@ export class Ending {
     return quietMs > periods ? 'no_progress' : 'pass';
   }
 
-  /** Reports how far the run is, when more blocks have closed. */
+  /** Reports progress when more blocks have closed. */
   report(
     now: number,
     position: { seq: number; digest: string },
@@ -104,16 +104,16 @@ export class Ending {
   }
 }
 
-/** After faults have healed, a block is expected within so many voting periods. */
+/** Voting periods after the last fault within which a block must be decided. */
 const HEALING_PERIODS = 5;
 
 interface Watched {
   condition: Condition;
-  /** Since when it holds, and how many blocks had closed then; null while it does not. */
+  /** Time since which it holds, and closed blocks at that time; null while it does not hold. */
   since: { at: number; closed: number } | null;
 }
 
-/** Conditions, as of `length.until`: whether one of them has held for as long as it should. */
+/** Conditions as in `length.until`. */
 export class Conditions {
   readonly #collector: Collector;
   readonly #watched: readonly Watched[];
@@ -123,7 +123,7 @@ export class Conditions {
     this.#watched = conditions.map((condition) => ({ condition, since: null }));
   }
 
-  /** The first that is met now, in words; null when none is. To be asked after each step. */
+  /** Returns the description of the first condition that is met, or null. */
   met(now: number): string | null {
     const { closed } = this.#collector;
     for (const one of this.#watched) {
@@ -136,8 +136,8 @@ export class Conditions {
   }
 
   /**
-   * When the first of those that hold is met, if nothing changes; infinite without any, and for
-   * those that wait for blocks to close, whatever the time.
+   * Time at which the next condition is met if nothing changes; infinite without one, and for
+   * conditions that wait for blocks.
    */
   get metAt(): number {
     let first = Number.POSITIVE_INFINITY;
@@ -149,7 +149,7 @@ export class Conditions {
     return first;
   }
 
-  /** How near the nearest is, 0 to 1: of those that count up to something. */
+  /** Fraction done of the nearest condition with a count, 0 to 1. */
   get done(): number {
     let most = 0;
     for (const { condition } of this.#watched) {

@@ -1,7 +1,4 @@
-/**
- * The interventions of a run: when each acts, what each kind does then, and what the world asks of
- * them. An act gives how much it changed.
- */
+/** The interventions of a run: their moments, their effects, and counts of what each changed. */
 import { composeAllianceLeave } from '../../engine/protocol/compose.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -38,18 +35,17 @@ interface InterventionsOptions {
   seed: string;
   startMs: number;
   agents: readonly ScriptedAgent[];
-  /** By the intervention's place: those that change it. */
+  /** Strategies by index of the intervention. */
   strategies: ReadonlyMap<number, Strategy>;
   faults: Faults;
   links: Links;
 }
 
-/** One of the list. */
 interface Pending {
   place: number;
   intervention: Intervention;
   order: Order | undefined;
-  /** When it acts, milliseconds since 1970; infinite where that is not an instant. */
+  /** Unix time in milliseconds; infinite if the moment is not a time. */
   at: number;
   conditions: Conditions | null;
 }
@@ -67,7 +63,6 @@ export class Interventions implements Intervening {
   readonly #mutes = new Mutes(this.#numbers);
   readonly #drops = new Drops(this.#numbers);
   readonly #votes: Votes;
-  /** In the order of the list. */
   #pending: Pending[];
   readonly #past = new Map<number, Past>();
   #world: Changeable | null = null;
@@ -89,7 +84,7 @@ export class Interventions implements Intervening {
     this.#votes = new Votes(orders, this.#numbers, () => this.#there);
   }
 
-  /** To be called before anything happens. `entryNow`: the last entry that is applied. */
+  /** Call before the run. `entryNow` returns the last applied entry. */
   begin(world: Changeable, collector: Collector, entryNow: () => number): void {
     this.#world = world;
     this.#entryNow = entryNow;
@@ -111,8 +106,8 @@ export class Interventions implements Intervening {
   }
 
   /**
-   * When those that wait for a condition are to be asked although nothing happens: a condition that
-   * has to hold for a time is a deadline. Infinite without any.
+   * Time at which conditions must be checked even if nothing happens, because a condition with a
+   * holding time has a deadline. Infinite without one.
    */
   get looksAt(): number {
     let next = Number.POSITIVE_INFINITY;
@@ -126,7 +121,7 @@ export class Interventions implements Intervening {
     this.#act(({ at }) => at <= now);
   }
 
-  /** Those that wait for an entry, a height or a condition act, if it is there after a window. */
+  /** Applies interventions that wait for an entry, height or condition, after a window. */
   actAfterWindow(): void {
     if (this.#pending.length === 0) return;
     const [seq, { height }, { now }] = [this.#entryNow(), this.#numbers, this.#there];
@@ -151,7 +146,7 @@ export class Interventions implements Intervening {
     this.#mutes.posted(meme_id, creator.id);
   }
 
-  /** What became of each, in the order of the scenario. */
+  /** Results in the order of the scenario. */
   get acted(): Acted[] {
     const { scenario, startMs } = this.#options;
     return scenario.interventions.map((intervention, place) => {
@@ -209,13 +204,13 @@ export class Interventions implements Intervening {
   }
 }
 
-/** Before the first window that begins then; windows begin at multiples of their length. */
+/** The first window boundary at or after the time. Windows start at multiples of their length. */
 function actsAt(startMs: number, { at_ms }: Intervention, windowMs: number): number {
   if (at_ms === undefined) return Number.POSITIVE_INFINITY;
   return Math.ceil((startMs + at_ms) / windowMs) * windowMs;
 }
 
-/** Whatever an act may need. */
+/** Context of an intervention. */
 interface Acting {
   place: number;
   world: Changeable;
@@ -227,9 +222,9 @@ interface Acting {
   links: Links;
   drops: Drops;
   votes: Votes;
-  /** Of this intervention, if it is a vote. */
+  /** For a vote: the order to replace it. */
   order: Order | undefined;
-  /** Of this intervention, if it changes the strategy. */
+  /** For a strategy: the new strategy. */
   strategy: Strategy | undefined;
   chosen(whom: readonly Whom[]): ScriptedAgent[];
   membersOf: AllianceMembers;
@@ -237,7 +232,7 @@ interface Acting {
 
 const TWO_32 = 4_294_967_296;
 
-/** How much it changed; of what goes on, asked at the end. */
+/** Returns the number of changes. Called at the end, for effects that continue. */
 type Did = () => number;
 type Acts = { [K in InterventionKind]: (one: InterventionOf<K>, acting: Acting) => Did };
 

@@ -1,6 +1,6 @@
 /**
- * Jobs: many runs, each in a process of its own, as many at a time as there are workers. A job is
- * taken only when a worker is free, so that a million of them need no more memory than a few.
+ * Runs many scenarios in parallel, each in a child process. A job is taken only when a worker is
+ * free, so memory does not depend on the number of jobs.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -13,23 +13,23 @@ import type { SimResult } from './result.js';
 
 interface JobOptions<T extends Job, R extends LastingResult = SimResult>
   extends Partial<JobLimits> {
-  /** How many run at a time; default: one a core. */
+  /** Number of workers. Default: one per core. */
   jobs?: number;
-  /** Ends the runs that are under way at once; no `onDone` is called for them. */
+  /** Aborts running jobs. `onDone` is not called for them. */
   signal?: AbortSignal;
-  /** Called as each ends, in no fixed order. What it throws ends everything. */
+  /** Called as each job ends, in no fixed order. An exception stops all jobs. */
   onDone: (task: T, outcome: Outcome<R>) => void | Promise<void>;
 }
 
-/** For those who run them elsewhere. */
+/** Options of distributed runners. */
 export interface JobRunnerOptions<T extends Job> extends JobOptions<T, LastingResult> {
-  /** Whether nothing more need be done: asked after each. */
+  /** Called after each job. Returns true if the remaining jobs are unnecessary. */
   enough?: () => boolean;
-  /** Called for a task that was done twice, with two results; after `onDone` for the first. */
+  /** Called if a task was done twice with different results, after `onDone` for the first. */
   onDiffers?: (task: T, message: string) => void;
 }
 
-/** Whoever runs many scenarios: `runJobs` does it here. */
+/** Runs many jobs. `runJobs` is the local implementation. */
 export type JobRunner = <T extends Job>(
   tasks: Iterable<T> | AsyncIterable<T>,
   options: JobRunnerOptions<T>,
@@ -37,7 +37,7 @@ export type JobRunner = <T extends Job>(
 
 export const jobDefaults = { wallMs: 3_600_000, memoryMb: 4_096 } as const;
 
-/** Resolves when all tasks are done, or those under way when `signal` ended them. */
+/** Resolves when all jobs are done, or when running jobs have stopped after an abort. */
 export async function runJobs<T extends Job>(
   tasks: Iterable<T> | AsyncIterable<T>,
   options: JobOptions<T>,
@@ -76,16 +76,16 @@ function iteratorOf<T>(tasks: Iterable<T> | AsyncIterable<T>): Iterator<T> | Asy
 }
 
 export interface JobLimits {
-  /** A run that takes longer is ended. */
+  /** Time limit of a run, in wall time. */
   wallMs: number;
-  /** A run that holds more live memory is ended. */
+  /** Limit of live heap memory. */
   memoryMb: number;
 }
 
 /**
- * A worker: a process that works off one job after another. If the process dies, its job still gets
- * an outcome, and the next job a new process. A thread would be quicker to start, but one that
- * takes all the memory it may often ends the whole program.
+ * A worker: a child process that runs one job after another. If the process dies, its job gets an
+ * outcome and the next job gets a new process. Threads start faster, but a thread that exhausts its
+ * memory often ends the whole program.
  */
 export class JobWorker {
   readonly #limits: JobLimits;
@@ -95,7 +95,7 @@ export class JobWorker {
     this.#limits = limits;
   }
 
-  /** @param signal ends the run at once; the outcome then is a failure that means nothing. */
+  /** @param signal aborts the run. The outcome is then a failure to ignore. */
   async run(given: Job, signal: AbortSignal): Promise<Outcome> {
     const { scenario, seed, folder, audit, watch, keep, deciders } = given;
     const job: Job = {
@@ -123,7 +123,7 @@ export class JobWorker {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
     const outcome = 'how' in found ? { failure: this.#failureOf(found, late) } : found;
-    // What has crashed once may be damaged.
+    // The process may be damaged after a crash.
     const crashed = 'failure' in outcome && outcome.failure.kind === 'crash';
     if (fresh || crashed) await this.close();
     return outcome;
@@ -137,10 +137,9 @@ export class JobWorker {
 
   #failureOf({ how, outOfMemory }: Death, late: boolean): Failure {
     const { wallMs, memoryMb } = this.#limits;
-    if (late) return crash(`the run took more than ${wallMs / 1000} s and was ended`);
-    if (outOfMemory)
-      return crash(`the run needed more than ${memoryMb} MiB of memory and was ended`);
-    return crash(`the process of the run ended (${how})`);
+    if (late) return crash(`run stopped after ${wallMs / 1000} s`);
+    if (outOfMemory) return crash(`run stopped at ${memoryMb} MiB of memory`);
+    return crash(`process of the run ended: ${how}`);
   }
 }
 
@@ -148,36 +147,35 @@ const crash = (message: string): Failure => ({ kind: 'crash', message });
 
 const program = fileURLToPath(new URL('./job-child.js', import.meta.url));
 
-/** Young objects, in MiB: docs/decisions/0019-young-objects.md. */
+/** Size of V8's young generation in MiB: docs/decisions/0019-young-objects.md. */
 const YOUNG_MB = 64;
 
-/** With these words V8 begins to say why it ends a process. */
+/** V8 prints this line before it aborts a process. */
 const LAST_WORDS = '<--- Last few GCs';
 
-/** How long standard error may stay open after the end of the process. */
+/** Time that standard error may stay open after the process ends. */
 const PIPE_MS = 1_000;
 
-/** How a process ended that was not asked to. */
+/** Unexpected end of a process. */
 interface Death {
-  /** A signal's name, or an exit code. */
+  /** Signal name or exit code. */
   how: string;
   outOfMemory: boolean;
 }
 
-/** The process of a worker, as the program that hands out the jobs sees it. */
 class JobProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<Death>;
   #alive = true;
   #lastWords = '';
 
-  /** @param memoryMb V8 ends it where more than this lives. */
+  /** @param memoryMb V8 aborts the process above this heap size. */
   constructor(memoryMb: number) {
     const memory = [`--max-semi-space-size=${YOUNG_MB}`, `--max-old-space-size=${memoryMb}`];
     this.#child = fork(program, {
       execArgv: [...process.execArgv, ...memory],
       serialization: 'advanced',
-      // What a script prints must not get between the lines that the command prints.
+      // Output of scripts must not mix with the output of the command.
       stdio: ['ignore', process.stderr.fd, 'pipe', 'ipc'],
     });
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => this.#passOn(text));
@@ -187,7 +185,7 @@ class JobProcess {
         resolve({ how, outOfMemory: this.#lastWords.includes('heap out of memory') });
       };
       this.#child.on('error', (error) => end(error.message));
-      // After the last of what it said, unless a process of its own goes on holding the pipe.
+      // Read stderr to its end first, unless a grandchild keeps the pipe open.
       this.#child.on('exit', (code, signal) => {
         setTimeout(end, PIPE_MS, signal ?? `code ${code}`).unref();
       });
@@ -199,10 +197,10 @@ class JobProcess {
     return this.#alive;
   }
 
-  /** One at a time. */
+  /** Runs one job at a time. */
   run(job: Job): Promise<Outcome | Death> {
     const answered = new Promise<Outcome>((resolve) => this.#child.once('message', resolve));
-    // What could not be sent is told by the end of the process.
+    // If sending fails, the process has ended, which is reported separately.
     this.#child.send(job, () => {});
     return Promise.race([answered, this.#ended]);
   }
@@ -219,34 +217,33 @@ class JobProcess {
   }
 }
 
-/** One run as it is handed to a process: plain values only. */
+/** A run for a child process. Plain values only. */
 export interface Job {
-  /** With all defaults. */
+  /** A scenario with all defaults. */
   scenario: Scenario;
-  /** Takes the place of the scenario's own. */
+  /** Replaces the seed of the scenario. */
   seed: string;
-  /** From where the modules of scripts are found. */
+  /** Base folder of scripts and data files. */
   folder?: string;
-  /** False leaves the auditor out. */
+  /** False disables the auditor. */
   audit?: boolean;
-  /** Ends the run when the block with this hash has closed. */
+  /** Hash of a block whose closing ends the run. */
   watch?: string;
-  /** Where the run is kept, and who verifies; left out, it is not kept. */
+  /** Output folder and verifier. Absent: the run is not saved. */
   keep?: { out: string; verifier: 'pool' | 'inline' };
-  /** Where the answers of external deciders come from. */
+  /** Answers of external deciders. */
   deciders?: DeciderOptions;
 }
 
-/** Why a run has no result: its scenario or script is wrong, nobody decided, or it died. */
+/** Failure of a run: invalid scenario or script, unanswered decider, or crash. */
 export interface Failure {
   kind: 'scenario' | 'unanswered' | 'crash';
-  /** One line. */
   message: string;
-  /** Of an error that is nobody's intention. */
+  /** Stack trace of an unexpected error. */
   stack?: string;
 }
 
-/** What follows from a scenario and its seed alone: the same wherever, and whenever, it is run. */
+/** The part of a result that depends only on scenario and seed. */
 export type LastingResult = Pick<SimResult, (typeof lastingMembers)[number]>;
 
 export const lastingMembers = [
@@ -256,11 +253,11 @@ export const lastingMembers = [
 
 export type Outcome<R extends LastingResult = SimResult> = { result: R } | { failure: Failure };
 
-/** One line for a rule that the network broke. */
+/** Formats a rule violation in one line. */
 export const brokenText = ({ rule, actor, expected, found }: RuleViolation): string =>
   `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
 
-/** A script's module may keep state between runs, or hold on to things: it gets a new process. */
+/** Script modules may keep state between runs, so each run gets a new process. */
 function runsScripts({ scenario }: Job): boolean {
   return scriptModules(scenario).length > 0;
 }

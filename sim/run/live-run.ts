@@ -1,37 +1,33 @@
-/**
- * Scripted agents on a live network, in wall time: how they are assembled for any network, and how
- * they populate one of this process until they are told to stop.
- */
+/** Scripted agents on a live network in wall time. `populate` adds them to a local network. */
 
 import type { Network } from '../../engine/node/network.js';
 import type { MeasuredAgent } from '../measure/population.js';
-import { ScenarioError } from '../scenario/problem.js';
+import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { DirectGateway, type Gateway } from '../world/gateway.js';
 import { LiveWorld } from '../world/live-world.js';
 import type { Observer } from '../world/observer.js';
 import { type Assembly, assemble } from './assembly.js';
 
-/** How agents act on a live network. */
+/** Options of agents on a live network. */
 export interface LiveOptions {
-  /** Instead of the scenario's. Keys follow from it, so the same agents come again. */
+  /** Replaces the scenario's seed. Keys derive from it, so the same seed gives the same agents. */
   seed?: string;
-  /** How many times as fast as wall time the agents' time passes. */
+  /** Speed of the agents' time relative to wall time. */
   speed?: number;
-  /** Where script modules are found. */
+  /** Base folder of script modules. */
   folder?: string;
-  /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
+  /** Time limit of one script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;
 }
 
-/** @throws {ScenarioError} for what can be in virtual time only. */
+/** @throws {ScenarioError} for features that need virtual time. */
 export function checkLive({ interventions }: Scenario): void {
   if (interventions.length === 0) return;
-  const why = 'others live there, and no two runs are the same';
-  throw new ScenarioError(`interventions cannot be on a server: ${why}; expected none`);
+  throw scenarioError('INTERVENTIONS_ON_SERVER', {});
 }
 
-/** @throws {ScenarioError} when a script cannot be loaded, or the scenario has interventions. */
+/** @throws {ScenarioError} if a script cannot be loaded, or the scenario has interventions. */
 export async function assembleLive<O extends Observer>(
   gateway: Gateway,
   scenario: Scenario,
@@ -52,31 +48,31 @@ export async function assembleLive<O extends Observer>(
   });
 }
 
-/** How a network is filled with the agents of a scenario. */
+/** Options of `populate`. */
 export interface PopulateOptions extends LiveOptions {
-  /** Stops them. */
+  /** Stops the agents. */
   signal?: AbortSignal;
-  /** Called once: when the network knows all agents, or as many as it does after a while. */
+  /** Called once, when all agents are registered or after a timeout. */
   onJoined?: (joined: number) => void;
 }
 
-/** The agents of a scenario on a network of this process. */
+/** Agents of a scenario on a local network. */
 export interface Population {
   /**
-   * From now on their time passes so many times as fast as the network's; 0 holds them, and then it
-   * resolves when nothing that they asked before is under way.
+   * Sets the speed of the agents' time relative to the network's. 0 pauses them, and resolves when
+   * all their earlier requests are answered.
    */
   pace(speed: number): Promise<void>;
-  /** Resolves when nothing of theirs is under way any more; the network stays open. */
+  /** Stops the agents. Resolves when all their requests are answered. The network stays open. */
   stop(): Promise<void>;
-  /** Rejects when a script throws; resolves at the stop. */
+  /** Rejects when a script throws. Resolves after `stop`. */
   ended: Promise<void>;
 }
 
-/** Time of the agents after which those that have not joined are not waited for. */
+/** Time after which missing registrations are no longer waited for. */
 const JOINED_MS = 30_000;
 
-/** A live network is measured by whoever looks at it: nothing is kept here. */
+/** Populated networks are measured by their clients, not here. */
 const nobody: Observer = {
   event() {},
   refused() {},
@@ -87,10 +83,10 @@ const nobody: Observer = {
 };
 
 /**
- * Lets the agents of a scenario act on a network of this process, in wall time, until it is
- * stopped. The scenario's length is of no account; a scenario without signatures gets real ones.
+ * Runs the agents of a scenario on a local network in wall time until stopped. The scenario's
+ * length is ignored. Unsigned scenarios get real signatures.
  *
- * @throws {ScenarioError} when a script cannot be loaded.
+ * @throws {ScenarioError} if a script cannot be loaded.
  */
 export async function populate(
   network: Network,
@@ -124,7 +120,7 @@ export async function populate(
     },
     stop() {
       stopped = true;
-      // Why they ended before is told by `ended`.
+      // `ended` reports the error.
       return ended.catch(() => {});
     },
   };

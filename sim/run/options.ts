@@ -1,4 +1,4 @@
-/** The options and hooks of a run in virtual time, and the genesis of its network. */
+/** Options and hooks of a run in virtual time, and the genesis of its network. */
 import type { KnownGraph } from '../../api/contract/run.js';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import type { Network } from '../../engine/node/network.js';
@@ -10,62 +10,62 @@ import type { DecisionLine } from '../measure/decisions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Progress } from './ending.js';
 
-/** 2025-01-01T00:00:00Z: a run begins at the same instant whenever it runs. */
+/** 2025-01-01T00:00:00Z. All runs in virtual time start here. */
 export const START_MS = 1_735_689_600_000;
 
-/** How a run is made: nothing of it changes what comes out, but seed, folder and deciders. */
+/** Options of a run. Only seed, folder and deciders affect the result. */
 export interface SimOptions {
-  /** Instead of the scenario's. */
+  /** Replaces the scenario's seed. */
   seed?: string;
-  /** Who checks signatures; a scenario whose signatures are not verified takes `off`. */
+  /** Verifier of signatures. Scenarios without verified signatures use `off`. */
   verifier?: VerifierKind;
-  /** Keeps log, state and tables there. */
+  /** Folder to save log, state and tables in. */
   out?: string;
-  /** Where script modules are found. */
+  /** Base folder of script modules. */
   folder?: string;
-  /** Without `out`: an LMDB that is gone afterwards, or memory. */
+  /** Without `out`: a temporary LMDB, or memory. */
   store?: 'lmdb' | 'memory';
-  /** Leaves the auditor out. */
+  /** False disables the auditor. */
   audit?: boolean;
-  /** Ends the run when this block has closed: `watched` of the result says how. */
+  /** Hash of a block whose closing ends the run. `watched` of the result has its status. */
   watch?: string;
-  /** What one call of a script may take, in milliseconds of the wall; default: 10 s. */
+  /** Time limit of one script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;
-  /** Where the answers of external deciders come from; a scenario that has some needs it. */
+  /** Answers of external deciders. Required if the scenario has some. */
   deciders?: DeciderOptions;
 }
 
-/** What looks on while a run is made. */
+/** Hooks into a run. */
 export interface SimHooks {
-  /** Called when more blocks have closed; what it shows is durable. */
+  /** Called when more blocks have closed. The reported state is durable. */
   onProgress?: (progress: Progress) => void;
-  /** What whoever runs it should know, in one line. */
+  /** Receives notes for the user, one line each. */
   onNote?: (note: string) => void;
-  /** Ends the run early, with `Interrupted`. */
+  /** Ends the run early with `Interrupted`. */
   signal?: AbortSignal;
-  /** Called with what each vote that counted rested on. */
+  /** Called with the reasons of each accepted vote. */
   onDecision?: (line: DecisionLine) => void;
-  /** What made the run: kept with its result. */
+  /** Provenance, saved with the result. */
   made?: Provenance;
   /**
-   * Called with the network before anything happens on it, and waited for; what it gives is called,
-   * and waited for, before the network closes. Whoever looks must not write.
+   * Called with the network before the run and awaited. The returned function is called and awaited
+   * before the network closes. Observers must not write.
    */
   onNetwork?: (network: Network) => Promise<() => Promise<void>>;
-  /** Called once with who hears whom, before anything happens. */
+  /** Called once with the social graph, before the run. */
   onGraph?: (graph: KnownGraph) => void;
   /**
-   * Waited for before each window of virtual time, which begins at `now` or later (milliseconds
-   * since 1970): how long that takes changes no entry.
+   * Awaited before each window of virtual time, which starts at `now` or later (Unix time in
+   * milliseconds). Delays do not change the log.
    */
   pace?: (now: number) => Promise<void> | undefined;
-  /** Waited for once all windows are over, and durable: the network is still open. */
+  /** Awaited when all windows are done and durable, while the network is still open. */
   onOver?: () => Promise<void> | undefined;
 }
 
-/** The same, and faults for tests. */
+/** Hooks that inject faults in tests. */
 export interface FaultHooks extends SimHooks {
-  /** Changes requests on their way. */
+  /** Changes requests in flight. */
   inTransit?: (request: SignedRequest) => SignedRequest;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a kept run leaves in its folder: network/, scenario.json, summary.json and the tables. Every
- * file is whole or not there; summary.json comes last, so a folder that has it is complete.
+ * The output folder of a run: network/, scenario.json, summary.json and tables. Files are written
+ * atomically. summary.json comes last, so a folder that has it is complete.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import { listEdges, type Neighbours } from '../world/graph.js';
 import type { SimResult } from './result.js';
 
-/** What a run or a sweep writes; none of it may be there before. */
+/** Files of a run or a sweep, which must not exist before. */
 const kept = [
   'network',
   'scenario.json',
@@ -28,33 +28,33 @@ const kept = [
   ...Object.keys(tables),
 ];
 
-/** What is written while the run goes. */
+/** Tables that are written during the run. */
 export interface Tables {
-  /** Takes the rows of votes.csv; absent when the scenario does not ask for them. */
+  /** Receives rows of votes.csv. Absent unless the scenario enables it. */
   onRow?: (row: Row<'votes.csv'>) => void;
-  /** Takes the lines of decisions.ndjson likewise. */
+  /** Receives lines of decisions.ndjson. Absent unless the scenario enables it. */
   onDecision?: (line: DecisionLine) => void;
-  /** To be called at the end of the run, before `writeResult`. */
+  /** Call at the end of the run, before `writeResult`. */
   finish(): void;
-  /** To be called when the run failed: no half file stays. What is finished stays. */
+  /** Call after a failure. Deletes partial files and keeps finished ones. */
   abandon(): void;
 }
 
 /**
- * Makes the folder. One that holds a run already is refused: a run begins at genesis.
- * @param goesOn it holds a run with external deciders that did not come to its end.
- * @throws {StoreError} `OTHER_NETWORK` then, `UNREADABLE` when it cannot be used.
+ * Creates the folder. Refuses a folder with a run.
+ * @param goesOn the folder has an unfinished run with external deciders, to be continued.
+ * @throws {StoreError} `OTHER_NETWORK` if it has a run, `UNREADABLE` if it is not usable.
  */
 export async function prepareOutput(folder: string, goesOn = false): Promise<void> {
   if (!goesOn) return prepareFolder(folder, kept);
-  // What a run left that was killed is made again; what was answered in it stays.
+  // Delete what a killed run left, except its recorded answers.
   for (const name of kept) {
     if (name !== CASSETTE_FILE) await rm(join(folder, name), { recursive: true, force: true });
   }
   await removeParts(folder);
 }
 
-/** @throws {StoreError} `UNREADABLE`, as its functions, when they cannot be written. */
+/** @throws {StoreError} `UNREADABLE` if a table cannot be written; its functions throw the same. */
 export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'>): Tables {
   const votes = measure.votes ? open(folder, 'votes.csv') : null;
   const decisions = measure.decisions ? new NdjsonFile(folder, 'decisions.ndjson') : null;
@@ -72,7 +72,7 @@ export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'
   };
 }
 
-/** Writes what is known at the end. The network must be open: rows are read as they are written. */
+/** Writes the results at the end. The network must be open, because rows are read on demand. */
 export async function writeResult(
   folder: string,
   result: SimResult,
@@ -99,7 +99,7 @@ function* reportedRows({ run, groups }: SimResult['reported']): Iterable<Row<'re
   }
 }
 
-/** Columns in the order of the dictionary. */
+/** Columns are in the order of the data dictionary. */
 function open<T extends TableName>(folder: string, name: T): CsvFile<Row<T>> {
   return new CsvFile(folder, name, Object.keys(tables[name]));
 }

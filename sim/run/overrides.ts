@@ -1,7 +1,6 @@
 /**
- * The registers that interventions write into and that are asked about each request and event:
- * votes to replace, proposals to keep from arriving, memes to mute, and the numbers that name all
- * of these.
+ * State of interventions that the world consults on each request and event: replaced votes, dropped
+ * proposals, muted memes, and the numbers that name blocks, memes and alliances.
  */
 import { composeVote } from '../../engine/protocol/compose.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
@@ -16,22 +15,22 @@ export interface Order {
   agent: ScriptedAgent;
   block: Named;
   decision: Decision | 'none';
-  /** Before it acts, it only looks at what the agent does. */
+  /** Before the intervention acts, the order only observes the agent. */
   acts: boolean;
-  /** Calls that may still make the agent vote on the block. */
+  /** Pending calls that can make the agent vote on the block. */
   pending: number;
-  /** The agent has sent a vote on it. */
+  /** The agent has sent a vote on the block. */
   sent: boolean;
-  /** Votes that are otherwise than they would have been. */
+  /** Votes changed. */
   did: number;
 }
 
 /**
- * Replaced votes. A request that the agent would send is signed anew; where nothing is left that
- * could make the agent vote, it votes at once. The agent's own draws are what they were.
+ * Replaced votes. The agent's request is changed and signed again. If no pending call can make the
+ * agent vote, it votes at once. The agent's random draws are unchanged.
  */
 export class Votes {
-  /** By the agent's ordinal. */
+  /** By ordinal. */
   readonly #orders = new Map<number, Order[]>();
   readonly #numbers: Numbers;
   readonly #world: () => Changeable;
@@ -76,7 +75,7 @@ export class Votes {
     return out;
   }
 
-  /** Where the agent will not vote by itself any more, it votes now. */
+  /** Casts the vote now if no pending call can make the agent vote. */
   #settle(order: Order): void {
     const { agent, block, decision, acts, pending, sent } = order;
     const hash = this.#numbers.block(block);
@@ -107,12 +106,12 @@ export class Votes {
   }
 }
 
-/** What it says of itself, where it would not have voted. */
+/** Reason of votes that the agent would not have cast. */
 const REASON = 'as asked';
 
 type SignedVote = RequestBody['vote'] & { signature: string };
 
-/** What it would say already stays as it is, byte for byte. */
+/** A vote that already has the ordered decision is unchanged, byte for byte. */
 function changed(order: Order, outgoing: Outgoing, body: SignedVote): Outgoing | null {
   const { agent, decision } = order;
   if (body.decision === decision) return outgoing;
@@ -129,11 +128,11 @@ function changed(order: Order, outgoing: Outgoing, body: SignedVote): Outgoing |
 export interface DroppedProposal {
   of: 'blocks' | 'alliances';
   named: Named;
-  /** Requests that were kept out: one, and its copies. */
+  /** Dropped requests. Copies of a request count once. */
   did: number;
 }
 
-/** Proposals that are kept from arriving: of blocks and of alliances, by number or by id. */
+/** Dropped proposals of blocks and alliances, by number or id. */
 export class Drops {
   readonly #numbers: Numbers;
   readonly #drops: DroppedProposal[] = [];
@@ -147,7 +146,7 @@ export class Drops {
     this.#drops.push(drop);
   }
 
-  /** `accepted`: whether the network would take it, so that it would have a number. */
+  /** `accepted` returns true if the network would accept the request, so that it gets a number. */
   keepsOut(command: Command, accepted: () => boolean): boolean {
     if (this.#drops.length === 0) return false;
     const proposed = proposedBy(command);
@@ -175,16 +174,16 @@ function proposedBy(command: Command): { of: DroppedProposal['of']; id: string }
 }
 
 interface Muted {
-  /** Memes that it muted. */
+  /** Memes muted. */
   did: number;
 }
 
-/** Memes that no agent hears of any more, from an instant on: one by one, or all of an author. */
+/** Muted memes, one by one or all of an author, from a time on. */
 export class Mutes {
-  /** By meme, from when on. */
+  /** By meme: start time. */
   readonly memes = new Map<string, number>();
   readonly #numbers: Numbers;
-  /** Muted before they were posted; authors by agent id. */
+  /** Memes muted before they were posted; authors by agent id. */
   readonly #awaited: { meme: Named; muted: Muted }[] = [];
   readonly #authors = new Map<string, Muted>();
 
@@ -209,7 +208,7 @@ export class Mutes {
     return muted;
   }
 
-  /** To be told of each before anybody hears of it, with its number known. */
+  /** Called before agents learn of a meme, once its number is known. */
   posted(id: string, author: string): void {
     const own = this.#authors.get(author);
     if (own) this.#mute(id, 0, own);
@@ -226,16 +225,16 @@ export class Mutes {
 }
 
 /**
- * Blocks, memes and alliances of a run in the order in which they came, so that an intervention can
- * name one by its number. What an intervention kept from coming has its number all the same.
+ * Blocks, memes and alliances of a run in order of appearance, so that interventions can name them
+ * by number. Dropped ones have numbers too.
  */
 export class Numbers {
-  /** Ids, '' for what was kept out. */
+  /** Ids; empty for dropped ones. */
   readonly blocks: string[] = [];
   readonly alliances: string[] = [];
   readonly memes: { id: string; author: string }[] = [];
   readonly #ids = new Set<string>();
-  /** Blocks that are finalized. */
+  /** Number of finalized blocks. */
   height = 0;
 
   happened({ type, data }: Event): void {
@@ -248,7 +247,7 @@ export class Numbers {
     } else if (type === 'block_status' && data.status === 'finalized') this.height += 1;
   }
 
-  /** The id; undefined for what has not come, or was kept from coming. */
+  /** Returns the id; undefined if it has not appeared or was dropped. */
   block = (named: Named): string | undefined => this.#known(named, this.blocks);
   alliance = (named: Named): string | undefined => this.#known(named, this.alliances);
   meme(named: Named): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * The clock of a run that is looked at: it is paused between windows, steps by them, goes on until
- * something happens, or at a speed. Nothing of it reaches the log.
+ * The clock of an observed run: pauses between windows, single steps, runs until an event, or runs
+ * at a speed. It does not affect the log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockShown, Control, ControlCommand, Until } from '../../api/contract/control.js';
@@ -8,21 +8,21 @@ import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 
-/** What it asks of the network that is run. */
+/** The parts of the network that the clock needs. */
 interface PacedNetwork extends Pick<ServedNetwork, 'durable' | 'onEvents'> {
   read: { position: { at: number } };
 }
 
 export interface PaceOptions {
-  /** Whether the run waits before its first window. */
+  /** True to pause before the first window. */
   paused?: boolean;
-  /** Times as fast as the wall; null: as fast as it can. */
+  /** Speed relative to wall time; null for full speed. */
   speed?: number | null;
-  /** Whoever waits goes on at once, and nobody waits any more. */
+  /** Releases all waits, now and later. */
   signal?: AbortSignal;
 }
 
-/** What is behind by more than this is not caught up: the run is slower than it is asked to be. */
+/** Larger delays are not caught up: the run is slower than the requested speed. */
 const BEHIND_MS = 250;
 
 export class Pace implements Control {
@@ -35,15 +35,15 @@ export class Pace implements Control {
   #paused: boolean;
   #speed: number | null;
   #until: Until | null = null;
-  /** Of the run's time: where `until` ends by itself. */
+  /** Time of the run at which `until` ends. */
   #untilAt = Number.POSITIVE_INFINITY;
   #steps = 0;
   #over = false;
-  /** When the run's time was what, by the wall: what speed counts from. */
+  /** Wall time and run time at the last change of speed. */
   #from: { wall: number; now: number } | null = null;
-  /** Ends a wait of the run, because something was asked. */
+  /** Ends the current wait after a command. */
   #wake: () => void = () => {};
-  /** Whether the run waits here, and who waits for that. */
+  /** True while the run waits here. */
   #standing = false;
   #standers: (() => void)[] = [];
 
@@ -54,7 +54,7 @@ export class Pace implements Control {
     signal?.addEventListener('abort', () => this.#wake(), { once: true });
   }
 
-  /** The network that is run: what happens on it may end an `until`. */
+  /** Connects the network, whose events can end an `until`. */
   begin(network: PacedNetwork): void {
     this.#network = network;
     this.#now = network.read.position.at;
@@ -86,14 +86,14 @@ export class Pace implements Control {
     return null;
   }
 
-  /** To be waited for before each window. */
+  /** Awaited before each window. */
   pace = (now: number): Promise<void> | undefined => {
     this.#now = now;
     const free = !this.#paused && this.#speed === null && this.#until === null;
     return free || this.#signal?.aborted ? undefined : this.#wait();
   };
 
-  /** To be waited for once the run is over: held only where whoever looks has stopped it. */
+  /** Awaited at the end of the run. Waits only if the user has paused it. */
   over = async (): Promise<void> => {
     this.#over = true;
     if (this.#until !== null) this.#pause();
@@ -104,13 +104,13 @@ export class Pace implements Control {
     }
   };
 
-  /** Nobody waits for the run any more. */
+  /** Releases all waits on the run. */
   end(): void {
     this.#release();
   }
 
   async #wait(): Promise<void> {
-    // What has happened so far must have been seen: `until` ends at the window, not some later.
+    // Wait for earlier events to be seen, so that `until` ends at the right window.
     if (this.#until !== null) await this.#network?.durable;
     if (this.#until !== null && this.#now >= this.#untilAt) this.#pause();
     while (!this.#signal?.aborted) {
@@ -128,7 +128,7 @@ export class Pace implements Control {
     }
   }
 
-  /** How long the wall takes to where the run is. */
+  /** Returns the wall time until the run's time is due. */
   #aheadMs(): number {
     if (this.#speed === null) return 0;
     const wall = performance.now();
@@ -139,7 +139,7 @@ export class Pace implements Control {
   }
 
   async #stand(): Promise<void> {
-    // What is shown of a run that stands is all that it did.
+    // While paused, everything that happened must be durable and visible.
     await this.#network?.durable;
     if (!this.#paused || this.#steps > 0) return;
     this.#release();
@@ -148,7 +148,7 @@ export class Pace implements Control {
     this.#standing = false;
   }
 
-  /** Until something is asked, or for so long. */
+  /** Resolves on a command, or after a timeout. */
   async #asked(ms?: number): Promise<void> {
     const timer = new AbortController();
     const asked = new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ export class Pace implements Control {
     for (const resolve of this.#standers.splice(0)) resolve();
   }
 
-  /** Of a run that is over nothing else will happen. */
+  /** A finished run stays paused after `speed` and `until`, because nothing else will happen. */
   #keepsPaused({ do: what }: ControlCommand): boolean {
     return this.#paused && (what === 'speed' || (what === 'until' && this.#over));
   }

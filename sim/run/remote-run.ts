@@ -1,6 +1,6 @@
 /**
- * One run of a scenario on a server, in wall time, measured as a simulation is. Its agents are
- * guests there: some may be registered from an earlier run, and all of them leave at the end.
+ * Runs a scenario on a server in wall time and measures it like a simulation. Some agents may be
+ * registered from an earlier run. All agents become inactive at the end.
  */
 import pLimit from 'p-limit';
 import {
@@ -17,9 +17,9 @@ import { agentId } from '../../engine/protocol/signing.js';
 import { deriveSecret, type ScriptedAgent } from '../agents/port.js';
 import { Collector } from '../measure/collector.js';
 import type { RunReads } from '../measure/results.js';
-import { ScenarioError } from '../scenario/problem.js';
+import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { RemoteError, RemoteGateway } from '../world/gateway.js';
+import { RemoteGateway, remoteError } from '../world/gateway.js';
 import type { LiveWorld } from '../world/live-world.js';
 import type { Assembly } from './assembly.js';
 import { Ending } from './ending.js';
@@ -28,29 +28,29 @@ import type { SimHooks } from './options.js';
 import { collectReports, createResult, type EndedBy, type SimResult } from './result.js';
 import { Interrupted, prepareRunFolder, type RunRecorder, recordRun } from './simulate.js';
 
-/** Which server a scenario is run on, and how. */
+/** Options of a run on a server. */
 export interface RemoteOptions extends LiveOptions {
-  /** Of the server. */
+  /** URL of the server. */
   url: string;
-  /** Keeps tables and summary there; the log is the server's. */
+  /** Folder for tables and summary. The log stays on the server. */
   out?: string;
 }
 
-/** What looks on while a scenario is run on a server. */
+/** Hooks of a run on a server. */
 export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
-  /** What whoever runs it should know, in one line. */
+  /** Receives notes for the user, one line each. */
   onNote?: (note: string) => void;
 }
 
-/** Blocks may have been proposed between the first look at the server and the beginning. */
+/** Includes blocks proposed between the first read and the start. */
 const MARGIN_MS = 60_000;
 
 /**
- * Runs until the scenario's length is reached. Consensus is the server's, in the result too.
- * However it ends, its agents become inactive: others need not wait for them.
- * @throws {ScenarioError} when the scenario, or the server's limits, do not allow it.
- * @throws {RemoteError} when the server cannot be used, or goes away.
- * @throws {Interrupted} when `signal` ended it. @throws {StoreError} when `out` cannot be used.
+ * Runs until the scenario's length is reached. Consensus settings are the server's, also in the
+ * result. All agents become inactive in any case, so that others need not wait for their votes.
+ * @throws {ScenarioError} if the scenario or the server's limits do not allow the run.
+ * @throws {RemoteError} if the server is not usable or is lost.
+ * @throws {Interrupted} on `signal`. @throws {StoreError} if `out` is not usable.
  */
 export async function simulateRemote(
   scenario: Scenario,
@@ -59,8 +59,7 @@ export async function simulateRemote(
 ): Promise<SimResult> {
   const { url, out, seed = scenario.seed } = options;
   if (scenario.signatures !== 'verified') {
-    const how = `the scenario says signatures: ${scenario.signatures}`;
-    throw new ScenarioError(`${how}; a server takes only what is signed: expected verified`);
+    throw scenarioError('UNSIGNED_ON_SERVER', { signatures: scenario.signatures });
   }
   checkLive(scenario);
   await prepareRunFolder(out);
@@ -79,8 +78,7 @@ export async function simulateRemote(
 
 function checkLimits(url: string, { limits: { profile } }: Meta): void {
   if (profile !== 'spec') return;
-  const why = 'lets one address register one agent a minute (limits: spec)';
-  throw new ScenarioError(`${url} ${why}; start that server with --limits bench or off`);
+  throw scenarioError('SERVER_LIMITS', { url });
 }
 
 function consensusOf(meta: Meta): Scenario['consensus'] {
@@ -119,7 +117,7 @@ async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> 
   } finally {
     assembly.scripts?.close();
     const stayed = await withdraw(gateway, assembly.agents);
-    if (stayed > 0) hooks.onNote?.(`${stayed} agents could not be withdrawn from ${gateway.url}`);
+    if (stayed > 0) hooks.onNote?.(`could not deactivate ${stayed} agents on ${gateway.url}`);
   }
 }
 
@@ -141,7 +139,7 @@ async function runToEnd(
   const ending = new Ending(hastened(run), collector, settledAt, startMs);
   const end: { by: EndedBy | null } = { by: null };
   await world.run(() => {
-    // The log is the server's: there is no digest to name.
+    // The log is on the server, so there is no local digest.
     const position = { seq: gateway.seq, digest: '' };
     if (hooks.onProgress) ending.report(world.now, position, hooks.onProgress);
     end.by = ending.reached(world.now);
@@ -168,7 +166,7 @@ async function runToEnd(
   return result;
 }
 
-/** What only the server knows is left empty. */
+/** Values known only to the server are empty. */
 function figuresOf(gateway: RemoteGateway, { options: { url, speed = 1 } }: Run, meta: Meta) {
   return {
     url,
@@ -183,7 +181,7 @@ function figuresOf(gateway: RemoteGateway, { options: { url, speed = 1 } }: Run,
   } as const;
 }
 
-/** The voting period is of the network's time: in the agents' it is `speed` times as long. */
+/** Scales the voting period from network time to the agents' time. */
 function hastened({ scenario, options: { speed = 1 } }: Run): Scenario {
   const voting_period_ms = scenario.consensus.voting_period_ms * speed;
   return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
@@ -196,17 +194,17 @@ async function readEnd({ client, url }: RemoteGateway, startMs: number, agents: 
   } catch (cause) {
     const passing = cause instanceof ApiError || cause instanceof UnreachableError;
     if (!passing) throw cause;
-    throw new RemoteError(`${url}: the end cannot be read: ${cause.message}`, { cause });
+    throw remoteError('END_UNREADABLE', { url, detail: cause.message }, { cause });
   }
 }
 
-/** So many are looked for: the keys of a seed come all or not at all. */
+/** Number of agents to check. The agents of a seed are registered together. */
 const LOOKED_FOR = 4;
 const LEAVING_AT_ONCE = 32;
-/** Less than the skew that a server takes: later than whatever an agent with a wrong clock said. */
+/** Less than the server's clock tolerance, but later than any request of a skewed clock. */
 const AHEAD_MS = 290_000;
 
-/** What is to be said when agents of this seed are on the server already; else null. */
+/** Returns a warning if agents of this seed are already registered, or null. */
 async function knownBefore(
   { client, url }: RemoteGateway,
   seed: string,
@@ -215,22 +213,22 @@ async function knownBefore(
   const first = Array.from({ length: Math.min(LOOKED_FOR, population) }, (_, agent) => agent);
   const looks = first.map(async (agent) => {
     const { publicKey } = keysFromSeed(deriveSecret(seed, agent));
-    // That nobody answers is noticed when there is more to ask for.
+    // A server failure is detected by later requests.
     const view = await client.agent(agentId(publicKey)).catch(() => null);
     return view?.status ?? null;
   });
   const found = (await Promise.all(looks)).filter((status) => status !== null);
   if (found.length === 0) return null;
-  const advice = 'for new ones give another --seed';
-  const there = `${url} has agents of the seed ${seed} already`;
+  const advice = 'use a different --seed for new agents';
+  const there = `${url} already has agents of seed ${seed}`;
   return found.includes('active')
-    ? `${there}, and they are active: if another run has them, each disturbs the other; ${advice}`
-    : `${there}: they come again with the names and reputations that they have; ${advice}`;
+    ? `${there}, and they are active; two runs of the same agents interfere; ${advice}`
+    : `${there}; they keep their names and reputations; ${advice}`;
 }
 
 /**
- * Those that joined become inactive: an elector that is gone would hold up every block.
- * @returns how many could not be withdrawn.
+ * Makes registered agents inactive. Missing electors would delay every block.
+ * @returns the number of agents that could not be deactivated.
  */
 async function withdraw(gateway: RemoteGateway, agents: readonly ScriptedAgent[]): Promise<number> {
   const joined = agents.filter((agent) => agent.joined && !agent.left);
@@ -264,12 +262,12 @@ async function inactive(
 }
 
 const READS_AT_ONCE = 16;
-/** Rows of a page of blocks. */
+/** Blocks per page. */
 const PAGE = 1_000;
 
 /**
- * Of blocks since an instant, of the agents named, of those blocks' producers, and of everybody who
- * is active: others who are away are not told of by any list.
+ * Reads blocks since a time, the named agents, the producers of these blocks and all active agents.
+ * No list of the server includes other inactive agents.
  */
 async function readsOf(
   client: NetworkClient,
@@ -307,7 +305,7 @@ async function blocksSince(client: NetworkClient, sinceMs: number): Promise<Bloc
   return blocks;
 }
 
-/** Where every vote weighs 1, the electorate's weight says how many there are. */
+/** Size of the electorates, if all votes weigh 1. */
 async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
   const { weights } = await client.meta();
   if (weights === 'equal') {
@@ -319,7 +317,7 @@ async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
   });
 }
 
-/** Undefined for an agent that the server does not know. */
+/** Returns undefined for an unknown agent. */
 async function known<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -1,6 +1,6 @@
 /**
- * The result of a run: its figures, what its end cut short, the measures that scripts report, and
- * the digests that the same scenario and seed reproduce.
+ * The result of a run: figures, right-censored data, measures of scripts, and the digests that the
+ * same scenario and seed reproduce.
  */
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
@@ -20,13 +20,12 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
 import type { RuleViolation } from '../world/observer.js';
 
-/** `safety`: the auditor saw the network break one of its own rules. */
+/** `safety`: the auditor found a rule violation. */
 export type Verdict = 'pass' | 'no_progress' | 'safety';
 
 /**
- * What ended a run: so many blocks, so much time, a condition of `length.until` (as
- * `until votes at_least 1000`), patience (`stalled`), a world in which nothing was due any more, or
- * a broken rule.
+ * The reason for the end of a run: its length, a condition of `length.until` (such as
+ * `until votes at_least 1000`), patience (`stalled`), no pending event, or a rule violation.
  */
 export type EndedBy =
   | 'blocks'
@@ -36,77 +35,77 @@ export type EndedBy =
   | 'nothing_due'
   | 'safety';
 
-/** When what is not to act acts. */
+/** Moment of an intervention that is disabled. */
 export const NEVER = 'never';
 
-/** What became of an intervention. */
+/** Result of an intervention. */
 export interface Acted {
-  /** What it is about and does, in words. */
+  /** Description of the intervention. */
   what: string;
-  /** When it was to act, in words. */
+  /** Description of its moment. */
   when: string;
-  /** Time of the run at which it acted; null when the run ended before. */
+  /** Time of the run at which it acted; null if the run ended before. */
   at_ms: number | null;
-  /** The last entry of the log before it acted; null likewise. */
+  /** Last log entry before it acted; null if it did not act. */
   entry: number | null;
-  /** How much was otherwise: agents, memes, requests or values, by its kind. */
+  /** Number of changes: agents, memes, requests or values, depending on the kind. */
   did: number;
 }
 
-/** summary.json of a kept run. */
+/** Contents of summary.json. */
 export interface SimResult extends Partial<Provenance> {
   seed: string;
-  /** All defaults filled in. */
+  /** With all defaults. */
   scenario: Scenario;
-  /** sha256 of each module that a group's strategy loads, by its path in the scenario. */
+  /** SHA-256 of each script module, by its path in the scenario. */
   modules: Record<string, string>;
-  /** sha256 of each data file and prompt that the scenario names, by its path there. */
+  /** SHA-256 of each data file and prompt, by its path in the scenario. */
   files: Record<string, string>;
-  /** Where the network is served, and how fast the agents' time passed; absent in a simulation. */
+  /** URL of the server and speed of the agents' time. Absent for simulations. */
   url?: string;
   speed?: number;
   verifier: VerifierKind | 'server';
   verdict: Verdict;
-  /** Which rule ended the run. One that was interrupted has no result. */
+  /** The rule that ended the run. */
   ended_by: EndedBy;
-  /** What the end cut short, in sentences: measures leave it out, or count it up to the end. */
+  /** Descriptions of right-censored data, one sentence each. */
   censored: string[];
   broken: RuleViolation | null;
-  /** What became of the block that was watched; absent while it is open, or none was. */
+  /** Status of the watched block. Absent while it is in voting, or without one. */
   watched?: BlockStatus;
-  /** Alliances that were active when that block was proposed; absent where it never was. */
+  /** Alliances active when that block was proposed. Absent if it was not proposed. */
   watched_alliances?: readonly string[];
-  /** What became of each intervention of the scenario; absent where it has none. */
+  /** Results of interventions. Absent without any. */
   interventions?: Acted[];
-  /** Both are '' for a run on a server: its log is there, and others write to it too. */
+  /** Empty for a run on a server, whose log also has entries of others. */
   digest: string;
   log_digest: string;
   measures: Measures;
-  /** Of each kind of message, as in messages.csv. */
+  /** By kind of message, as in messages.csv. */
   messages: Record<MessageKind, MessageFigures>;
-  /** What external deciders cost, of a run that has some. */
+  /** Cost of external deciders, if any. */
   deciders?: DeciderFigures;
-  /** What scripts measured themselves, of the run and by the names of their groups. */
+  /** Measures reported by scripts, for the run and by group. */
   reported: Reported;
-  /** Of each group, as in groups.csv. */
+  /** By group, as in groups.csv. */
   groups: Row<'groups.csv'>[];
-  /** Genesis included; on a server, those that came while the run went on. */
+  /** Number of log entries, including genesis. On a server, those during the run. */
   entries: number;
   events: number;
-  /** Signatures that the verifier found valid. */
+  /** Number of verified signatures. */
   verified: number;
   commits: number;
-  /** Requests that were not done, by reason. */
+  /** Requests that were not applied, by reason. */
   refused: Record<string, number>;
   virtual_ms: number;
-  /** When the warm-up ended, milliseconds of the run: 0 without one, null when it did not end. */
+  /** End of the warm-up in milliseconds of the run; 0 without one, null if it did not end. */
   measured_from_ms: number | null;
   wall_ms: number;
   votes_per_s: number;
   peak_rss_bytes: number;
 }
 
-/** What is known of any run at its end. */
+/** State at the end of any run. */
 interface RunEnd
   extends Pick<
     SimResult,
@@ -120,23 +119,23 @@ interface RunEnd
     | 'reported'
     | 'deciders'
   > {
-  /** What became of the scenario's interventions; null where it has none. */
+  /** Results of interventions; null without any. */
   acted: Acted[] | null;
-  /** Of the block that was watched. */
+  /** Status of the watched block. */
   watched?: BlockStatus | null | undefined;
   watched_alliances?: readonly string[] | null | undefined;
-  /** Requests that were not done, by reason. */
+  /** Requests that were not applied, by reason. */
   refusals: ReadonlyMap<string, number>;
   finished: RunResults;
-  /** Milliseconds since 1970, of the world's time. */
+  /** Unix time of the start in milliseconds. */
   startMs: number;
   endMs: number;
   wallMs: number;
-  /** Which build made it. */
+  /** Provenance of the build. */
   made: Provenance | undefined;
 }
 
-/** What its network says of the run. */
+/** Figures from the network. */
 type NetworkFigures = Pick<
   SimResult,
   'verifier' | 'digest' | 'log_digest' | 'entries' | 'events' | 'verified' | 'commits'
@@ -178,7 +177,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
   };
 }
 
-/** Of a network in this process. */
+/** Returns the figures of a local network. */
 export function getNetworkFigures(
   { read, stats }: Network,
   { kind, verifier }: { kind: VerifierKind; verifier: Verifier },
@@ -209,18 +208,17 @@ function censored(ended: Ended): string[] {
   const lasted = ended.endMs - ended.startMs;
   return [
     ...byEnding(ended),
-    ...(measuredFromMs === null
-      ? ['the warm-up did not end before the run did: nothing was measured']
-      : []),
-    ...counted(measures.never_joined, (agents) => `${agents} never got registered`, 'agent'),
+    ...(measuredFromMs === null ? ['warm-up longer than the run: nothing was measured'] : []),
+    ...counted(measures.never_joined, (agents) => `${agents} never registered`, 'agent'),
     ...counted(
       measures.open_at_end,
-      (blocks) => `${blocks} still in voting at the end: in no share or mean of closed blocks`,
+      (blocks) =>
+        `${blocks} still in voting at the end, excluded from shares and means of closed blocks`,
       'block',
     ),
     ...counted(
       measures.alliances_at_end,
-      (alliances) => `${alliances} still active at the end: their lifetime is counted up to there`,
+      (alliances) => `${alliances} still active at the end, lifetime counted up to the end`,
       'alliance',
     ),
     ...comersBeyond(ended.scenario, lasted),
@@ -232,14 +230,13 @@ function censored(ended: Ended): string[] {
 function byEnding({ ended_by, scenario }: Ended): string[] {
   if (ended_by === 'stalled') {
     const periods = `${scenario.patience_periods} voting periods`;
-    const what =
-      'the length of the scenario was not reached: counts and means are of a shorter run';
-    return [`cut by patience: no block was decided for ${periods}, and ${what}`];
+    const what = 'the run is shorter than the scenario asks for';
+    return [`ended by patience: no block decided for ${periods}; ${what}`];
   }
   if (ended_by === 'nothing_due') {
-    return ['nothing was due any more before the length of the scenario was reached'];
+    return ['no event left before the length of the scenario was reached'];
   }
-  return ended_by === 'safety' ? ['ended where the network broke a rule'] : [];
+  return ended_by === 'safety' ? ['ended at a rule violation'] : [];
 }
 
 function counted(count: number | null, text: (what: string) => string, one: string): string[] {
@@ -251,50 +248,50 @@ function comersBeyond({ agents }: Scenario, lastedMs: number): string[] {
   return agents.flatMap((group) => {
     const { join, leave } = group;
     return [
-      ...beyond(`${group.group} was to join`, join?.start_ms, joinedByMs(group), lastedMs),
-      ...beyond(`${group.group} was to leave`, leave?.at_ms, leftByMs(group) ?? 0, lastedMs),
+      ...beyond(`joining of ${group.group}`, join?.start_ms, joinedByMs(group), lastedMs),
+      ...beyond(`departure of ${group.group}`, leave?.at_ms, leftByMs(group) ?? 0, lastedMs),
     ];
   });
 }
 
-/** What begins at an instant and is over at another, where the end came before. */
+/** Describes a period that begins or ends after the run. */
 function beyond(what: string, start: number | undefined, over: number, lastedMs: number): string[] {
   if (start === undefined || over <= lastedMs) return [];
-  return [start >= lastedMs ? `${what} after the end` : `${what} in part after the end`];
+  return [start >= lastedMs ? `${what} after the end` : `${what} partly after the end`];
 }
 
 function neverActed(acted: NonNullable<Ended['acted']>): string[] {
   return acted.flatMap(({ what, when, at_ms }, index) =>
     at_ms === null && when !== NEVER
-      ? [`interventions.${index} (${what}) never acted: ${when}`]
+      ? [`interventions.${index} (${what}) did not act: ${when}`]
       : [],
   );
 }
 
-/** Times of faults are counted from the start of the run. */
+/** Times of faults are relative to the start of the run. */
 function faultsBeyond({ faults }: Scenario, lastedMs: number): string[] {
   return faults.flatMap(({ kind, start_ms, length_ms }, index) => {
     const fault = `faults.${index} (${kind})`;
-    if (start_ms >= lastedMs) return [`${fault} was to begin after the end`];
-    return start_ms + length_ms > lastedMs ? [`${fault} lasted beyond the end`] : [];
+    if (start_ms >= lastedMs) return [`${fault} begins after the end`];
+    return start_ms + length_ms > lastedMs ? [`${fault} lasts beyond the end`] : [];
   });
 }
 
-/** Measures and columns that a measure of a script's own would stand beside. */
+/** Existing names of measures and columns, which scripts cannot use. */
 const taken: ReadonlySet<string> = new Set(
   [measures, ...Object.values(sweepTables)].flatMap((names) => Object.keys(names)),
 );
 
 const nothing = (): Reported => ({ run: {}, groups: {} });
 
-/** @throws {ScenarioError} when a script throws, or gives what is no measure. */
+/** @throws {ScenarioError} if a script throws or returns an invalid measure. */
 export function collectReports(
   scripts: Scripts | null,
   world: World,
   finished: RunResults,
 ): Reported {
   if (!scripts?.reports) return nothing();
-  // Rows are made as they are taken: they are taken twice here.
+  // Copy the rows, because an iterable table can be read once.
   const rows = [...finished.tables['blocks.csv']];
   finished.tables['blocks.csv'] = rows;
   const { population } = world.scenario;

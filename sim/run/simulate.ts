@@ -1,7 +1,6 @@
 /**
- * One run of a scenario: its agents on a network in virtual time, until its length is reached.
- * External deciders are opened before it, if its scenario has some, and it is kept in its folder,
- * if it has one.
+ * Runs a scenario in virtual time until its length is reached. Opens external deciders and the
+ * output folder first, if the scenario and options ask for them.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -41,27 +40,27 @@ import {
   type SimResult,
 } from './result.js';
 
-/** A run was ended early. Entries up to `seq` are durable, in `out/network` if `out` was given. */
+/** A run was aborted. Entries up to `seq` are durable, in `out/network` if `out` was given. */
 export class Interrupted extends Error {
   override name = 'Interrupted';
   /**
-   * @param seq the last entry that is durable.
+   * @param seq the last durable entry.
    *
    * @internal
    */
   constructor(readonly seq: number) {
-    super(`the run was interrupted after entry ${seq}`);
+    super(`run interrupted after entry ${seq}`);
   }
 }
 
 /**
- * Runs a scenario in virtual time. The same scenario and seed give the same bytes, whatever
- * verifier checks them.
+ * Runs a scenario in virtual time. The same scenario and seed give the same log, byte for byte,
+ * with any verifier.
  *
- * @throws {ScenarioError} when a script cannot be loaded, throws or gives what is no command.
- * @throws {StoreError} when the store or the results cannot be written, or about a cassette.
- * @throws {DeciderError} when a question has no answer and nobody may be asked, or no more.
- * @throws {Interrupted} when `signal` ended it.
+ * @throws {ScenarioError} if a script cannot be loaded, throws, or returns an invalid command.
+ * @throws {StoreError} if the store or the results cannot be written, or a cassette is invalid.
+ * @throws {DeciderError} if a question stays unanswered or the call budget is spent.
+ * @throws {Interrupted} on `signal`.
  *
  * @example
  * ```ts
@@ -82,7 +81,7 @@ export function simulate(
   return simulateWithFaults(scenario, options, hooks);
 }
 
-/** As {@link simulate}, with requests that are changed on their way: a test of what notices it. */
+/** Like {@link simulate}, with requests changed in flight, to test their detection. */
 export async function simulateWithFaults(
   scenario: Scenario,
   options: SimOptions,
@@ -109,7 +108,7 @@ async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
   }
 }
 
-/** Two threads take as long to start as this many signatures to be checked in this one. */
+/** Starting two threads takes as long as verifying this many signatures in this one. */
 const THREADS_AFTER = 2_000;
 
 interface Wanted {
@@ -117,9 +116,9 @@ interface Wanted {
   options: SimOptions;
   hooks: FaultHooks;
   deciders: Deciders | null;
-  /** By performance.now(). */
+  /** From performance.now(). */
   started: number;
-  /** The network's folder; null for memory. */
+  /** Folder of the network; null for memory. */
   path: string | null;
 }
 
@@ -131,7 +130,7 @@ async function run(wanted: Wanted): Promise<SimResult> {
   try {
     const clock = virtualClock(START_MS);
     const network = await Network.open({
-      // Who looks reads entries and events too.
+      // Observers read entries and events.
       ...(path === null ? { memory: hooks.onNetwork ? true : ('state' as const) } : { path }),
       genesis: toGenesisOptions(scenario),
       verifier,
@@ -147,7 +146,7 @@ async function run(wanted: Wanted): Promise<SimResult> {
       return await runOn(network, { ...wanted, seed, clock, verifier, kind });
     } finally {
       await leave?.();
-      // A commit that failed has been told already, as the cause.
+      // A failed commit has already been reported as the cause.
       await network.close().catch(() => {});
     }
   } catch (error) {
@@ -309,13 +308,14 @@ interface Hooks {
 
 interface OpenedDeciders<H> {
   deciders: Deciders | null;
-  /** They tell of calls, too. */
+  /** Hooks that also report calls as progress. */
   hooks: H;
 }
 
 /**
- * Prepares the folder of the run, and opens its cassettes.
- * @throws {ScenarioError} when nobody may be asked. @throws {StoreError} about folder or cassette.
+ * Prepares the folder of the run and opens its cassettes.
+ * @throws {ScenarioError} if deciders cannot be asked. @throws {StoreError} about the folder or a
+ * cassette.
  */
 async function openDeciders<H extends Hooks>(
   scenario: Scenario,
@@ -336,39 +336,40 @@ async function openDeciders<H extends Hooks>(
   return { deciders, hooks: deciders ? heard.hooks : hooks };
 }
 
-/** They are loaded where a scenario has some. */
+/** Loaded only for scenarios with deciders. */
 const loaded = async () => (await import('../agents/deciders/deciders.js')).Deciders;
 
-/** Who names a cassette in vain is told. */
+/** Notes that a named cassette is unused. */
 function hasSome(
   scenario: Scenario,
   { cassette, record }: DeciderOptions,
   onNote: Hooks['onNote'],
 ): boolean {
   if (listExternals(scenario).length > 0) return true;
-  if (record || cassette !== undefined) onNote?.(nobody);
+  if (record || cassette !== undefined) onNote?.(deciderOptionsUnused);
   return false;
 }
 
-const nobody = 'nobody outside decides in this scenario: nothing is recorded, or taken';
+const deciderOptionsUnused =
+  'no external deciders in this scenario; --record and --cassette have no effect';
 
-/** It has what deciders answered, and no result. */
+/** True if the folder has recorded answers but no result. */
 const isUnfinished = (out: string): boolean =>
   existsSync(join(out, CASSETTE_FILE)) && !existsSync(join(out, 'summary.json'));
 
-/** @throws {StoreError} `LOCKED` while another process makes the run. */
+/** @throws {StoreError} `LOCKED` while another process writes the run. */
 function refuseWriter(out: string): void {
   const network = join(out, 'network');
   if (existsSync(network)) lockFolder(network)();
 }
 
-/** Whoever ends a run while somebody is asked finds the end that it has at any other time. */
+/** An abort during a question ends the run like an abort at any other time. */
 function unlessEnded(error: unknown): true {
   if (error instanceof AskingEnded) return true;
   throw error;
 }
 
-/** Each call is progress, beside the blocks. */
+/** Reports each call as progress, in addition to blocks. */
 function hearing<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): void } {
   const { onProgress } = hooks;
   if (!onProgress) return { hooks, onCall: () => {} };
@@ -390,28 +391,28 @@ function hearing<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): v
   };
 }
 
-/** Keeps a run in its folder; the module that writes is loaded only where there is one. */
+/** Saves a run in its folder. The writing module is loaded only if needed. */
 export interface RunRecorder {
-  /** Takes the rows of votes.csv; absent when nobody asks for them. */
+  /** Receives rows of votes.csv. Absent if they are not saved. */
   onRow?: (row: Row<'votes.csv'>) => void;
-  /** Takes the lines of decisions.ndjson likewise. */
+  /** Receives lines of decisions.ndjson. Absent if they are not saved. */
   onDecision?: (line: DecisionLine) => void;
-  /** To be called at the end. The network must be open: rows are read as they are written. */
+  /** Call at the end. The network must be open, because rows are read on demand. */
   keep(result: SimResult, finished: RunResults, neighbours: Neighbours): Promise<void>;
 }
 
-/** Loaded where something is kept. */
+/** Loaded only if a run is saved. */
 const output = () => import('./output.js');
 
 /**
- * @param goesOn it holds the beginning of the same run, which is made again.
- * @throws {StoreError} when the folder cannot be used, or holds a run.
+ * @param goesOn the folder has an interrupted run to continue.
+ * @throws {StoreError} if the folder is not usable or has a run.
  */
 export async function prepareRunFolder(folder: string | undefined, goesOn = false): Promise<void> {
   if (folder !== undefined) await (await output()).prepareOutput(folder, goesOn);
 }
 
-/** A run that fails leaves no half table behind. */
+/** Deletes partial tables if the run fails. */
 export async function recordRun<T>(
   folder: string | undefined,
   scenario: Scenario,
@@ -434,7 +435,7 @@ export async function recordRun<T>(
   }
 }
 
-/** Where a run is while it is made that nobody keeps. @throws {StoreError} `UNREADABLE` */
+/** Creates a folder for a run that is not saved. @throws {StoreError} `UNREADABLE` */
 async function temporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));

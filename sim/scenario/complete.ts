@@ -1,12 +1,13 @@
 /**
- * Completes a scenario: fills in the defaults, and checks group sizes, faults, links, deciders and
- * all else that the shape leaves open. The default scenario of `folkmoot sim` is here too.
+ * Completes a scenario: fills in the defaults and checks everything that the schema cannot express,
+ * such as group sizes, faults, links and deciders. Also defines the default scenario of
+ * `folkmoot sim`.
  */
 
 import { dataProblem, fileInside } from './files.js';
 import { conditionProblem, interventionsProblem, traitsProblem } from './intervention-checks.js';
 import { groupSizes, joinedByMs, listExternals, selectAgents } from './population.js';
-import { type Problem, problemText, ScenarioError } from './problem.js';
+import { type Finding, finding, invalid, type Problem, problemError } from './problem.js';
 import type { Latency } from './schema/network.js';
 import { type Scenario, standardReplicates } from './schema/scenario.js';
 import type { External, StrategyOf } from './schema/strategies.js';
@@ -14,7 +15,7 @@ import { excessProblem, fillDefaults, shapeProblem } from './shape.js';
 
 type Completed = { scenario: Scenario } | { problem: Problem };
 
-/** @param folder from where modules of scripts are found; left out, they are not looked for. */
+/** @param folder base folder of scripts and data files. If absent, files are not checked. */
 export function complete(raw: unknown, folder?: string): Completed {
   const excess = excessProblem(raw);
   if (excess) return { problem: excess };
@@ -32,7 +33,7 @@ export function complete(raw: unknown, folder?: string): Completed {
 
 const DEFAULT_BLOCKS = 100;
 
-/** How many they are by default follows from the design. */
+/** The default number of replicates depends on the design. */
 function withReplicates(raw: unknown): unknown {
   const sweep = (raw as { sweep?: unknown } | null | undefined)?.sweep;
   if (typeof sweep !== 'object' || sweep === null || Array.isArray(sweep)) return raw;
@@ -42,18 +43,17 @@ function withReplicates(raw: unknown): unknown {
 }
 
 /**
- * Checks a scenario, as a file would hold it, and fills in all defaults.
+ * Checks a scenario as a file contains it, and fills in all defaults.
  *
- * @param folder from where modules of scripts are found; left out, they are not looked for.
- * @throws {ScenarioError} naming path and what is allowed.
+ * @param folder base folder of scripts and data files. If absent, files are not checked.
+ * @throws {ScenarioError} naming the path of the invalid value and what is expected.
  */
 export function completeScenario(raw: unknown, folder?: string): Scenario {
   const found = complete(raw, folder);
   if ('scenario' in found) return found.scenario;
-  throw new ScenarioError(problemText(found.problem));
+  throw problemError(found.problem);
 }
 
-/** The first problem, or null. */
 function decidersProblem(
   scenario: Pick<Scenario, 'agents' | 'interventions'>,
   folder: string | undefined,
@@ -61,27 +61,27 @@ function decidersProblem(
   for (const { path, strategy } of listExternals(scenario)) {
     const found = deciderProblem(strategy, folder);
     if (!found) continue;
-    const [member, text] = found;
-    return { path: [...path, ...member], text };
+    const [member, what] = found;
+    return { path: [...path, ...member], ...what };
   }
   return null;
 }
 
-type Found = [member: string[], text: string] | null;
+type Found = [member: string[], what: Finding] | null;
 
 function deciderProblem(strategy: External, folder: string | undefined): Found {
   if (strategy.kind === 'http') return httpProblem(strategy, folder);
   return strategy.kind === 'mcp' ? mcpProblem(strategy) : null;
 }
 
-/** A server is started or listens: what is for one of the two is not for the other. */
+/** A command and a URL exclude each other, and each has other members. */
 function mcpProblem({ command, url, env, key_env }: StrategyOf<'mcp'>): Found {
   if (url === undefined) {
-    if (command === undefined) return [['command'], 'is missing; expected a command or a url'];
-    return key_env === undefined ? null : [['key_env'], 'is for a url; expected it in env'];
+    if (command === undefined) return [['command'], missing('a command or a url')];
+    return key_env === undefined ? null : [['key_env'], onlyWith('a url; use env')];
   }
-  if (command !== undefined) return [['url'], 'stands beside a command; expected one of the two'];
-  if (env.length > 0) return [['env'], 'is for a command; a server at a url takes key_env'];
+  if (command !== undefined) return [['url'], onlyOne('command and url', 'them')];
+  if (env.length > 0) return [['env'], onlyWith('a command; use key_env')];
   const address = urlProblem(url);
   return address === null ? null : [['url'], address];
 }
@@ -91,40 +91,40 @@ function httpProblem(strategy: StrategyOf<'http'>, folder: string | undefined): 
   const address = urlProblem(url);
   if (address) return [['url'], address];
   if (dialect !== 'openai') {
-    if (model !== undefined) return [['model'], 'is for the dialect openai'];
-    if (prompts !== undefined) return [['prompts'], 'are for the dialect openai'];
-    return Object.keys(request).length > 0 ? [['request'], 'is for the dialect openai'] : null;
+    if (model !== undefined) return [['model'], onlyWith('dialect openai')];
+    if (prompts !== undefined) return [['prompts'], onlyWith('dialect openai')];
+    return Object.keys(request).length > 0 ? [['request'], onlyWith('dialect openai')] : null;
   }
-  if (model === undefined) return [['model'], 'is missing; the dialect openai needs a name'];
+  if (model === undefined) return [['model'], missing('the name of a model for dialect openai')];
   const own = ['model', 'messages', 'stream'].find((name) => name in request);
-  if (own) return [['request', own], 'is known here; expected other members of the request'];
+  if (own)
+    return [['request', own], finding('UNKNOWN_KEY', { expected: 'additional members only' })];
   return promptsProblem((prompts ?? {}) as Record<string, string>, folder);
 }
 
-/** A key in an address would be in every report. */
-function urlProblem(url: string): string | null {
-  if (!URL.canParse(url)) return `is ${url}; expected a URL`;
+/** Credentials in a URL would appear in every report. */
+function urlProblem(url: string): Finding | null {
+  if (!URL.canParse(url)) return invalid(url, 'a URL');
   const { protocol, username, password, hash } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') return `is ${url}; expected http or https`;
-  if (username || password) return 'has a name or a password in it; expected them in key_env';
-  return hash ? `is ${url}; expected none of ${hash}` : null;
+  if (protocol !== 'http:' && protocol !== 'https:') return invalid(url, 'http or https');
+  if (username || password) return finding('HAS_CREDENTIALS', {});
+  return hash ? invalid(url, `a URL without ${hash}`) : null;
 }
 
 function promptsProblem(prompts: Record<string, string>, folder: string | undefined): Found {
   if (folder === undefined) return null;
   for (const [name, path] of Object.entries(prompts)) {
     const found = fileInside(path, folder, 'a text');
-    if ('why' in found) return [['prompts', name], found.why];
+    if ('why' in found) return [['prompts', name], found.what];
   }
   return null;
 }
 
-/** Everybody hears everybody: the work of a block grows with the square of this. */
+/** Limit of a complete graph: the work per block grows with the square of this number. */
 const LARGEST_COMPLETE = 2_000;
-/** Neighbours of an agent in the mean, by whatever topology. */
+/** Limit of the mean number of neighbours, for all topologies. */
 const MOST_NEIGHBOURS = 2_000;
 
-/** The first problem, or null. */
 function linksProblem(scenario: Scenario, folder: string | undefined): Problem | null {
   return (
     topologyProblem(scenario) ??
@@ -137,24 +137,23 @@ function linksProblem(scenario: Scenario, folder: string | undefined): Problem |
 function topologyProblem({ topology, population }: Scenario): Problem | null {
   const { kind, degree, probability, file } = topology;
   if (degree % 2 !== 0 && kind !== 'erdos_renyi') {
-    return problem('topology.degree', `is ${degree}; expected an even number`);
+    return problem('topology.degree', invalid(degree, 'an even number'));
   }
   if (probability !== undefined && kind !== 'erdos_renyi') {
-    const text = `is ${probability}; expected with kind erdos_renyi only`;
-    return problem('topology.probability', text);
+    return problem('topology.probability', onlyWith('kind erdos_renyi'));
   }
   const neighbours = Math.round((probability ?? 0) * (population - 1));
   if (neighbours > MOST_NEIGHBOURS) {
-    const text = `is ${probability}: ${neighbours} neighbours of each agent`;
-    return problem('topology.probability', `${text}; expected at most ${MOST_NEIGHBOURS}`);
+    const values = { value: probability!, neighbours, limit: MOST_NEIGHBOURS };
+    return problem('topology.probability', finding('TOO_DENSE', values));
   }
   if ((file !== undefined) !== (kind === 'edges')) {
-    const text = file === undefined ? 'is missing; expected a CSV file' : `is ${file}; expected`;
-    return problem('topology.file', `${text} with kind edges`);
+    const csv = 'a CSV file with kind edges';
+    return problem('topology.file', file === undefined ? missing(csv) : onlyWith('kind edges'));
   }
   if (kind !== 'complete' || population <= LARGEST_COMPLETE) return null;
-  const text = `is complete for ${population} agents; expected at most ${LARGEST_COMPLETE}`;
-  return problem('topology.kind', text);
+  const values = { kind, population, limit: LARGEST_COMPLETE };
+  return problem('topology.kind', finding('TOO_LARGE', values));
 }
 
 function betweenProblem({ links, agents }: Scenario): Problem | null {
@@ -162,30 +161,33 @@ function betweenProblem({ links, agents }: Scenario): Problem | null {
   const known = [...named, 'network'];
   for (const [index, { from, to, latency }] of links.between.entries()) {
     const path = `links.between.${index}`;
-    const expected = `expected one of ${known.join(', ')}`;
-    if (!known.includes(from)) return problem(`${path}.from`, `is ${from}; ${expected}`);
-    if (!known.includes(to)) return problem(`${path}.to`, `is ${to}; ${expected}`);
+    const expected = `one of ${known.join(', ')}`;
+    if (!known.includes(from)) return problem(`${path}.from`, invalid(from, expected));
+    if (!known.includes(to)) return problem(`${path}.to`, invalid(to, expected));
     const found = latencyProblem(latency, `${path}.latency`);
     if (found) return found;
   }
   return null;
 }
 
-/** Members that belong to one distribution are refused with every other. */
+/** Rejects members of other distributions. */
 function latencyProblem({ distribution, file, shape }: Latency, path: string): Problem | null {
   if (shape !== undefined && distribution !== 'pareto') {
-    return problem(`${path}.shape`, `is ${shape}; expected with distribution pareto only`);
+    return problem(`${path}.shape`, onlyWith('distribution pareto'));
   }
   if ((file !== undefined) === (distribution === 'empirical')) return null;
-  const text = file === undefined ? 'is missing; expected a CSV file' : `is ${file}; expected`;
-  return problem(`${path}.file`, `${text} with distribution empirical`);
+  const csv = 'a CSV file with distribution empirical';
+  const what = file === undefined ? missing(csv) : onlyWith('distribution empirical');
+  return problem(`${path}.file`, what);
 }
 
 type Check = (scenario: Scenario, folder: string | undefined) => Problem | null;
 
-const problem = (path: string, text: string): Problem => ({ path: path.split('.'), text });
+const problem = (path: string, what: Finding): Problem => ({ path: path.split('.'), ...what });
+const missing = (expected: string) => finding('MISSING', { expected });
+const onlyWith = (condition: string) => finding('ONLY_WITH', { condition });
+const onlyOne = (given: string, names: string) => finding('EXPECTED_ONE', { given, names });
 
-/** The first problem, or null. */
 const checkScenario: Check = (scenario, folder) => {
   for (const one of checks) {
     const found = one(scenario, folder);
@@ -198,7 +200,7 @@ const namesProblem: Check = ({ agents }) => {
   const seen = new Set<string>();
   for (const [index, { group }] of agents.entries()) {
     if (seen.has(group)) {
-      return problem(`agents.${index}.group`, `is ${group} again; expected a name of its own`);
+      return problem(`agents.${index}.group`, finding('DUPLICATE', { value: group }));
     }
     seen.add(group);
   }
@@ -208,23 +210,22 @@ const namesProblem: Check = ({ agents }) => {
 const sizesProblem: Check = (scenario) => {
   const { agents, population } = scenario;
   const both = agents.findIndex(({ count, share }) => count !== undefined && share !== undefined);
-  if (both >= 0) return problem(`agents.${both}`, 'has count and share; expected one of them');
+  if (both >= 0) return problem(`agents.${both}`, onlyOne('count and share', 'them'));
   if (!Number.isFinite(population)) {
-    return problem('population', 'is missing; a group that has no count needs it');
+    return problem('population', missing('a number, because a group has no count'));
   }
   const rest = agents.flatMap(({ count, share }, index) =>
     count === undefined && share === undefined ? [index] : [],
   );
   if (rest.length > 1) {
-    return problem(`agents.${rest[1]}`, 'has neither count nor share; one group takes the rest');
+    return problem(`agents.${rest[1]}`, finding('SECOND_REST', {}));
   }
   const sum = groupSizes(scenario).reduce((total, size) => total + size, 0);
   if (sum === population) return null;
-  const what = sum > population ? 'more' : 'fewer';
-  return problem('agents', `are ${sum} in all, ${what} than the population of ${population}`);
+  return problem('agents', finding('WRONG_SUM', { sum, population }));
 };
 
-/** An electorate that can never be is refused: no block could even be proposed. */
+/** Without enough validators and a producer, no block could be proposed. */
 const electorateProblem: Check = (scenario) => {
   const { agents, consensus } = scenario;
   const each = groupSizes(scenario);
@@ -236,26 +237,26 @@ const electorateProblem: Check = (scenario) => {
     }, 0);
   const validators = count('validator');
   if (validators < consensus.min_validators) {
-    const text = `is ${consensus.min_validators}; expected at most ${validators}, all validators`;
-    return problem('consensus.min_validators', text);
+    const expected = `at most ${validators}, the number of validators`;
+    return problem('consensus.min_validators', invalid(consensus.min_validators, expected));
   }
   if (count('producer') > 0) return null;
-  return problem('agents', 'have no producer; give a group producers, or the capability');
+  return problem('agents', finding('NO_PRODUCER', {}));
 };
 
 const producersProblem: Check = ({ producers }) => {
   const { least, most } = producers.transactions;
   if (least <= most) return null;
-  return problem('producers.transactions.least', `is ${least}; expected at most ${most}`);
+  return problem('producers.transactions.least', invalid(least, `at most ${most}`));
 };
 
-/** Nobody leaves who is still to come. */
+/** A group can leave only after all its agents have joined. */
 const staysProblem: Check = ({ agents }) => {
   for (const [index, group] of agents.entries()) {
     const least = joinedByMs(group);
     if (!group.leave || group.leave.at_ms >= least) continue;
-    const text = `is ${group.leave.at_ms}; expected at least ${least}, when all of it have joined`;
-    return problem(`agents.${index}.leave.at_ms`, text);
+    const expected = `at least ${least}, when all agents of the group have joined`;
+    return problem(`agents.${index}.leave.at_ms`, invalid(group.leave.at_ms, expected));
   }
   return null;
 };
@@ -272,20 +273,20 @@ const conditionsProblem: Check = ({ length, agents }) => {
   return null;
 };
 
-/** A warm-up that cannot end before the run does leaves nothing to measure. */
+/** A warm-up as long as the run would leave nothing to measure. */
 const warmupProblem: Check = ({ measure, length }) => {
   const { warmup_ms, warmup_blocks } = measure;
   if (warmup_ms !== undefined && warmup_blocks !== undefined) {
-    return problem('measure', 'has warmup_ms and warmup_blocks; expected one of them');
+    return problem('measure', onlyOne('warmup_ms and warmup_blocks', 'them'));
   }
   const { virtual_ms = Number.POSITIVE_INFINITY, blocks = Number.POSITIVE_INFINITY } = length;
   if (warmup_ms !== undefined && warmup_ms >= virtual_ms) {
-    const end = `the run ends at length.virtual_ms, ${virtual_ms}`;
-    return problem('measure.warmup_ms', `is ${warmup_ms}; expected less, for ${end}`);
+    const expected = `less than length.virtual_ms, ${virtual_ms}`;
+    return problem('measure.warmup_ms', invalid(warmup_ms, expected));
   }
   if (warmup_blocks === undefined || warmup_blocks < blocks) return null;
-  const end = `the run ends with length.blocks, ${blocks}`;
-  return problem('measure.warmup_blocks', `is ${warmup_blocks}; expected less, for ${end}`);
+  const expected = `less than length.blocks, ${blocks}`;
+  return problem('measure.warmup_blocks', invalid(warmup_blocks, expected));
 };
 
 const faultsProblem: Check = (scenario) => {
@@ -295,14 +296,15 @@ const faultsProblem: Check = (scenario) => {
       const path = `faults.${index}.whom.${place}`;
       const { group, count, share } = selector;
       if (group !== undefined && !named.has(group)) {
-        return problem(`${path}.group`, `is ${group}; expected one of ${[...named].join(', ')}`);
+        const expected = `one of ${[...named].join(', ')}`;
+        return problem(`${path}.group`, invalid(group, expected));
       }
       if (count !== undefined && share !== undefined) {
-        return problem(path, 'has count and share; expected one of them');
+        return problem(path, onlyOne('count and share', 'them'));
       }
     }
     if (selectAgents(scenario, whom, index).length > 0) continue;
-    return problem(`faults.${index}.whom`, 'names no one: the fault would hit nobody');
+    return problem(`faults.${index}.whom`, finding('NO_AGENTS', {}));
   }
   return null;
 };
@@ -312,12 +314,12 @@ const strategiesProblem: Check = ({ agents }, folder) => {
   for (const [index, { strategy }] of agents.entries()) {
     const path = `agents.${index}.strategy`;
     if (strategy.kind === 'censor' && !named.includes(strategy.against)) {
-      const expected = `expected one of ${named.join(', ')}`;
-      return problem(`${path}.against`, `is ${strategy.against}; ${expected}`);
+      const expected = `one of ${named.join(', ')}`;
+      return problem(`${path}.against`, invalid(strategy.against, expected));
     }
     if (strategy.kind !== 'script' || folder === undefined) continue;
     const found = fileInside(strategy.module, folder, 'a module');
-    if ('why' in found) return problem(`${path}.module`, found.why);
+    if ('why' in found) return problem(`${path}.module`, found.what);
   }
   return null;
 };
@@ -338,12 +340,12 @@ const checks = [
   interventionsProblem,
 ];
 
-/** Every 50th agent is a producer too. */
+/** Every 50th agent is also a producer. */
 const AGENTS_PER_PRODUCER = 50;
 
 export const defaultSize = { agents: 1_000, blocks: 100 } as const;
 
-/** As a file would hold it. */
+/** The default scenario as a file would contain it. */
 export function defaultRaw(agents: number): Record<string, unknown> {
   const producers = Math.max(1, Math.floor(agents / AGENTS_PER_PRODUCER));
   return {
@@ -354,7 +356,7 @@ export function defaultRaw(agents: number): Record<string, unknown> {
   };
 }
 
-/** The default scenario with some of its sections replaced. */
+/** Returns the default scenario with some sections replaced. */
 export function defaultScenario(agents: number, sections: Record<string, unknown> = {}): Scenario {
   return completeScenario({ ...defaultRaw(agents), ...sections });
 }

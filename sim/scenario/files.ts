@@ -1,26 +1,26 @@
 /**
- * The files that a scenario names: measured latencies and lists of links, read and checked, and the
- * rule that each lies inside the scenario's folder.
+ * The data files of a scenario: measured latencies and lists of links. Each file must be inside the
+ * scenario's folder.
  */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, posix, relative, resolve, win32 } from 'node:path';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { inhabitants, type PopulationSource } from './population.js';
-import { type Problem, problemText, ScenarioError } from './problem.js';
+import { type Finding, finding, type Problem, problemError, scenarioError } from './problem.js';
 import type { Scenario } from './schema/scenario.js';
 
-/** What the files of a scenario hold. */
+/** Contents of the data files. */
 export interface ScenarioData {
-  /** Measured latencies, by the file's path in the scenario. */
+  /** Measured latencies, by file path in the scenario. */
   traces: Map<string, Quantile>;
-  /** Links between agents; none where no file says them. */
+  /** Links between agents; empty without a file. */
   edges: readonly Edge[];
-  /** sha256 of each file, by its path in the scenario. */
+  /** SHA-256 of each file, by its path in the scenario. */
   files: Record<string, string>;
 }
 
 interface Named {
-  /** Where the scenario names it. */
+  /** Path of the value that names the file. */
   at: string[];
   file: string;
   /** @throws {BadLine} */
@@ -55,23 +55,24 @@ export function dataFiles(scenario: Scenario): string[] {
   return namedFiles(scenario).map(({ file }) => file);
 }
 
-/** The first file that is not there or does not hold what it should, or null. */
+/** Returns the first problem with a data file, or null. */
 export function dataProblem(scenario: Scenario, folder: string): Problem | null {
   const found = readData(scenario, folder);
   return 'problem' in found ? found.problem : null;
 }
 
 /**
- * @param folder where the files are found; a scenario that names some needs it.
+ * Loads the data files.
+ * @param folder base folder; required if the scenario names files.
  * @throws {ScenarioError} naming the file and its line.
  */
 export function loadData(scenario: Scenario, folder: string | undefined): ScenarioData {
   const [first] = namedFiles(scenario);
   if (folder === undefined && first) {
-    throw new ScenarioError(`${first.at.join('.')} is ${first.file}: its folder is not known`);
+    throw scenarioError('UNKNOWN_FOLDER', { file: first.file });
   }
   const found = readData(scenario, folder ?? '.');
-  if ('problem' in found) throw new ScenarioError(problemText(found.problem));
+  if ('problem' in found) throw problemError(found.problem);
   return found.data;
 }
 
@@ -82,36 +83,36 @@ function readData(
   const data: ScenarioData = { traces: new Map(), edges: [], files: {} };
   for (const { at, file, take } of namedFiles(scenario)) {
     const text = textOf(file, folder);
-    if ('why' in text) return { problem: { path: at, text: text.why } };
+    if ('why' in text) return { problem: { path: at, ...text.what } };
     try {
       take(text.text, data);
     } catch (error) {
       if (!(error instanceof BadLine)) throw error;
-      const why = `is ${file}, whose line ${error.line} ${error.message}`;
-      return { problem: { path: at, text: why } };
+      const values = { file, line: error.line, detail: error.message };
+      return { problem: { path: at, ...finding('INVALID_LINE', values) } };
     }
     data.files[file] = text.sha256;
   }
   return { data };
 }
 
-function textOf(named: string, folder: string): { text: string; sha256: string } | { why: string } {
+function textOf(named: string, folder: string): { text: string; sha256: string } | Rejected {
   const found = fileInside(named, folder, 'a CSV file');
   if ('why' in found) return found;
   const { size } = statSync(found.file);
   if (size > LARGEST_BYTES) {
-    return { why: `is ${named} of ${size} bytes; expected at most ${LARGEST_BYTES}` };
+    return rejected('FILE_TOO_LARGE', { file: named, bytes: size, limit: LARGEST_BYTES });
   }
   const text = readFileSync(found.file, 'utf8');
   return { text, sha256: sha256Hex(text) };
 }
 
-/** Ordinals of the two ends of a link. */
+/** Ordinals of the two ends. */
 type Edge = readonly [number, number];
 
 const edgeHeads = new Set(['a,b', 'from,to', 'source,target']);
 
-/** Links are mutual: one that is there twice, or from both ends, is one. @throws {BadLine} */
+/** Parses undirected links and removes duplicates. @throws {BadLine} */
 function edgesIn(text: string, scenario: PopulationSource): Edge[] {
   const all = rowsOf(text);
   const [first] = all;
@@ -143,11 +144,11 @@ function edgeOf(
 }
 
 /*
- * A file of measured latencies has a line for each time in milliseconds, each as likely as the
- * others; or lines of quantile,ms from quantile 0 to 1, with straight lines between them.
+ * A latency file has one sample in milliseconds per line, all equally likely. Or it has lines of
+ * quantile,ms from quantile 0 to 1, with linear interpolation.
  */
 
-/** From a place between 0 and 1 to milliseconds. */
+/** Maps a quantile from 0 to 1 to milliseconds. */
 export type Quantile = (place: number) => number;
 
 const MOST_MS = 600_000;
@@ -161,9 +162,9 @@ export function parseTrace(text: string): Quantile {
   const all = rowsOf(text);
   const [first] = all;
   const rows = first && traceHeads.has(first.cells.join(',')) ? all.slice(1) : all;
-  if (rows.length === 0) throw new BadLine(1, 'has no times; expected a line for each');
+  if (rows.length === 0) throw new BadLine(1, 'has no data; expected one time per line');
   if (rows.length > MOST_ROWS) {
-    throw new BadLine(rows[MOST_ROWS]!.line, `is one too many; expected ${MOST_ROWS} at most`);
+    throw new BadLine(rows[MOST_ROWS]!.line, `is above the limit of ${MOST_ROWS} lines`);
   }
   const width = rows[0]!.cells.length;
   const odd = rows.find(({ cells }) => cells.length !== width || width > 2);
@@ -174,7 +175,7 @@ export function parseTrace(text: string): Quantile {
   return width === 1 ? sampleOf(rows) : curveOf(rows);
 }
 
-/** The inverse of the empirical distribution: the least time that a share of all is not above. */
+/** The inverse of the empirical distribution function. */
 function sampleOf(rows: readonly CsvRow[]): Quantile {
   const times = Float64Array.from(rows, (row) => numberIn(row, 0, milliseconds)).sort();
   return (place) => times[Math.min(times.length - 1, Math.floor(place * times.length))]!;
@@ -187,19 +188,22 @@ function curveOf(rows: readonly CsvRow[]): Quantile {
     const [place, before] = [places[index]!, places[index - 1] ?? -1];
     if (index === 0 && place !== 0) throw new BadLine(line, `has quantile ${place}; expected 0`);
     if (place <= before) {
-      throw new BadLine(line, `has quantile ${place}; expected one above ${before}`);
+      throw new BadLine(line, `has quantile ${place}; expected more than ${before}`);
     }
     if (times[index]! < (times[index - 1] ?? 0)) {
-      throw new BadLine(line, `has ${times[index]} ms; expected ${times[index - 1]} or more`);
+      throw new BadLine(line, `has ${times[index]} ms; expected at least ${times[index - 1]}`);
     }
   }
   if (places.at(-1) !== 1) {
-    throw new BadLine(rows.at(-1)!.line, `has quantile ${places.at(-1)}; expected 1 at the end`);
+    throw new BadLine(
+      rows.at(-1)!.line,
+      `has quantile ${places.at(-1)}; expected the last to be 1`,
+    );
   }
   return (place) => quantileBetween(places, times, place);
 }
 
-/** On the straight line between the two points around a place. */
+/** Interpolates linearly between the two nearest points. */
 function quantileBetween(
   places: readonly number[],
   times: readonly number[],
@@ -215,7 +219,7 @@ function quantileBetween(
   return times[below]! + share * (times[above]! - times[below]!);
 }
 
-/** A line of a file that cannot be meant. */
+/** An invalid line of a data file. */
 class BadLine extends Error {
   override name = 'BadLine';
 
@@ -234,7 +238,7 @@ interface CsvRow {
   cells: string[];
 }
 
-/** What has something in it, in order; what begins with # is a comment. */
+/** Returns the lines with data. Skips empty lines, and comments, which begin with #. */
 function rowsOf(text: string): CsvRow[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
   return lines.flatMap((whole, index) => {
@@ -247,7 +251,7 @@ function rowsOf(text: string): CsvRow[] {
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
-/** A number within bounds. @throws {BadLine} */
+/** Parses a number within bounds. @throws {BadLine} */
 function numberIn(
   { line, cells }: CsvRow,
   column: number,
@@ -259,30 +263,40 @@ function numberIn(
   throw new BadLine(line, `has ${JSON.stringify(cell)}; expected ${what} from ${least} to ${most}`);
 }
 
-/*
- * A file must lie in the folder of the scenario file that the user named, or below it. A script is
- * a program, and error messages quote what a file holds: a scenario from elsewhere must not choose
- * which file is read.
- */
+/** The reason for rejecting a file, as text and as finding. */
+interface Rejected {
+  why: string;
+  what: Finding;
+}
+
+const rejected: <K extends Problem['code']>(...given: Parameters<typeof finding<K>>) => Rejected = (
+  ...given
+) => {
+  const what = finding(...given);
+  return { why: what.text, what };
+};
 
 /**
- * The file's real path, or why there is none, after its path in the scenario.
- * @param what is expected, as in "a module".
+ * Resolves a path of a scenario to a real path inside the scenario's folder.
+ *
+ * A script is a program, and error messages quote the contents of files. A scenario from an
+ * untrusted source must not choose files outside its folder.
+ * @param what the expected type, such as "a module".
  */
 export function fileInside(
   path: string,
   folder: string,
   what: string,
-): { file: string } | { why: string } {
+): { file: string } | Rejected {
   const whole = posix.isAbsolute(path) || win32.isAbsolute(path) || /^\w[\w+.-]*:/.test(path);
-  if (whole) return { why: `is ${path}; expected a path from the scenario's folder` };
+  if (whole) return rejected('FILE_NOT_RELATIVE', { file: path });
   const named = resolve(folder, path);
-  if (!existsSync(named)) return { why: `is not there: ${path}` };
+  if (!existsSync(named)) return rejected('FILE_NOT_FOUND', { file: path });
   const file = realpathSync(named);
   const inside = relative(realpathSync(folder), file);
   if (inside.split(/[\\/]/, 1)[0] === '..' || isAbsolute(inside)) {
-    return { why: `is ${path}, which leads out of the scenario's folder; expected one inside` };
+    return rejected('FILE_OUTSIDE', { file: path });
   }
   if (statSync(file).isFile()) return { file };
-  return { why: `is ${path}, which is no file; expected ${what}` };
+  return rejected('NOT_A_FILE', { file: path, expected: what });
 }

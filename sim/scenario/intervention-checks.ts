@@ -1,7 +1,6 @@
 /**
- * Checks of interventions beyond their shape: their moments, agents, values and modules, and pairs
- * of them that contradict each other. Conditions and traits are checked here too, for interventions
- * and for the scenario itself.
+ * Checks of interventions beyond the schema: moments, agents, values, modules, and contradictions
+ * between interventions. Conditions and traits are checked here for the whole scenario.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -16,7 +15,7 @@ import {
   settable,
   settablePaths,
 } from './interventions.js';
-import type { Problem } from './problem.js';
+import { type Finding, finding, invalid, type Problem } from './problem.js';
 import { describeAllowed } from './schema/common.js';
 import {
   type Condition,
@@ -35,14 +34,13 @@ interface Looking {
   scenario: Scenario;
   names: Names;
   folder: string | undefined;
-  /** The intervention's place in the list. */
+  /** Index in the list. */
   place: number;
 }
 
-/** A member of the intervention, as `whom.0.group`; '' for the whole. */
-type Wrong = readonly [member: string, text: string] | null;
+/** Path inside the intervention, such as `whom.0.group`; empty for the whole. */
+type Wrong = readonly [member: string, what: Finding] | null;
 
-/** The first problem, or null. */
 export function interventionsProblem(
   scenario: Scenario,
   folder: string | undefined,
@@ -55,32 +53,27 @@ export function interventionsProblem(
     const check = checks[one.kind] as (intervention: Intervention, looking: Looking) => Wrong;
     const found = momentProblem(one, looking) ?? check(one, looking);
     if (!found) continue;
-    const [member, text] = found;
+    const [member, what] = found;
     const inside = member === '' ? [] : member.split('.');
-    return { path: ['interventions', String(place), ...inside], text };
+    return { path: ['interventions', String(place), ...inside], ...what };
   }
   return contradiction(scenario, names);
 }
 
 function momentProblem(one: Intervention, { scenario }: Looking): Wrong {
   const given = moments.filter((moment) => one[moment] !== undefined);
-  if (given.length !== 1) {
-    const found = given.length === 0 ? 'does not say when' : `has ${given.join(' and ')}`;
-    return ['', `${found}; expected one of ${moments.join(', ')}`];
-  }
+  if (given.length !== 1) return ['', expectedOne(given, moments)];
   const { virtual_ms = Number.POSITIVE_INFINITY, blocks } = scenario.length;
   if (one.at_ms !== undefined && one.at_ms >= virtual_ms) {
-    const end = `the run ends at length.virtual_ms, ${virtual_ms}`;
-    return ['at_ms', `is ${one.at_ms}; expected less, for ${end}`];
+    return ['at_ms', invalid(one.at_ms, `less than length.virtual_ms, ${virtual_ms}`)];
   }
   if (one.at_height !== undefined && blocks !== undefined && one.at_height >= blocks) {
-    const end = `the run ends with length.blocks, ${blocks}`;
-    return ['at_height', `is ${one.at_height}; expected less, for ${end}`];
+    return ['at_height', invalid(one.at_height, `less than length.blocks, ${blocks}`)];
   }
   if (one.at_condition === undefined) return null;
   const groups = scenario.agents.map(({ group }) => group);
   const found = conditionProblem(one.at_condition, 'at_condition', groups);
-  return found && [found.path.join('.'), found.text];
+  return found && [found.path.join('.'), withoutPath(found)];
 }
 
 type Checks = { [K in InterventionKind]: (one: InterventionOf<K>, looking: Looking) => Wrong };
@@ -100,32 +93,33 @@ const checks: Checks = {
     if (found) return found;
     const { name, capabilities } = names.all[names.ordinalOf(agent)]!;
     if (capabilities.includes('validator')) return null;
-    return ['agent', `is ${name}, who is no validator: only validators vote`];
+    return ['agent', finding('NOT_VALIDATOR', { name })];
   },
   strategy({ whom, strategy }, looking) {
     const found = whomProblem(whom, looking);
     if (found) return found;
     const groups = looking.scenario.agents.map(({ group }) => group);
     if (strategy.kind === 'censor' && !groups.includes(strategy.against)) {
-      return ['strategy.against', `is ${strategy.against}; expected one of ${groups.join(', ')}`];
+      return ['strategy.against', invalid(strategy.against, `one of ${groups.join(', ')}`)];
     }
     if (strategy.kind !== 'script' || looking.folder === undefined) return null;
     const script = fileInside(strategy.module, looking.folder, 'a module');
-    return 'why' in script ? ['strategy.module', script.why] : null;
+    return 'why' in script ? ['strategy.module', script.what] : null;
   },
   traits({ whom, traits }, looking) {
-    if (Object.keys(traits).length === 0) return ['traits', 'are none; expected one or more'];
+    if (Object.keys(traits).length === 0) return ['traits', invalid('{}', 'one or more traits')];
     const found = traitsProblem({ agents: [{ traits }] });
-    return found ? [found.path.slice(2).join('.'), found.text] : whomProblem(whom, looking);
+    if (!found) return whomProblem(whom, looking);
+    return [found.path.slice(2).join('.'), withoutPath(found)];
   },
   set({ path, value }) {
     const schema = settable(path);
-    if (!schema) return ['path', `is ${path}; expected one of ${settablePaths().join(', ')}`];
+    if (!schema) return ['path', invalid(path, `one of ${settablePaths().join(', ')}`)];
     if (!Value.Check(schema, value)) {
-      return ['value', `is ${formatValue(value)}; expected ${describeAllowed(schema)}`];
+      return ['value', invalid(formatValue(value), describeAllowed(schema))];
     }
     const { least = 0, most = 0 } = value as { least?: number; most?: number };
-    return least <= most ? null : ['value.least', `is ${least}; expected at most ${most}`];
+    return least <= most ? null : ['value.least', invalid(least, `at most ${most}`)];
   },
   link({ between, loss, factor }, { names }) {
     for (const [index, end] of between.entries()) {
@@ -133,18 +127,22 @@ const checks: Checks = {
       if (found) return found;
     }
     const [a, b] = between.map((end) => names.ordinalOf(end));
-    if (a === b) return ['between', 'are one and the same; expected two'];
+    if (a === b) return ['between', invalid(between.join(' and '), 'two different ends')];
     if (loss !== undefined || factor !== undefined) return null;
-    return ['', 'changes nothing; expected loss, factor or both'];
+    return ['', finding('NO_CHANGE', { expected: 'loss, factor or both' })];
   },
 };
 
 function oneOf(members: Record<string, unknown>): Wrong {
   const names = Object.keys(members);
   const given = names.filter((name) => members[name] !== undefined);
-  if (given.length === 1) return null;
-  return ['', `has ${given.join(' and ') || 'neither'}; expected one of ${names.join(', ')}`];
+  return given.length === 1 ? null : ['', expectedOne(given, names)];
 }
+
+const expectedOne = (given: readonly string[], names: readonly string[]): Finding =>
+  finding('EXPECTED_ONE', { given: given.join(' and ') || 'none', names: names.join(', ') });
+
+const withoutPath = ({ code, text }: Problem): Finding => ({ code, text });
 
 function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking): Wrong {
   const groups = scenario.agents.map(({ group }) => group);
@@ -155,16 +153,17 @@ function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking)
     const given = (Object.keys(ways) as (keyof typeof ways)[]).filter(
       (way) => ways[way] !== undefined,
     );
-    if (given.length > 1) return [at, `has ${given.join(' and ')}; expected one of them`];
+    if (given.length > 1) return [at, expectedOne(given, Object.keys(ways))];
     const drawn = count !== undefined || share !== undefined;
     if (drawn && (agent !== undefined || alliance !== undefined)) {
-      return [at, `has count or share with ${given[0]}; they are for a group, or for all`];
+      const expected = ['a group', 'all agents'];
+      return [at, expectedOne([given[0]!, count === undefined ? 'share' : 'count'], expected)];
     }
     if (count !== undefined && share !== undefined) {
-      return [at, 'has count and share; expected one of them'];
+      return [at, expectedOne(['count', 'share'], ['count', 'share'])];
     }
     if (group !== undefined && !groups.includes(group)) {
-      return [`${at}.group`, `is ${group}; expected one of ${groups.join(', ')}`];
+      return [`${at}.group`, invalid(group, `one of ${groups.join(', ')}`)];
     }
     const found = agent === undefined ? null : agentProblem(agent, `${at}.agent`, names);
     if (found) return found;
@@ -172,28 +171,27 @@ function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking)
   if (whom.some(({ alliance }) => alliance !== undefined)) return null;
   const options = { place, seed: scenario.seed, membersOf: () => [] };
   if (resolveWhom(scenario, names, whom, options).length > 0) return null;
-  return ['whom', 'names no one: it would be about nobody'];
+  return ['whom', finding('NO_AGENTS', {})];
 }
 
 function agentProblem(agent: Named, member: string, names: Names): Wrong {
   if (names.ordinalOf(agent) >= 0) return null;
   const last = names.all.at(-1)!;
-  const known = `an ordinal up to ${last.ordinal}, or a name as ${names.all[0]!.name}`;
-  return [member, `is ${agent}; expected ${known} or ${last.name}`];
+  const known = `an ordinal up to ${last.ordinal}, or a name from ${names.all[0]!.name}`;
+  return [member, invalid(agent, `${known} to ${last.name}`)];
 }
 
-/** So many are proposed at most when the run is over: those that have closed, and open ones. */
+/** At the end of a run, all proposed blocks are closed, up to the limit of open blocks. */
 function blockProblem(block: Named, { scenario: { length } }: Looking): Wrong {
   const most = (length.blocks ?? Number.POSITIVE_INFINITY) + limits.openBlocks;
   if (typeof block === 'string' || block < most) return null;
-  const end = `the run ends with length.blocks, ${length.blocks}`;
-  return ['block', `is ${block}; expected less than ${most}, for ${end}`];
+  return ['block', invalid(block, `less than ${most} (length.blocks is ${length.blocks})`)];
 }
 
-/** What it says of what: `vote 3 17` is `reject`. */
+/** A subject, and the state that an intervention requires: `['block 17', 'dropped']`. */
 type Claim = readonly [of: string, is: unknown];
 
-/** The ordinals that selectors name before the run. */
+/** Resolves selectors to ordinals before the run. Alliances are not known yet. */
 type Of = (whom: readonly Whom[]) => number[];
 
 type Claims = {
@@ -232,7 +230,6 @@ const claims: Claims = {
   },
 };
 
-/** The first, or null. */
 function contradiction(scenario: Scenario, names: Names): Problem | null {
   const said = new Map<string, { is: unknown; place: number }>();
   for (const [place, intervention] of scenario.interventions.entries()) {
@@ -245,8 +242,8 @@ function contradiction(scenario: Scenario, names: Names): Problem | null {
       const before = said.get(key);
       if (!before) said.set(key, { is, place });
       else if (!isDeepStrictEqual(before.is, is)) {
-        const text = `contradicts interventions.${before.place} at one instant: ${what}`;
-        return { path: ['interventions', String(place)], text };
+        const found = finding('CONTRADICTION', { other: before.place, subject: what });
+        return { path: ['interventions', String(place)], ...found };
       }
     }
   }
@@ -254,7 +251,7 @@ function contradiction(scenario: Scenario, names: Names): Problem | null {
 }
 
 /**
- * Each bound may be there once; whose reputation it is, only where it is one.
+ * Checks that a condition has exactly one bound, and a group only with `reputation_mean`.
  * @param groups the names of all groups.
  */
 export function conditionProblem(
@@ -262,21 +259,20 @@ export function conditionProblem(
   path: string,
   groups: readonly string[],
 ): Problem | null {
-  const problem = (at: string, text: string): Problem => ({ path: at.split('.'), text });
-  const bounds = [reaches, at_least, at_most].filter((bound) => bound !== undefined);
-  if (bounds.length !== 1) {
-    const found = bounds.length === 0 ? 'has no bound' : `has ${bounds.length} bounds`;
-    return problem(path, `${found}; expected one of reaches, at_least, at_most`);
-  }
+  const problem = (at: string, what: Finding): Problem => ({ path: at.split('.'), ...what });
+  const bounds = oneOf({ reaches, at_least, at_most });
+  if (bounds) return problem(path, bounds[1]);
   if (group === undefined) return null;
   if (measure !== 'reputation_mean') {
-    return problem(`${path}.group`, `is for reputation_mean; ${measure} is of the network`);
+    return problem(
+      `${path}.group`,
+      finding('ONLY_WITH', { condition: `measure reputation_mean, not ${measure}` }),
+    );
   }
   if (groups.includes(group)) return null;
-  return problem(`${path}.group`, `is ${group}; expected one of ${groups.join(', ')}`);
+  return problem(`${path}.group`, invalid(group, `one of ${groups.join(', ')}`));
 }
 
-/** The first problem, or null. */
 export function traitsProblem({
   agents,
 }: {
@@ -287,16 +283,16 @@ export function traitsProblem({
       if (typeof trait === 'number') continue;
       const found = drawnProblem(trait, name as keyof Traits);
       if (!found) continue;
-      const [member, text] = found;
-      return { path: ['agents', String(index), 'traits', name, ...member], text };
+      const [member, what] = found;
+      return { path: ['agents', String(index), 'traits', name, ...member], ...what };
     }
   }
   return null;
 }
 
-type Found = [member: string[], text: string] | null;
+type Found = [member: string[], what: Finding] | null;
 
-/** Beta may say what 0 and 1 stand for, choice how often each. */
+/** Optional parameters: the range of beta, the weights of choice. */
 const optionalMembers: Partial<Record<Drawn['distribution'], readonly string[]>> = {
   beta: ['from', 'to'],
   choice: ['weights'],
@@ -305,28 +301,35 @@ const optionalMembers: Partial<Record<Drawn['distribution'], readonly string[]>>
 function drawnProblem({ distribution, ...members }: Drawn, name: keyof Traits): Found {
   const needed: readonly string[] = parametersOf[distribution];
   const missing = needed.find((member) => !(member in members));
-  if (missing) return [[missing], `is missing; ${distribution} needs ${needed.join(' and ')}`];
+  if (missing) {
+    const expected = `${needed.join(' and ')} with ${distribution}`;
+    return [[missing], finding('MISSING', { expected })];
+  }
   const known = [...needed, ...(optionalMembers[distribution] ?? [])];
   const foreign = Object.keys(members).find((member) => !known.includes(member));
-  if (foreign) return [[foreign], `is not of ${distribution}; expected ${known.join(', ')}`];
+  if (foreign) {
+    const expected = `${known.join(', ')} with ${distribution}`;
+    return [[foreign], finding('UNKNOWN_KEY', { expected })];
+  }
   return rangeProblem(members, name) ?? weightsProblem(members);
 }
 
 function rangeProblem({ from, to, values }: Partial<Drawn>, name: keyof Traits): Found {
   const { minimum, maximum } = getTraitBounds(name);
   const outside = (value: number) => value < minimum || value > maximum;
-  const expected = `expected a number from ${minimum} to ${maximum}, as ${name} has`;
-  if (from !== undefined && outside(from)) return [['from'], `is ${from}; ${expected}`];
-  if (to !== undefined && outside(to)) return [['to'], `is ${to}; ${expected}`];
+  const expected = `a number from ${minimum} to ${maximum}`;
+  if (from !== undefined && outside(from)) return [['from'], invalid(from, expected)];
+  if (to !== undefined && outside(to)) return [['to'], invalid(to, expected)];
   if (from !== undefined && to !== undefined && from > to) {
-    return [['from'], `is ${from}; expected at most ${to}`];
+    return [['from'], invalid(from, `at most ${to}`)];
   }
   const wrong = (values ?? []).findIndex(outside);
-  return wrong < 0 ? null : [['values', String(wrong)], `is ${values![wrong]}; ${expected}`];
+  return wrong < 0 ? null : [['values', String(wrong)], invalid(values![wrong]!, expected)];
 }
 
 function weightsProblem({ values, weights }: Partial<Drawn>): Found {
   if (values === undefined || weights === undefined) return null;
   if (weights.length === values.length && weights.some((one) => one > 0)) return null;
-  return [['weights'], `are ${weights.join(', ')}; expected ${values.length}, one of them above 0`];
+  const expected = `${values.length} weights, one of them above 0`;
+  return [['weights'], invalid(weights.join(', '), expected)];
 }

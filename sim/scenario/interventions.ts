@@ -1,6 +1,6 @@
 /**
- * The interventions of a scenario as far as they can be read before the run: the agents that each
- * is about, the condition at which it acts, the values that it may set, and a text for each.
+ * Static properties of interventions: the agents that they select, their conditions, the values
+ * that they can set, and their descriptions.
  */
 
 import type { Static, TSchema } from '../../engine/protocol/bundled/typebox.js';
@@ -18,10 +18,10 @@ import type {
 } from './schema/interventions.js';
 import { Scenario } from './schema/scenario.js';
 
-/** The network's end of a link. */
+/** Name of the network as an end of a link. */
 export const NETWORK_END = 'network';
 
-/** Agents by ordinal and by name. */
+/** Agents by ordinal or name. */
 export class Names {
   readonly all: readonly Inhabitant[];
   readonly #byName: ReadonlyMap<string, number>;
@@ -31,17 +31,17 @@ export class Names {
     this.#byName = new Map(this.all.map(({ name, ordinal }) => [name, ordinal]));
   }
 
-  /** -1 for nobody. */
+  /** Returns -1 for an unknown agent. */
   ordinalOf(agent: Named): number {
     if (typeof agent === 'string') return this.#byName.get(agent) ?? -1;
     return agent < this.all.length ? agent : -1;
   }
 }
 
-/** Alliances are known when they are there. */
+/** Alliances exist only during the run. */
 export type AllianceMembers = (alliance: Named) => readonly number[];
 
-/** Ordinals, ascending. `place` is the intervention's place in the scenario: it names the draws. */
+/** Returns ordinals, ascending. `place`, the index of the intervention, names the draws. */
 export function resolveWhom(
   scenario: Scenario,
   names: Names,
@@ -63,7 +63,7 @@ export function resolveWhom(
   return [...found].sort((a, b) => a - b);
 }
 
-/** What it is about and does, in words: `mute meme 17`, `vote of lawful-3 on block 5: reject`. */
+/** Describes an intervention: `mute meme 17`, `vote of lawful-3 on block 5: reject`. */
 export function interventionText(intervention: Intervention): string {
   const textOf = texts[intervention.kind] as (one: Intervention) => string;
   return textOf(intervention);
@@ -86,7 +86,7 @@ const texts: { [K in InterventionKind]: (one: InterventionOf<K>) => string } = {
   link: ({ between }) => `link of ${between.map(agentText).join(' and ')}`,
 };
 
-/** When it acts, in words: `at 60000 ms`, `at entry 17`, `at finalized at_least 3`. */
+/** Describes its moment: `at 60000 ms`, `at entry 17`, `at finalized at_least 3`. */
 export function momentText(intervention: Intervention): string {
   const { at_ms, at_entry, at_height, at_condition } = intervention;
   if (at_ms !== undefined) return `at ${at_ms} ms`;
@@ -114,7 +114,7 @@ function whomText(whom: readonly Whom[]): string {
   return others.length === 0 ? first! : `${first} and ${others.length} more`;
 }
 
-/** Either `at_least` or `at_most` is there. */
+/** A condition with either `at_least` or `at_most`. */
 export interface Condition {
   measure: ConditionMeasure;
   group?: string;
@@ -124,12 +124,12 @@ export interface Condition {
   held_blocks: number;
 }
 
-/** The conditions that end a run. */
+/** Returns the conditions that end a run. */
 export function getConditions({ until = [] }: Scenario['length']): Condition[] {
   return (Array.isArray(until) ? until : [until]).map(toCondition);
 }
 
-/** With what it may leave out; `reaches` is the short form of `at_least`. */
+/** Fills in the optional members. `reaches` is short for `at_least`. */
 export function toCondition(given: Static<typeof Given>): Condition {
   const { reaches, held_ms = 0, held_blocks = 0, ...rest } = given;
   return {
@@ -140,7 +140,7 @@ export function toCondition(given: Static<typeof Given>): Condition {
   };
 }
 
-/** As `reputation_mean of town at_most 40 for 60000 ms`. */
+/** Describes a condition: `reputation_mean of town at_most 40 for 60000 ms`. */
 export function conditionText(condition: Condition): string {
   const { measure, group, at_least, at_most, held_ms, held_blocks } = condition;
   const whose = group === undefined ? '' : ` of ${group}`;
@@ -152,9 +152,9 @@ export function conditionText(condition: Condition): string {
   return `${measure}${whose} ${bound}${held.length > 0 ? ` for ${held.join(' and ')}` : ''}`;
 }
 
-/** Whole sections, and single members. */
+/** Sections and single members that `set` can change. */
 const settableSections = ['producers', 'social', 'links.loss', 'links.duplication'];
-/** Members that mean something together only. */
+/** Members that are valid only as a whole. */
 const settableWhole = ['producers.transactions'];
 
 const settableSchemas = new Map(settableSections.flatMap((path) => leavesOf(path)));
@@ -166,8 +166,8 @@ function leavesOf(path: string): [string, TSchema][] {
   return Object.keys(properties).flatMap((name) => leavesOf(`${path}.${name}`));
 }
 
-/** The schema of a value that may be set, by its path. */
+/** Returns the schema of a settable value. */
 export const settable = (path: string): TSchema | undefined => settableSchemas.get(path);
 
-/** All paths. */
+/** Returns the paths of all settable values. */
 export const settablePaths = (): string[] => [...settableSchemas.keys()];

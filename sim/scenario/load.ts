@@ -1,5 +1,5 @@
 /**
- * Loads a scenario file, YAML or JSON, of the user's or shipped with the package. A problem is
+ * Loads scenario files, YAML or JSON, and the scenarios shipped with the package. Problems are
  * reported with file, line and path.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -21,19 +21,19 @@ import {
   type YAMLParseError,
 } from 'yaml';
 import { complete } from './complete.js';
-import { type Change, problemText, ScenarioError, withValues } from './problem.js';
+import { type Change, problemError, problemText, scenarioError, withValues } from './problem.js';
 import type { Scenario } from './schema/scenario.js';
 
-/** A scenario is some kilobytes; what is larger is something else. */
+/** Scenarios are a few kilobytes. */
 const LARGEST_BYTES = 1_048_576;
 
-/** A scenario that was read from a file. */
+/** A scenario from a file. */
 export interface Loaded {
-  /** With all defaults. */
+  /** The scenario with all defaults. */
   scenario: Scenario;
-  /** As it was read, changes made. */
+  /** The scenario as written in the file, with the changes. */
   raw: unknown;
-  /** From where the modules of scripts are found. */
+  /** Base folder of scripts and data files. */
   folder: string;
 }
 
@@ -42,7 +42,7 @@ export interface Loaded {
  *
  * @param named a file, or the name of a shipped scenario.
  * @param changes values that replace those of the file, by path.
- * @throws {ScenarioError} one line that names file, line, path and what is allowed.
+ * @throws {ScenarioError} with file, line, path and what is expected, in one line.
  *
  * @example
  * ```ts
@@ -66,11 +66,11 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
   const found = complete(raw, folder);
   if ('scenario' in found) return { scenario: found.scenario, raw, folder };
   const changed = atFault(given, changes, folder);
-  const where = changed ?? `${file}:${lineOf(document, lines, found.problem.path)}`;
-  throw new ScenarioError(`${where}: ${problemText(found.problem)}`);
+  const place = changed ?? `${file}:${lineOf(document, lines, found.problem.path)}`;
+  throw problemError(found.problem, place);
 }
 
-/** The change with which the problem came, or null when the file has it itself. */
+/** Returns the change that caused the problem, or null if the file did. */
 function atFault(given: unknown, changes: readonly Change[], folder?: string): string | null {
   const problemAfter = (count: number): string | null => {
     const found = complete(withValues(given, changes.slice(0, count)), folder);
@@ -89,14 +89,13 @@ function fileOf(named: string): string {
   const file = findScenario(named);
   if (file !== null) return file;
   const names = shippedScenarios().map(({ name }) => name);
-  const expected = `expected a file, or one of the scenarios ${names.join(', ')}`;
-  throw new ScenarioError(`${named} does not exist; ${expected}`);
+  throw scenarioError('NOT_FOUND', { name: named, names: names.join(', ') });
 }
 
 interface Parsed {
   document: Document;
   lines: LineCounter;
-  /** Plain data; places that share an anchor share an object. */
+  /** Plain data. Aliases share the object of their anchor. */
   value: unknown;
 }
 
@@ -105,14 +104,14 @@ function parse(file: string): Parsed {
   const document = parseDocument(textOf(file), {
     lineCounter: lines,
     prettyErrors: false,
-    // Sets, ordered maps and merge keys of YAML 1.1 take time quadratic in their size.
+    // YAML 1.1 sets, ordered maps and merge keys take quadratic time.
     schema: 'core',
     resolveKnownTags: false,
-    // The library compares each key with every other key of its map; `toMembers` uses a hash table.
+    // The library's check is quadratic; `toMembers` checks with a hash table.
     uniqueKeys: false,
   });
   const refuse: Refuse = (at, what) => {
-    throw new ScenarioError(`${file}:${lines.linePos(at).line}: ${what}`);
+    throw scenarioError('NOT_YAML', { file, line: lines.linePos(at).line, detail: what });
   };
   const [error] = document.errors;
   if (error) refuse(error.pos[0], textOfError(error));
@@ -120,15 +119,15 @@ function parse(file: string): Parsed {
 }
 
 function textOfError({ code, message }: YAMLParseError): string {
-  if (code === 'MULTIPLE_DOCS') return 'a second document begins; expected one';
-  return code === 'RESOURCE_EXHAUSTION' ? 'the scenario is nested too deeply' : message;
+  if (code === 'MULTIPLE_DOCS') return 'second document; expected one';
+  return code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
 }
 
 type Refuse = (at: number, what: string) => never;
 
 interface Converting {
   refuse: Refuse;
-  /** The values of the anchors so far; null while the anchored node is being converted. */
+  /** Values of anchors; null while the anchored node is being converted. */
   anchors: Map<string, { value: unknown } | null>;
 }
 
@@ -140,9 +139,8 @@ function toValue(node: unknown, converting: Converting): unknown {
     const { source } = node;
     const anchored = anchors.get(source);
     if (anchored) return anchored.value;
-    const expected = `expected the anchor &${source} before it`;
-    if (anchored === undefined) refuse(startOf(node), `Unresolved alias *${source}; ${expected}`);
-    return refuse(startOf(node), `Circular alias *${source}; ${expected}, not around it`);
+    const problem = anchored === undefined ? 'unresolved' : 'circular';
+    return refuse(startOf(node), `${problem} alias: *${source}; expected an earlier &${source}`);
   }
   const { anchor } = node as { anchor?: string };
   if (anchor !== undefined) anchors.set(anchor, null);
@@ -161,11 +159,11 @@ function toMembers(map: YAMLMap, converting: Converting): object {
     const name = toValue(key, converting);
     const at = isNode(key) ? startOf(key) : startOf(map);
     if (typeof name === 'object' && name !== null) {
-      converting.refuse(at, 'a key is a list or has members; expected a text');
+      converting.refuse(at, 'invalid key; expected a text');
     }
     const text = String(name ?? '');
     if (members.has(text)) {
-      converting.refuse(at, `Map keys must be unique; repeated key: ${shortened(text)}`);
+      converting.refuse(at, `duplicate key: ${shortened(text)}`);
     }
     members.set(text, toValue(value, converting));
   }
@@ -177,22 +175,22 @@ const startOf = (node: Node): number => node.range?.[0] ?? 0;
 const shortened = (text: string) =>
   text.length <= 60 ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, 57))}...`;
 
-/** Refuses what is no text. */
+/** Throws on bytes that are not UTF-8. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function textOf(file: string): string {
   try {
     const { size } = statSync(file);
-    if (size > LARGEST_BYTES) throw new Error(`it has ${size} bytes, at most ${LARGEST_BYTES}`);
+    if (size > LARGEST_BYTES) throw new Error(`${size} bytes; expected at most ${LARGEST_BYTES}`);
     return utf8.decode(readFileSync(file));
   } catch (error) {
-    throw new ScenarioError(`${file} cannot be read: ${firstLine(error)}`);
+    throw scenarioError('UNREADABLE', { file, detail: firstLine(error) });
   }
 }
 
-const firstLine = (error: unknown) => (error as Error).message.split('\n')[0];
+const firstLine = (error: unknown) => (error as Error).message.split('\n', 1)[0]!;
 
-/** The line of a path, or of the nearest thing around it that is there. */
+/** Returns the line of a path, or of its nearest existing parent. */
 function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {
   let at = 0;
   let node: unknown = document.contents;
@@ -210,18 +208,18 @@ function lineOf(document: Document, lines: LineCounter, path: readonly string[])
   return lines.linePos(at).line;
 }
 
-/** The same from the built files of a checkout and of an installed package. */
+/** This relative path is valid in a checkout and in an installed package. */
 const folder = fileURLToPath(new URL('../../../sim/scenarios/', import.meta.url));
 
 const ENDING = '.yaml';
 
-/** A scenario that comes with folkmoot. */
+/** A scenario shipped with the package. */
 export interface Shipped {
   name: string;
   path: string;
 }
 
-/** The scenarios that come with folkmoot, by name. */
+/** Returns the shipped scenarios, sorted by name. */
 export function shippedScenarios(): Shipped[] {
   const files = readdirSync(folder).filter((file) => file.endsWith(ENDING));
   return files.sort().map((file) => ({
@@ -230,7 +228,7 @@ export function shippedScenarios(): Shipped[] {
   }));
 }
 
-/** The path of what a user names, a file or a shipped scenario; null where it is neither. */
+/** Returns the path of a file or of a shipped scenario, or null if neither exists. */
 export function findScenario(named: string): string | null {
   const found = statSync(named, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) return named;

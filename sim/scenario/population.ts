@@ -1,7 +1,6 @@
 /**
- * The population of a scenario: the sizes of its groups, each agent's name, traits and
- * capabilities, when it joins and leaves, the agents that a selector picks, and the strategies that
- * come from outside: external deciders and modules of scripts.
+ * The population of a scenario: group sizes, and each agent's name, traits, capabilities and stay.
+ * Resolves selectors, and lists external deciders and script modules.
  */
 import type { Capability } from '../../engine/protocol/schema/primitives.js';
 import { drawBeta } from '../numbers.js';
@@ -18,7 +17,7 @@ import {
 import type { Group, Scenario } from './schema/scenario.js';
 import { type External, isExternal, type Strategy } from './schema/strategies.js';
 
-/** One agent as the scenario describes it. */
+/** An agent as described by the scenario. */
 export interface Inhabitant {
   ordinal: number;
   name: string;
@@ -26,22 +25,22 @@ export interface Inhabitant {
   personalityName: string;
   personality: Personality;
   capabilities: Capability[];
-  /** Within which time of the run it joins, and leaves for good; null when it stays. */
+  /** Time spans of joining and of permanent departure; null if the agent stays. */
   joins: TimeSpan;
   leaves: TimeSpan | null;
 }
 
-/** What says who lives there. */
+/** The sections that define the population. */
 export type PopulationSource = Pick<Scenario, 'population' | 'agents'>;
 
-/** How many agents each group has; a group without count and share takes the rest. */
+/** Returns the size of each group. A group without count and share takes the rest. */
 export function groupSizes({ population, agents }: PopulationSource): number[] {
   const sizes = agents.map(({ count, share }) => count ?? shareOf(population, share));
   const given = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   return sizes.map((size) => size ?? Math.max(0, population - given));
 }
 
-/** Rounded down; a share such as 0.29 of 100 is 29 although its product is a hair less. */
+/** Rounds down with a tolerance: 0.29 of 100 is 29, although the product is slightly less. */
 function shareOf(population: number, share: number | undefined): number | undefined {
   return share === undefined ? undefined : Math.floor(population * share + 1e-9);
 }
@@ -50,7 +49,7 @@ export function inhabitants(scenario: PopulationSource): Inhabitant[] {
   const sizes = groupSizes(scenario);
   const all: Inhabitant[] = [];
   for (const [index, group] of scenario.agents.entries()) {
-    // One for all who are alike: there may be a hundred thousand of them.
+    // Agents of one personality share the object: there may be a hundred thousand.
     const alike = new Map(
       group.personality.map((name) => [
         name,
@@ -82,7 +81,7 @@ function inhabitant(
   return { ...about, capabilities: [...capabilities], ...staying(group, place, size) };
 }
 
-/** From an instant on, for so long. */
+/** A start and a duration. */
 export interface TimeSpan {
   readonly startMs: number;
   readonly overMs: number;
@@ -94,10 +93,10 @@ interface Waves {
   every_ms: number;
 }
 
-/** Who says nothing of it joins within this time. */
+/** Default time span of joining. */
 const USUAL: TimeSpan = { startMs: 0, overMs: 2_000 };
 
-/** Of the agent at a place in its group, from 0. */
+/** Returns the stay of the agent at an index in its group. */
 function staying({ join, leave }: Group, place: number, size: number) {
   const span = (start: number, { over_ms, waves, every_ms }: Waves): TimeSpan => {
     const wave = Math.floor((place * waves) / size);
@@ -109,12 +108,12 @@ function staying({ join, leave }: Group, place: number, size: number) {
   };
 }
 
-/** When the last of a group has joined: all have by then. */
+/** Returns the time by which all agents of a group have joined. */
 export function joinedByMs({ join }: Group): number {
   return join ? endOf(join.start_ms, join) : USUAL.startMs + USUAL.overMs;
 }
 
-/** When the last of a group has left; null when they stay. */
+/** Returns the time by which all agents of a group have left, or null if they stay. */
 export function leftByMs({ leave }: Group): number | null {
   return leave ? endOf(leave.at_ms, leave) : null;
 }
@@ -122,16 +121,16 @@ export function leftByMs({ leave }: Group): number | null {
 const endOf = (start: number, { over_ms, waves, every_ms }: Waves): number =>
   start + (waves - 1) * every_ms + over_ms;
 
-/** Traits that are the same for a whole group. */
+/** Returns the traits with one value for the whole group. */
 export function fixedTraits(traits: Traits = {}): Partial<Personality> {
   return Object.fromEntries(Object.entries(traits).filter(([, one]) => typeof one === 'number'));
 }
 
-/** Whether a group draws any. */
+/** Returns true if a trait is drawn per agent. */
 export const drawsTraits = (traits: Traits = {}): boolean =>
   Object.values(traits).some((one) => typeof one !== 'number');
 
-/** @param rngOf the agent's stream for a purpose: each trait has one, none shifts another. */
+/** @param rngOf the agent's stream for a purpose. Each trait has a separate stream. */
 export function drawnTraits(
   traits: Traits,
   rngOf: (purpose: string) => Stream,
@@ -148,7 +147,7 @@ export function drawnTraits(
   return drawn;
 }
 
-/** Which members a distribution needs is checked on the way in. */
+/** The parameters of each distribution are validated with the scenario. */
 const draws: Record<Drawn['distribution'], (trait: Drawn, rng: Stream) => number> = {
   uniform: ({ from = 0, to = 1 }, rng) => from + (to - from) * rng.real(),
   normal: ({ mean, deviation }, rng) => rng.normal(mean, deviation),
@@ -158,7 +157,7 @@ const draws: Record<Drawn['distribution'], (trait: Drawn, rng: Stream) => number
   choice: ({ values = [], weights }, rng) => rng.choice(values, weights),
 };
 
-/** Ordinals, ascending. `fault` is the fault's place in the scenario: it names the draw. */
+/** Returns ordinals, ascending. `fault`, the index of the fault, names the draws. */
 export function selectAgents(
   scenario: Scenario,
   whom: readonly Selector[],
@@ -174,7 +173,7 @@ export function selectAgents(
   return [...hit].sort((a, b) => a - b);
 }
 
-/** Whom one selector names. */
+/** Returns the agents of one selector. */
 export function drawAgents(scenario: Scenario, selector: Selector, stream: Stream): number[] {
   const { group, count, share } = selector;
   const pool = membersOf(scenario, group);
@@ -182,7 +181,7 @@ export function drawAgents(scenario: Scenario, selector: Selector, stream: Strea
   return sample(pool, wanted, stream);
 }
 
-/** Ordinals of a group, or of all. */
+/** Returns the ordinals of a group, or of all agents. */
 function membersOf(scenario: Scenario, group: string | undefined): number[] {
   const ordinals: number[] = [];
   let first = 0;
@@ -194,18 +193,18 @@ function membersOf(scenario: Scenario, group: string | undefined): number[] {
   return ordinals;
 }
 
-/** A strategy of a scenario, wherever it stands. */
+/** A strategy and its location in the scenario. */
 interface Placed<S> {
-  /** The group, or the intervention, that has it. */
+  /** Name of the group, or of the intervention. */
   group: string;
-  /** Where it stands. */
+  /** Path in the scenario. */
   path: string[];
   strategy: S;
 }
 
 type Told = Pick<Scenario, 'agents' | 'interventions'>;
 
-/** In the order of the scenario. */
+/** Lists all strategies in the order of the scenario. */
 export function listStrategies({ agents, interventions }: Told): Placed<Strategy>[] {
   const own = agents.map(({ group, strategy }, index) => {
     return { group, path: ['agents', String(index), 'strategy'], strategy };
@@ -223,7 +222,7 @@ export const listExternals = (scenario: Told): Placed<External>[] =>
     isExternal(strategy) ? [{ ...place, strategy }] : [],
   );
 
-/** Each once, by its path in the scenario. */
+/** Lists the paths of script modules without duplicates. */
 export function scriptModules({ agents, interventions }: Scenario): string[] {
   const strategies = [
     ...agents.map(({ strategy }) => strategy),

@@ -1,36 +1,92 @@
 /**
- * Problems of a scenario, each at a path such as `agents.town.share`, and the change of values by
- * such paths.
+ * Problems of a scenario, each at a path such as `agents.town.share`, and changes of values at such
+ * paths.
  */
 
-/** A scenario, or a script of it, that cannot be meant: a user can mend it. */
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
+import { problemMessages, scenarioMessages } from './messages.js';
+
+type ScenarioCode = keyof typeof scenarioMessages;
+type ProblemCode = keyof typeof problemMessages;
+
+/** An error in a scenario or in a file that it names. The user can correct it. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
+  /**
+   * Key of the message, such as `INVALID`. Null for errors outside the message table.
+   *
+   * @internal
+   */
+  code: string | null = null;
+  /**
+   * The invalid value, if there is one.
+   *
+   * @internal
+   */
+  problem: Problem | null = null;
+}
+
+/** Creates an error with the text of its code. */
+export function scenarioError<K extends ScenarioCode>(
+  code: K,
+  values: MessageValues<(typeof scenarioMessages)[K]>,
+  { problem = null, ...options }: ErrorOptions & { problem?: Problem | null } = {},
+): ScenarioError {
+  const row: MessageRow = scenarioMessages[code];
+  return Object.assign(new ScenarioError(formatMessage<MessageRow>(row, values), options), {
+    code,
+    problem,
+  });
+}
+
+/** @param place file and line, or the option that set the value. */
+export function problemError(problem: Problem, place?: string): ScenarioError {
+  const text = problemText(problem);
+  if (place === undefined) return scenarioError('INVALID', { problem: text }, { problem });
+  return scenarioError('INVALID_AT', { place, problem: text }, { problem });
 }
 
 export interface Problem {
-  /** Steps from the top: member names, and indexes of lists. */
+  /** Member names and list indexes, from the top. */
   path: string[];
+  code: ProblemCode;
+  /** Follows the path in a message. */
   text: string;
 }
 
-/** One line: where, and what. */
-export function problemText({ path, text }: Problem): string {
-  return `${path.length === 0 ? 'the scenario' : pathText(path)} ${text}`;
+/** A problem without its path. */
+export type Finding = Pick<Problem, 'code' | 'text'>;
+
+export function finding<K extends ProblemCode>(
+  code: K,
+  values: MessageValues<(typeof problemMessages)[K]>,
+): Finding {
+  const row: MessageRow = problemMessages[code];
+  return { code, text: formatMessage<MessageRow>(row, values) };
 }
 
-/** As `agents.1.count`. */
-const pathText = (path: readonly string[]): string => path.join('.');
+/** The most frequent problem: a value outside of what is allowed. */
+export const invalid = (value: string | number, expected: string): Finding =>
+  finding('INVALID_VALUE', { value, expected });
 
-/** Another value for a scenario, by its path: `agents.town.share`, `faults.0.length_ms`. */
+/** Formats a problem as path and text, in one line. */
+export function problemText({ path, text }: Pick<Problem, 'path' | 'text'>): string {
+  return `${path.length === 0 ? 'the scenario' : path.join('.')} ${text}`;
+}
+
+/** A new value at a path such as `agents.town.share` or `faults.0.length_ms`. */
 export type Change = readonly [path: string, value: unknown];
 
 type Tree = Record<string, unknown>;
 
 /**
- * A copy with other values. An element of a list is named by its index, a group also by its name.
- * Sections that are left out are made; whether the path is known shows when defaults are filled in.
- * @throws {ScenarioError} when a path leads through something that has no members.
+ * Returns a copy with some values changed. A list item is named by its index, a group also by its
+ * name. Missing sections are created. The path is validated later, with the rest of the scenario.
+ * @throws {ScenarioError} if a path leads through a value without members.
  */
 export function withValues(raw: unknown, changes: readonly Change[]): unknown {
   if (changes.length === 0) return raw;
@@ -54,15 +110,15 @@ function setValue(root: unknown, path: string, value: unknown): void {
   else (at as Tree)[key] = value;
 }
 
-/** The key of a step; in a list, the index of what it names. */
+/** Returns the key of a step. In a list, a group name becomes an index. */
 function keyOf(at: unknown, step: string, path: string): string {
   if (typeof at !== 'object' || at === null || step === '__proto__') {
-    throw new ScenarioError(`${path} does not exist in the scenario: nothing is inside ${step}`);
+    throw scenarioError('NO_MEMBERS', { path, step });
   }
   if (!Array.isArray(at)) return step;
   const named = at.findIndex((one) => (one as Tree | null)?.group === step);
   const index = named >= 0 ? named : /^\d{1,4}$/.test(step) ? Number(step) : -1;
   if (index >= 0 && index < at.length) return String(index);
   const names = at.map((one, place) => (one as Tree | null)?.group ?? place).join(', ');
-  throw new ScenarioError(`${path} does not exist in the scenario: ${step} is none of ${names}`);
+  throw scenarioError('UNKNOWN_ITEM', { path, step, names });
 }

@@ -1,7 +1,4 @@
-/**
- * The documents that are made of the scenario schema: docs/scenarios.md, which lists every key, and
- * the JSON Schema for editors.
- */
+/** Generates docs/scenarios.md and the JSON Schema for editors from the scenario schema. */
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { describeAllowed } from './schema/common.js';
 import { Condition, Intervention, moments, Whom } from './schema/interventions.js';
@@ -25,10 +22,10 @@ const asMember = (schema: TSchema) => schema as Member;
 const root = asMember(Scenario);
 const group = root.properties!.agents!.items!;
 
-/** Sections with a table of their own. */
+/** Sections with a separate table. */
 const apart = new Set(['agents', 'faults', 'interventions', 'sweep']);
 
-/** The reference of scenario files, Markdown: docs/scenarios.md. */
+/** Generates docs/scenarios.md, the reference of scenario files. */
 export function scenarioReference(): string {
   const { sweep } = root.properties!;
   const top = Object.entries(root.properties!).filter(([key]) => !apart.has(key));
@@ -39,12 +36,12 @@ export function scenarioReference(): string {
     '## At the top\n',
     table(rowsOf({ ...root, properties: pick(root.properties!, plain) }, '')),
     '## agents\n',
-    `${sentence('A list of groups. Each is some agents that are alike')}\n`,
+    `${sentence('A list of groups of similar agents')}\n`,
     table(rowsOf({ ...group, properties: without(group.properties!, 'traits', 'strategy') }, '')),
     '### agents: traits\n',
-    `${sentence("What differs from the personality's own; see model.md")}\n`,
+    `${sentence('Values that replace those of the personality; see model.md')}\n`,
     table(rowsOf(group.properties!.traits!, 'traits.')),
-    'A trait is a number, the same for all agents of the group, or a distribution:\n',
+    'A trait is a number for all agents of the group, or a distribution:\n',
     table(rowsOf(asMember(Drawn), '')),
     '### agents: strategy\n',
     variants(asMember(Strategy), 'strategy'),
@@ -56,34 +53,34 @@ export function scenarioReference(): string {
       ...(key === 'length' ? [conditionsText, table(rowsOf(asMember(Condition), ''))] : []),
     ]),
     '## faults\n',
-    'A list. Each has a kind, a time and the agents that it hits:\n',
+    'A list of faults. Each has a kind, a time and the agents that it affects:\n',
     table(rowsOf({ ...faultBase, properties: without(faultBase.properties!, 'kind') }, '')),
-    'Each member of `whom` selects some agents; together they are all that are hit:\n',
+    'Each item of `whom` selects agents. The fault affects all selected agents:\n',
     table(rowsOf(asMember(Selector), '')),
     variants(asMember(Fault), 'fault', new Set(Object.keys(faultBase.properties!))),
     '## interventions\n',
     interventionsText,
     table(rowsOf({ ...vote, properties: pick(vote.properties!, [...moments, 'acts']) }, '')),
-    'Each member of `whom` names one agent, or selects some:\n',
+    'Each item of `whom` names one agent, or selects several:\n',
     table(rowsOf(asMember(Whom), '')),
     variants(asMember(Intervention), 'intervention', new Set(['kind', 'acts', ...moments])),
     '## sweep\n',
     `${sentence(sweep!.description ?? '')}\n`,
     table(rowsOf({ ...sweep!, properties: without(sweep!.properties!, 'factors') }, 'sweep.')),
-    'Each member of `sweep.factors` is one value of the scenario that is varied:\n',
+    'Each item of `sweep.factors` varies one value of the scenario:\n',
     table(rowsOf(asMember(Factor), '')),
   ].join('\n');
 }
 
 const conditionsText =
-  'A condition of `length.until` has one of `reaches`, `at_least` and `at_most`:\n';
+  'A condition of `length.until` has exactly one of `reaches`, `at_least` and `at_most`:\n';
 
-/** What all faults share: the members of one that has nothing of its own. */
+/** Members of all faults: those of the kind with the fewest. */
 const faultBase = asMember(Fault).anyOf!.reduce((least, one) =>
   Object.keys(one.properties!).length < Object.keys(least.properties!).length ? one : least,
 );
 
-/** Any of them: all have the members that say when. */
+/** Used for the members that all interventions share. */
 const vote = asMember(Intervention).anyOf!.find((one) => one.properties!.kind!.const === 'vote')!;
 
 type Row = [key: string, allowed: string, standard: string, what: string];
@@ -103,10 +100,10 @@ function rowsOf(schema: Member, prefix: string): Row[] {
   });
 }
 
-/** A member of a list may say what it is when the list does not. */
+/** Falls back to the description of the items of a list. */
 const about = ({ description, items }: Member) => description ?? items?.description ?? '';
 
-/** A table of the kinds, and one of the parameters of each that has some. */
+/** Formats a table of kinds and a table of their parameters. */
 function variants(union: Member, what: string, shared = new Set(['kind'])): string {
   const all = union.anyOf!.map((one) => ({ name: one.properties!.kind!.const!, one }));
   const own = all.flatMap(({ name, one }) => {
@@ -115,17 +112,17 @@ function variants(union: Member, what: string, shared = new Set(['kind'])): stri
   });
   return [
     columns(
-      ['kind', `what the ${what} does`],
+      ['kind', `effect of the ${what}`],
       all.map(({ name, one }) => [code(name, true), about(one)]),
     ),
-    `Parameters of the kinds that have some:\n`,
-    columns(['kind', 'key', 'allowed', 'default', 'what it is'], own),
+    `Parameters by kind:\n`,
+    columns(['kind', 'key', 'allowed', 'default', 'description'], own),
   ].join('\n');
 }
 
-const table = (rows: Row[]) => columns(['key', 'allowed', 'default', 'what it is'], rows);
+const table = (rows: Row[]) => columns(['key', 'allowed', 'default', 'description'], rows);
 
-/** Aligned, as the formatter would have it. */
+/** Aligns columns like the Markdown formatter. */
 function columns(head: string[], rows: string[][]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at]!.length)));
@@ -148,15 +145,15 @@ function without(members: Record<string, Member>, ...names: string[]): Record<st
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 
-/** Code stands in quotes here, since backquotes end a template. */
+/** Templates below use quotes for code, because backquotes end a template literal. */
 const backquoted = (text: string) => text.replaceAll("'", '`');
 
 const introduction = backquoted(`# Scenarios
 
-A scenario is an experiment as a file, YAML or JSON, of at most 1 MiB. This page lists every key; it
-is made from the schema, as is [scenario.schema.json](scenario.schema.json) for editors
-('folkmoot scenario schema' prints it). [simulating.md](simulating.md) shows how to use scenarios,
-[model.md](model.md) says what they mean.
+A scenario is a YAML or JSON file of at most 1 MiB that describes an experiment. This page lists
+every key. It is generated from the schema, as is [scenario.schema.json](scenario.schema.json) for
+editors (printed by 'folkmoot scenario schema'). [simulating.md](simulating.md) shows how to use
+scenarios. [model.md](model.md) explains the model.
 
 '''yaml
 title: Some are silent
@@ -172,40 +169,41 @@ length:
   blocks: 20
 '''
 
-Whatever is left out has its default. Names end in their unit. What is not known here is refused,
-with file, line and what is allowed: 'folkmoot scenario check FILE'. 'folkmoot scenario show FILE'
-prints a scenario with everything filled in. A value can be changed for one run by its path:
-'--set agents.silent.share=0.4' (an element of a list by its index, a group also by its name).
+Missing keys take their defaults. Names end in their unit. Unknown keys are errors.
+'folkmoot scenario check FILE' reports an error with file, line and allowed values.
+'folkmoot scenario show FILE' prints a scenario with all defaults. '--set' changes a value for one
+run by its path: '--set agents.silent.share=0.4'. A list item is named by its index, a group also by
+its name.
 
-A first line '# yaml-language-server: $schema=scenario.schema.json' gives completion in editors that
-know it.
+The first line '# yaml-language-server: $schema=scenario.schema.json' enables completion in editors
+with YAML language support.
 `);
 
-const scriptsText = backquoted(`A script is a TypeScript or JavaScript module. It exports some of
-the functions that [scripts.md](scripts.md) lists, each called with what the agent sees and its own
-random stream; what it returns, one command or a list, the agent does. What it leaves out follows
-the personality. 'sim/scenarios/scripts/grudge.ts' is one.
+const scriptsText = backquoted(`A script is a TypeScript or JavaScript module that exports some
+of the functions listed in [scripts.md](scripts.md). Each function receives the agent's view and
+random stream, and returns one command or a list of commands. Without a function, the agent follows
+its personality. For an example, see 'sim/scenarios/scripts/grudge.ts'.
 `);
 
-const interventionsText = backquoted(`A list: what is made to be otherwise, from when on; see
-[what-if.md](what-if.md). Each has a kind, and one of the first four of these to say when it acts:
+const interventionsText = backquoted(`A list of changes during the run; see
+[what-if.md](what-if.md). Each has a kind, and exactly one of the first four keys, its moment:
 `);
 
 type Tree = Record<string, unknown>;
 
-/** The JSON Schema of scenario files, for editors: docs/scenario.schema.json. */
+/** Returns the JSON Schema for editors, docs/scenario.schema.json. */
 export function scenarioJsonSchema(): Record<string, unknown> {
   const { description: _, ...schema } = optionalWhereDefaulted(Scenario) as Tree;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:folkmoot:scenario',
     title: 'Folkmoot scenario',
-    description: 'An experiment: who takes part, what goes wrong, what is measured',
+    description: 'An experiment: agents, network, faults and measures',
     ...schema,
   };
 }
 
-/** The schema describes scenarios with everything filled in; a file may leave defaults out. */
+/** Makes members with a default optional, because the schema describes completed scenarios. */
 function optionalWhereDefaulted(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(optionalWhereDefaulted);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -1,6 +1,6 @@
-/** Whether a value has the shape of a scenario; if not, where, and what is allowed there. */
+/** Validates a value against the scenario schema and reports the first problem with its path. */
 import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
-import type { Problem } from './problem.js';
+import { type Finding, finding, invalid, type Problem } from './problem.js';
 import { describeAllowed, findSchema } from './schema/common.js';
 import { Condition, Intervention } from './schema/interventions.js';
 import { Fault } from './schema/network.js';
@@ -15,7 +15,7 @@ function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | 
   const steps = instancePath.split('/').slice(1);
   const inside = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (missing !== undefined) inside.push(missing);
-  return { path: [...above, ...inside], text: textOf(schema, value, inside) };
+  return { path: [...above, ...inside], ...findingOf(schema, value, inside) };
 }
 
 export function shapeProblem(value: unknown): Problem | null {
@@ -31,14 +31,14 @@ interface Bounded extends TSchema {
   maxItems?: number;
 }
 
-/** Bounds of a whole scenario, for members that the schema leaves open, such as parameters. */
+/** Limits of the whole scenario. The schema does not bound free-form members such as parameters. */
 const MOST_VALUES = 200_000;
 const MOST_LEVELS = 64;
 
 /**
- * Finds the first list or object that holds more than the schema allows, else a scenario that is
- * too large or too deep as a whole. It looks at no more of a value than is allowed, so the schema
- * bounds all later work: the library visits every item, many times for a union.
+ * Finds the first list or object with more items than the schema allows, or a scenario that is too
+ * large or too deep. The search stops at the limits, so the schema bounds all later work: the
+ * library visits every item, and many times for a union.
  */
 export function excessProblem(value: unknown): Problem | null {
   return excessIn(Scenario as Bounded, value, []) ?? sizeProblem(value);
@@ -53,17 +53,15 @@ function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | nu
   }
   const isList = Array.isArray(value);
   if (isList && value.length > (maxItems ?? Number.POSITIVE_INFINITY)) {
-    return { path, text: `has ${value.length} items; expected ${describeAllowed(schema)}` };
+    const values = { count: value.length, expected: describeAllowed(schema) };
+    return { path, ...finding('TOO_MANY_ITEMS', values) };
   }
   if (isList ? !items : !properties) return null;
   for (const name of Object.keys(value)) {
     const inner = isList ? items : ownSchema(properties!, name);
     if (!inner) {
       if (additionalProperties !== false) continue;
-      return {
-        path: [...path, name],
-        text: `is not known here; expected ${describeAllowed(schema)}`,
-      };
+      return { path: [...path, name], ...unknownKey(schema) };
     }
     const found = excessIn(inner, (value as Record<string, unknown>)[name], [...path, name]);
     if (found) return found;
@@ -71,12 +69,12 @@ function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | nu
   return null;
 }
 
-/** Ignores names that every object inherits. */
+/** Ignores inherited names such as `constructor`. */
 function ownSchema(properties: Record<string, Bounded>, name: string): Bounded | undefined {
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** Counts a value once for each place that an alias gives it. */
+/** Counts aliased values once per alias. */
 function sizeProblem(value: unknown): Problem | null {
   let left = MOST_VALUES;
   const pathToDeep = (at: unknown, levels: number): string[] | null => {
@@ -91,15 +89,21 @@ function sizeProblem(value: unknown): Problem | null {
     return null;
   };
   const deep = pathToDeep(value, 0);
-  if (left < 0) return { path: [], text: `has more than ${MOST_VALUES} values; expected fewer` };
-  const text = `is nested too deeply; expected at most ${MOST_LEVELS} levels`;
-  return deep && { path: deep.slice(0, SHOWN_STEPS), text };
+  if (left < 0) return { path: [], ...finding('TOO_MANY_VALUES', { limit: MOST_VALUES }) };
+  if (!deep) return null;
+  return { path: deep.slice(0, SHOWN_STEPS), ...finding('TOO_DEEP', { limit: MOST_LEVELS }) };
 }
 
-/** Steps of a path that an error shows of a value that is nested too deeply. */
+function unknownKey(schema: TSchema): Finding {
+  const { properties } = schema as Bounded;
+  const keys = properties && `one of ${Object.keys(properties).join(', ')}`;
+  return finding('UNKNOWN_KEY', { expected: keys ?? describeAllowed(schema) });
+}
+
+/** Length of the reported path to a value that is nested too deeply. */
 const SHOWN_STEPS = 5;
 
-/** Lists fit lists; objects fit objects, by their kind where alternatives have one. */
+/** Matches lists with lists, and objects with objects of the same kind. */
 function isOfKind({ items, properties, type }: Bounded, value: object): boolean {
   if (Array.isArray(value)) return items !== undefined || type === 'array';
   const kind = (properties?.kind as { const?: unknown } | undefined)?.const;
@@ -107,7 +111,7 @@ function isOfKind({ items, properties, type }: Bounded, value: object): boolean 
   return properties !== undefined && (kind === undefined || kind === own);
 }
 
-/** A member that has kinds is checked as the kind that it names. */
+/** Checks each member that has kinds against the schema of its kind. */
 function variantProblem(value: unknown): Problem | null {
   for (const { union, value: one, path } of variantsIn(value)) {
     const problem = kindProblem(union, one, path);
@@ -116,7 +120,7 @@ function variantProblem(value: unknown): Problem | null {
   return null;
 }
 
-/** One condition or a list of them: each is checked by itself. */
+/** Checks each condition separately, so that the problem names one. */
 function untilProblem(value: unknown): Problem | null {
   const until = valueAt(value, ['length', 'until']);
   const each: [unknown, string[]][] = Array.isArray(until)
@@ -131,15 +135,14 @@ function untilProblem(value: unknown): Problem | null {
 }
 
 /**
- * Fills in all defaults, in place. Members that have kinds are set aside and get the defaults of
- * the kind that they name, even if they have other faults: the library would try every kind, each
- * on a copy of the member.
+ * Fills in all defaults, in place. Members that have kinds get the defaults of their kind, even if
+ * they are invalid in other ways. The library would try every kind, each on a copy of the member.
  */
 export function fillDefaults(value: unknown): unknown {
   const variants = variantsIn(value).filter((variant) => variant.value !== undefined);
   for (const { path } of variants) replaceAt(value, path, null);
   const filled = Value.Default(Scenario, value);
-  // From the outside in: an intervention comes after the strategy that it contains.
+  // Reverse order: an intervention before the strategy that it contains.
   for (const { union, value: one, path } of variants.reverse()) {
     replaceAt(filled, path, one);
     const variant = variantOf(union, one);
@@ -183,9 +186,10 @@ function kindProblem(union: Union, value: unknown, path: string[]): Problem | nu
   const variant = variantOf(union, value);
   if (variant) return problemIn(variant, value, path);
   const { kind } = value as { kind?: unknown };
-  const kinds = union.anyOf.map((one) => one.properties.kind.const).join(', ');
-  const text = `is ${formatValue(kind)}; expected one of ${kinds}`;
-  return { path: [...path, 'kind'], text };
+  const expected = `one of ${union.anyOf.map((one) => one.properties.kind.const).join(', ')}`;
+  const found =
+    kind === undefined ? finding('MISSING', { expected }) : invalid(formatValue(kind), expected);
+  return { path: [...path, 'kind'], ...found };
 }
 
 function variantOf(union: Union, value: unknown) {
@@ -195,13 +199,13 @@ function variantOf(union: Union, value: unknown) {
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-function textOf(schema: TSchema, value: unknown, path: string[]): string {
+function findingOf(schema: TSchema, value: unknown, path: string[]): Finding {
   const found = valueAt(value, path);
   const here = findSchema(schema, path);
   const parent = findSchema(schema, path.slice(0, -1));
-  if (!here) return `is not known here; expected ${describeAllowed(parent ?? schema)}`;
-  if (found === undefined) return `is missing; expected ${describeAllowed(here)}`;
-  return `is ${formatValue(found)}; expected ${describeAllowed(here)}`;
+  if (!here) return unknownKey(parent ?? schema);
+  if (found === undefined) return finding('MISSING', { expected: describeAllowed(here) });
+  return invalid(formatValue(found), describeAllowed(here));
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {
@@ -210,7 +214,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** Short enough for one line. */
+/** Formats a value for an error, at most 60 characters. */
 export function formatValue(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;

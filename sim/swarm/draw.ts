@@ -1,6 +1,6 @@
 /**
- * Draws a whole scenario from a number: whatever can be set is set by chance, and the number alone
- * gives the scenario. All of them are small: a run takes well under a second.
+ * Draws a complete scenario from a number. The number alone determines all settings. Scenarios are
+ * small: a run takes well under a second.
  */
 import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
 import { type Stream, Streams } from '../rng.js';
@@ -10,7 +10,7 @@ import { personalityNames } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { External, Strategy } from '../scenario/schema/strategies.js';
 
-/** A scenario as a file would hold it, and what became of it. */
+/** A drawn scenario, as a file and completed. */
 export interface DrawnScenario {
   raw: Raw;
   scenario: Scenario;
@@ -19,7 +19,7 @@ export interface DrawnScenario {
 export function draw(number: number): DrawnScenario {
   const streams = new Streams(`swarm/${number}`);
   const rng = (part: string): Stream => streams.of('world', part);
-  // Half of them are calm: there, a network that makes no progress has failed.
+  // Half of the scenarios are calm: no progress is then a failure.
   const calm = rng('temper').chance(0.5);
   const drawn = drawGroups(rng('agents'), calm);
   const staying = calm ? drawn : withStays(rng('stays'), drawn);
@@ -43,13 +43,13 @@ export function draw(number: number): DrawnScenario {
   try {
     return { raw, scenario: completeScenario(raw) };
   } catch (cause) {
-    // Not a user's scenario but ours: a bug.
+    // An invalid drawn scenario is a bug in this module.
     const why = (cause as Error).message;
-    throw new Error(`swarm seed ${number} draws what is no scenario: ${why}`, { cause });
+    throw new Error(`swarm seed ${number} draws an invalid scenario: ${why}`, { cause });
   }
 }
 
-/** Blocks that expire under a fault must not end a run of which progress is expected. */
+/** In calm scenarios, blocks that expire during a fault must not end the run. */
 function drawEnd(rng: Stream, calm: boolean): Raw {
   const blocks = between(rng, 3, 12);
   return calm ? { until: { measure: 'finalized', reaches: blocks } } : { blocks };
@@ -83,7 +83,7 @@ function drawSocial(rng: Stream): Raw {
   };
 }
 
-/** Links of a file are not drawn. */
+/** Without `edges`, which needs a file. */
 const topologies = ['complete', 'ring', 'small_world', 'scale_free', 'erdos_renyi', 'groups'];
 
 function drawTopology(rng: Stream): Raw {
@@ -106,10 +106,10 @@ function drawLinks(rng: Stream, groups: readonly Raw[], calm: boolean): Raw {
   };
 }
 
-/** Kilobits a second: from a message in some seconds to a message in no time. */
+/** Kilobits per second: from several seconds per message to no delay. */
 const uplinks = [1, 8, 64, 1_000, 200_000, 10_000_000];
 
-/** The uplinks of all, and of some groups; most have no limit. */
+/** Limits the uplinks of all agents or of some groups. Most have no limit. */
 function drawUplinks(rng: Stream, groups: readonly Raw[]): { links: Raw; groups: Raw[] } {
   const drawn = (probability: number): Raw => {
     const uplink_kbps = sometimes(rng, probability, () => rng.pick(uplinks));
@@ -129,7 +129,7 @@ function drawBetween(rng: Stream, groups: readonly Raw[], calm: boolean): Raw[] 
   }));
 }
 
-/** Measured ones are files: a swarm draws none. */
+/** Without `empirical`, which needs a file. */
 const distributions = ['constant', 'uniform', 'normal', 'exponential', 'lognormal', 'pareto'];
 
 function drawLatency(rng: Stream, most: number): Raw {
@@ -144,7 +144,7 @@ function drawLatency(rng: Stream, most: number): Raw {
 }
 
 function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw {
-  // Every group votes.
+  // Agents of all groups are validators.
   const validators = groups.reduce((sum, { count }) => sum + (count as number), 0);
   return {
     policy: rng.pick(policies),
@@ -159,7 +159,7 @@ function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm
   };
 }
 
-/** In a calm scenario the first group outweighs all others by so much that its votes decide. */
+/** In calm scenarios, the first group is this many times larger and decides votes. */
 const CALM_MULTIPLE = 6;
 
 function drawGroups(rng: Stream, calm: boolean): Raw[] {
@@ -175,7 +175,7 @@ function drawGroups(rng: Stream, calm: boolean): Raw[] {
     ...drawTraits(rng),
     strategy: drawStrategy(rng, names),
   }));
-  // Somebody has to make blocks, or there is nothing to see.
+  // Without a producer nothing would happen.
   groups[0]!.producers = Math.max(1, groups[0]!.producers);
   return groups;
 }
@@ -227,7 +227,7 @@ function drawTraits(rng: Stream): Raw {
   return traits ? { traits } : {};
 }
 
-/** A trait that each agent draws for itself. */
+/** A trait that is drawn per agent. */
 function drawn(rng: Stream, least: number, most: number): Raw {
   const distribution = rng.pick(['uniform', 'normal', 'beta', 'choice']);
   const [from, to] = [least, most * share(rng)];
@@ -239,7 +239,7 @@ function drawn(rng: Stream, least: number, most: number): Raw {
 
 type Kind = Exclude<Strategy['kind'], 'script' | External['kind']>;
 
-/** Every strategy but scripts, which are files, and those that others decide. */
+/** All strategies but scripts, which are files, and external deciders. */
 const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> = {
   personality: () => ({}),
   honest: (rng) => ({ soundness: rng.pick([100, 100, 80, 50]) }),
@@ -261,13 +261,13 @@ const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> 
 };
 
 function drawStrategy(rng: Stream, groups: readonly string[]): Raw {
-  // A third are people as they are: many scenarios would else be nothing but attacks.
+  // A third use the default strategy, so that not all scenarios are attacks.
   const kinds = Object.keys(strategies) as Kind[];
   const kind = sometimes(rng, 1 / 3, () => 'personality' as const) ?? rng.pick(kinds);
   return { kind, ...strategies[kind](rng, groups) };
 }
 
-/** What each kind has beside when, how long and whom. */
+/** Parameters of each kind. */
 const faultKinds: Record<Fault['kind'], (rng: Stream) => Raw> = {
   partition: (rng) => ({ direction: rng.pick(['both', 'in', 'out']) }),
   crash: () => ({}),
@@ -280,7 +280,7 @@ const faultKinds: Record<Fault['kind'], (rng: Stream) => Raw> = {
   }),
 };
 
-/** In voting periods: so early do faults begin and so soon are they over in a calm scenario. */
+/** Maximum start and length of faults in calm scenarios, in voting periods. */
 const CALM = { start: 2, length: 3 };
 
 function drawFaults(rng: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw[] {
@@ -296,7 +296,7 @@ function drawFaults(rng: Stream, groups: readonly Raw[], period: number, calm: b
   });
 }
 
-/** All of a group or of the network, or so many of them, or a share that is not nobody. */
+/** Selects a group or all agents, or a count or share of them that is not empty. */
 function drawSelector(rng: Stream, groups: readonly Raw[]): Raw {
   const group = rng.chance(0.6) ? rng.pick(groups) : null;
   const all = group ? [group] : groups;
@@ -308,10 +308,10 @@ function drawSelector(rng: Stream, groups: readonly Raw[]): Raw {
   return { ...whom, share: Math.min(1, (1 + Math.ceil(100 * share(rng))) / 100 + 1 / count) };
 }
 
-/** All have joined by then. */
+/** All agents have joined by this time. */
 const LEAST_LEAVE_MS = 40_000;
 
-/** Late, in waves, or not to the end; most groups are there throughout. */
+/** Some groups join late, in waves, or leave before the end. Most stay throughout. */
 function withStays(rng: Stream, groups: readonly Raw[]): Raw[] {
   const waves = () => ({
     over_ms: between(rng, 0, 5_000),
@@ -326,16 +326,16 @@ function withStays(rng: Stream, groups: readonly Raw[]): Raw[] {
   });
 }
 
-/** A scenario, or a section of one, as a file would hold it. */
+/** A scenario or section as in a file. */
 export type Raw = Record<string, unknown>;
 
-/** A whole number, both ends included. */
+/** An integer, both ends included. */
 const between = (rng: Stream, least: number, most: number): number =>
   least + rng.int(most - least + 1);
 
-/** From 0 to 1 in hundredths, as somebody would write it. */
+/** From 0 to 1 in hundredths, as a user would write it. */
 const share = (rng: Stream): number => rng.int(101) / 100;
 
-/** What `make` gives with a probability; else undefined. */
+/** Returns `make()` with the given probability, or undefined. */
 const sometimes = <T>(rng: Stream, probability: number, make: () => T): T | undefined =>
   rng.chance(probability) ? make() : undefined;

@@ -1,36 +1,29 @@
-/**
- * The failures of runs: which outcomes count as one, when two runs fail alike, and whether a
- * scenario must make progress.
- */
+/** Failures of drawn runs: detection, comparison, and the expectation of progress. */
 import { brokenText, type LastingResult, type Outcome } from '../run/jobs.js';
 import { getConditions } from '../scenario/interventions.js';
 import { groupSizes } from '../scenario/population.js';
 import { getTraitBounds, type Traits } from '../scenario/schema/personalities.js';
 import type { Group, Scenario } from '../scenario/schema/scenario.js';
 
-/**
- * How a drawn scenario failed: it broke a rule of the network, came to a standstill, was not the
- * same again, or threw.
- */
+/** Rule violation, no progress, different results of two runs, or an exception. */
 export type RunFailureKind = 'safety' | 'liveness' | 'nondeterminism' | 'crash';
 
-/** How a drawn scenario failed. */
+/** Failure of a drawn scenario. */
 export interface RunFailure {
   kind: RunFailureKind;
-  /** Two failures of one kind and sign are taken for the same bug. */
+  /** Failures of the same kind and sign count as the same bug. */
   sign: string;
-  /** One line. */
   message: string;
 }
 
-/** Null unless the run failed. */
+/** Returns null if the run did not fail. */
 export function findFailure(
   scenario: Scenario,
   outcome: Outcome<LastingResult>,
 ): RunFailure | null {
   if ('failure' in outcome) {
     const { message } = outcome.failure;
-    // Hashes, ids and numbers differ from scenario to scenario.
+    // Mask hashes, ids and numbers, which differ between scenarios.
     return { kind: 'crash', sign: message.replace(/[0-9a-f]{8,}|\d+/g, '#'), message };
   }
   const { verdict, broken } = outcome.result;
@@ -38,18 +31,18 @@ export function findFailure(
     return { kind: 'safety', sign: broken!.rule, message: brokenText(broken!) };
   }
   if (verdict !== 'no_progress' || !expectsProgress(scenario)) return null;
-  const message = 'no progress, although enough agents vote for every sound block';
+  const message = 'no progress, although enough agents approve all sound blocks';
   return { kind: 'liveness', sign: '', message };
 }
 
-/** Null when both came to the same. */
+/** Returns null if both digests are equal. */
 export function findDigestDifference(first: string, second: string): RunFailure | null {
   if (first === second) return null;
-  const message = `the digest is ${first}, and ${second} when run again`;
+  const message = `digest ${first} in the first run, ${second} in the second`;
   return { kind: 'nondeterminism', sign: '', message };
 }
 
-/** What two runs of a scenario must have in common. */
+/** The part of an outcome that two runs must have in common. */
 export const getDigest = (outcome: Outcome<LastingResult>): string =>
   'result' in outcome ? outcome.result.digest : outcome.failure.message;
 
@@ -57,31 +50,31 @@ export const isSame = (a: RunFailure, b: RunFailure | null): boolean =>
   a.kind === b?.kind && a.sign === b.sign;
 
 /*
- * Where a scenario must make progress, a run without any is a failure of the network. In doubt the
- * answer is no: then a run without progress is what the scenario asks for.
+ * If a scenario must make progress, a run without progress is a failure of the network. In doubtful
+ * cases progress is not expected.
  */
 
-/** Share of the agents that vote for every sound block, at the least; two thirds must be passed. */
+/** Minimum share of agents that approve all sound blocks. More than two thirds are needed. */
 const LEAST_PLAIN = 0.8;
-/** What `majority` may ask for: less than the plain ones alone give. */
+/** Maximum `participation` under `majority`, less than the share of those agents. */
 const LARGEST_TURNOUT = 0.6;
 const LARGEST_LOSS = 0.03;
-/** What sixty agents tell each other about a block leaves in some milliseconds. */
+/** At this rate, sixty agents send all messages about a block within milliseconds. */
 const LEAST_UPLINK_KBPS = 100_000;
-/** What a block needs at the least to be heard of, voted on, and counted, in mean latencies. */
+/** Minimum time of a block's proposal, votes and count, in mean latencies. */
 const LATENCIES_A_PERIOD = 10;
-/** No personality thinks longer. */
+/** The longest thinking time of all personalities. */
 const LONGEST_THOUGHT_MS = 3_500;
-/** An open producer that heard of nothing looks again after 20 intervals at the most. */
+/** An open producer without events retries within 20 intervals. */
 const TURNS = 60;
-/** Blocks expire while a fault lasts, and turns are lost: so many periods must be left after it. */
+/** Minimum voting periods after a fault, because blocks expire and turns are lost during it. */
 const PERIODS_AFTER = 10;
 
 export function expectsProgress(scenario: Scenario): boolean {
   return plainOnes(scenario) && goodLinks(scenario) && shortFaults(scenario) && time(scenario);
 }
 
-/** They vote at once for what is sound, and what they make themselves is sound. */
+/** Agents that vote at once for sound blocks and produce only sound blocks. */
 const isPlain = ({ strategy, capabilities }: Group): boolean =>
   strategy.kind === 'honest' && capabilities.includes('validator');
 
@@ -91,13 +84,13 @@ function plainOnes({ population, agents, consensus, producers, limits }: Scenari
   const makers = agents.filter(
     (group) => group.producers > 0 || group.capabilities.includes('producer'),
   );
-  // A server's limits let a town make a block now and then, and a voter miss one.
+  // Under a server's limits, blocks are rare and votes can be refused.
   if (limits !== 'off') return false;
-  // A block without transactions is neither sound nor not: they turn it down.
+  // Blocks without transactions are rejected as not sound.
   if (producers.transactions.least === 0) return false;
-  // Some are not there yet, or no more.
+  // Agents that join late or leave early are missing in some electorates.
   if (agents.some(({ join, leave }) => join || leave)) return false;
-  // Whoever else makes blocks may take every turn.
+  // Other producers could take all turns.
   if (makers.length === 0 || !makers.every(isPlain)) return false;
   const { policy, participation, min_validators } = consensus;
   if (policy === 'majority' && participation > LARGEST_TURNOUT) return false;
@@ -121,9 +114,9 @@ function thinkMs(traits: Traits = {}): number {
 
 function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
   if (faults.length === 0) return true;
-  // Whoever missed blocks meanwhile would be out of the electorate, perhaps for good.
+  // Agents that missed blocks would become dormant, perhaps for the rest of the run.
   if (consensus.dormant_after !== 0) return false;
-  // Who went away stays away when its return is lost.
+  // An agent stays inactive if its return message is lost.
   const churn = faults.some(({ kind }) => kind === 'churn');
   if (churn && (faults.length > 1 || links.loss > 0)) return false;
   const room = PERIODS_AFTER * consensus.voting_period_ms;
@@ -131,7 +124,7 @@ function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
   return faults.every(({ start_ms, length_ms }) => start_ms + length_ms + room <= end);
 }
 
-/** Long enough for a handful of blocks, and more patient than a producer that lost its turn. */
+/** Requires time for several blocks, and more patience than a lost turn takes. */
 function time({ length, consensus, patience_periods, producers, faults }: Scenario): boolean {
   const { blocks, virtual_ms } = length;
   const period = consensus.voting_period_ms;
@@ -139,7 +132,7 @@ function time({ length, consensus, patience_periods, producers, faults }: Scenar
   if (patience < PERIODS_AFTER * period) return false;
   if (patience < TURNS * producers.block_interval_ms) return false;
   if (getConditions(length).some(({ measure }) => measure !== 'finalized')) return false;
-  // Blocks that expire under a fault count too, and may be all that the run has.
+  // Blocks that expire during a fault count towards the length.
   if (blocks !== undefined && (faults.length > 0 || blocks < 3)) return false;
   return (virtual_ms ?? Number.POSITIVE_INFINITY) >= 2 * patience;
 }

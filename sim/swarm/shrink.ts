@@ -1,7 +1,6 @@
 /**
- * Shrinks a scenario that fails: tries smaller and plainer ones, largest step first, and takes each
- * that still fails alike, until none does or the tries are used up. It is greedy, and the same each
- * time.
+ * Shrinks a failing scenario. Tries smaller and simpler variants, largest step first, and keeps
+ * each that fails the same way, until none does or the tries are used up. Greedy and deterministic.
  */
 import { type JobLimits, JobWorker, type Outcome } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
@@ -17,7 +16,7 @@ import {
 } from './failures.js';
 
 interface ShrinkOptions extends JobLimits {
-  /** Runs at the most. */
+  /** Maximum runs. */
   tries: number;
   signal: AbortSignal;
   onTry?: (tried: number, agents: number) => void;
@@ -25,7 +24,7 @@ interface ShrinkOptions extends JobLimits {
 
 interface Shrunk {
   raw: Raw;
-  /** Of the smallest scenario: the same kind and sign. */
+  /** Failure of the smallest scenario, of the same kind and sign. */
   failure: RunFailure;
   tries: number;
 }
@@ -43,7 +42,7 @@ export async function shrink(
     if (!scenario) return false;
     best.tries += 1;
     const found = await failureOf(scenario, failure, worker, options.signal);
-    // What ends a run early looks like a crash.
+    // An aborted run looks like a crash.
     if (options.signal.aborted || !found || !isSame(failure, found)) return false;
     Object.assign(best, { raw: candidate, failure: found });
     options.onTry?.(best.tries, scenario.population);
@@ -66,7 +65,7 @@ export async function shrink(
   return best;
 }
 
-/** A smaller scenario may be none: a group without producers, say. */
+/** A variant can be invalid, for example without producers. */
 function completed(raw: Raw): Scenario | null {
   try {
     return completeScenario(raw);
@@ -88,14 +87,14 @@ async function failureOf(
   return findDigestDifference(getDigest(outcome), getDigest(await run()));
 }
 
-/** From a scenario to smaller ones; nothing is changed in place. */
+/** Returns smaller variants of a scenario. Must not change its argument. */
 type Reducer = (raw: Raw) => Raw[];
 
 const groupsOf = (raw: Raw) => raw.agents as Raw[];
 const faultsOf = (raw: Raw) => (raw.faults ?? []) as Raw[];
 const without = <T>(list: readonly T[], index: number): T[] => list.toSpliced(index, 1);
 
-/** With the group go the faults that hit it alone, and whoever censors it. */
+/** Also removes faults of the group only, and strategies that censor it. */
 const fewerGroups: Reducer = (raw) => {
   const groups = groupsOf(raw);
   if (groups.length === 1) return [];
@@ -150,7 +149,7 @@ const shorter: Reducer = (raw) => {
   return [...times, ...counted, ...reached].map((one) => ({ ...raw, length: one }));
 };
 
-/** Sections as a whole, then their members one by one, down to what a file need not say. */
+/** Removes sections, then their members one by one, leaving only required values. */
 const sections = [
   'social',
   'topology',
@@ -172,7 +171,7 @@ const fewerSettings: Reducer = (raw) => [
   }),
 ];
 
-/** Without the member of that name; where it is a section, also without each of its members. */
+/** Removes a member; for a section, also each of its members. */
 function settingsWithout(from: Raw, name: string): Raw[] {
   if (!(name in from)) return [];
   const { [name]: section, ...rest } = from;
@@ -182,7 +181,7 @@ function settingsWithout(from: Raw, name: string): Raw[] {
   return [rest, ...plainer.map((one) => ({ ...from, [name]: one }))];
 }
 
-/** To a few at once, to half, by a few: some failures show among every third or so count only. */
+/** Tries small counts, then half, then slightly less: some failures appear only at some counts. */
 function smaller(count: number): number[] {
   const counts = [1, 2, 3, 4, 5, 6, Math.floor(count / 2), count - 3, count - 2, count - 1];
   return [...new Set(counts)].filter((one) => one >= 1 && one < count);

@@ -1,6 +1,6 @@
 /**
- * A swarm: scenario after scenario drawn by number, each run and judged, until one fails. The
- * coverage counts how often each thing was drawn; a count of 0 means that it was not tested.
+ * A swarm draws scenarios by number, runs and judges each, until one fails. The coverage counts how
+ * often each feature was drawn; a count of 0 means that it was not tested.
  */
 
 import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
@@ -24,50 +24,49 @@ import {
 } from './failures.js';
 import { shrink } from './shrink.js';
 
-/** How many scenarios are drawn, and how. */
 export interface SwarmOptions {
-  /** How many, from `first` on. */
+  /** Number of scenarios, starting at `first`. */
   seeds: number;
   first?: number;
   jobs?: number;
   signal: AbortSignal;
   /**
-   * Who runs them; default: processes of this machine, `jobs` at a time.
+   * Runner of the jobs. Default: local processes, `jobs` at a time.
    *
    * @internal
    */
   spread?: JobRunner;
-  /** Asked before each scenario: false ends the swarm. */
+  /** Called before each scenario. Returning false ends the swarm. */
   goesOn?: () => boolean;
   onProgress?: (done: number) => void;
   onShrink?: (tried: number, agents: number) => void;
 }
 
-/** A scenario that failed, as it was drawn and made small. */
+/** A failed scenario, as drawn and shrunk. */
 export interface SwarmFailure extends RunFailure {
   number: number;
-  /** As it was drawn, and the smallest that fails alike. */
+  /** The drawn scenario, and the smallest one that fails the same way. */
   drawn: Record<string, unknown>;
   smallest: Record<string, unknown>;
   tries: number;
 }
 
-/** What a swarm of scenarios came to. */
+/** Result of a swarm. */
 export interface SwarmResult {
   ran: number;
-  /** Of these, run a second time, to compare digests. */
+  /** Scenarios that were run twice to compare digests. */
   twice: number;
-  /** Of these, where progress was expected. */
+  /** Scenarios that were expected to make progress. */
   expected: number;
-  /** Of these, those that made none. */
+  /** Scenarios that made no progress. */
   noProgress: number;
   coverage: Coverage;
   failure: SwarmFailure | null;
 }
 
-/** Every so manieth scenario runs twice. */
+/** Interval of scenarios that are run twice. */
 const TWICE = 10;
-/** A drawn scenario takes well under a second: one that takes this long hangs. */
+/** A drawn scenario takes well under a second, so a longer run hangs. */
 const limits = { wallMs: 60_000, memoryMb: 1_024 } as const;
 const SHRINK_TRIES = 500;
 
@@ -81,7 +80,7 @@ interface Found extends RunFailure {
   task: SwarmTask;
 }
 
-/** Draws scenarios by number, runs each under the auditor, and makes the first that fails small. */
+/** Runs drawn scenarios under the auditor, and shrinks the first that fails. */
 export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
   const { jobs, signal, spread = runJobs, onProgress, onShrink } = options;
   const state = new Judgement();
@@ -130,7 +129,7 @@ class Judgement {
     coverage: emptyCoverage(),
     failure: null,
   };
-  /** Digests that wait for that of the second run. */
+  /** Digests of first runs, waiting for the second. */
   readonly #digests = new Map<number, string>();
   readonly #found: Found[] = [];
 
@@ -138,7 +137,7 @@ class Judgement {
     return this.#found.length > 0;
   }
 
-  /** That of the lowest number: which of two ends first is rng. */
+  /** Returns the failure with the lowest number, because the order of completion is random. */
   first(): Found | null {
     return this.#found.sort((a, b) => a.task.number - b.task.number)[0] ?? null;
   }
@@ -177,7 +176,7 @@ class Judgement {
   }
 }
 
-/** How many of the drawn scenarios held what. */
+/** Number of drawn scenarios with each feature. */
 export type Coverage = Record<string, Record<string, number>>;
 
 interface Kinds {
@@ -194,10 +193,10 @@ function emptyCoverage(): Coverage {
   return {
     policy: zeros(policies),
     weights: zeros(weightings),
-    // A script is a file, and some others decide: a swarm draws none of them.
+    // Scripts need files, and external deciders are not drawn.
     strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script' && !isExternal({ kind }))),
     fault: zeros(kindsOf(Fault)),
-    // Nor does it draw what else is a file.
+    // Empirical latencies need files.
     latency: zeros(Latency.properties.distribution.enum.filter((name) => name !== 'empirical')),
     topology: zeros(Topology.properties.kind.enum.filter((name) => name !== 'edges')),
     schedule: zeros(Producing.properties.schedule.enum),

@@ -1,6 +1,6 @@
 /**
- * Calls and requests that wait for their instant: they are due by instant, then by the agent that
- * they belong to, then by their own number. Beside it, the outbox of agents with a limited uplink.
+ * A queue of pending calls and requests, ordered by time, then agent, then number. Also the outbox
+ * of agents with a limited uplink.
  */
 import type { ScheduledEvent } from '../agents/port.js';
 import { computeDeparture, type Departure, type Uplinks, waitMs } from './links.js';
@@ -8,20 +8,19 @@ import type { Observer } from './observer.js';
 
 export interface Due {
   at: number;
-  /** Ordinal. */
   from: number;
-  /** Counts what is due of the same agent. */
+  /** Sequence number per agent. */
   number: number;
 }
 
-/** An agent is to be called. */
+/** A scheduled call of an agent. */
 export interface Call extends Due {
-  /** When the call was asked for. */
+  /** Time when the call was scheduled. */
   since: number;
   event: ScheduledEvent;
 }
 
-/** Calls that an agent planned itself; the others come from outside, or tell of a fault's end. */
+/** Calls that agents schedule themselves. Others come from events or the end of a fault. */
 export const plans = new Set<ScheduledEvent['type']>([
   'join',
   'vote',
@@ -35,28 +34,28 @@ const isBefore = (a: Due, b: Due): boolean => {
   return a.from === b.from ? a.number < b.number : a.from < b.from;
 };
 
-/** What is due so near to each other is put in order together. */
+/** Items within one span are sorted together. */
 const SPAN_MS = 50;
 
-/** What is due in one span, in no order; `at` counts spans from the first that was asked for. */
+/** Unsorted items of one span. `at` is the span's number, counted from the first one. */
 interface Span<T> extends Due {
   readonly items: T[];
 }
 
 /**
- * Only what is due next is in a heap, which is small then; what is due later lies in lists, by the
- * span that it is due in. With ten thousand agents some thirty thousand things are due.
+ * A priority queue in two levels. A small heap holds the items of the current span. Lists per span
+ * hold later items. With ten thousand agents about thirty thousand items are pending.
  */
 export class DueQueue<T extends Due> {
-  /** What is due up to the end of a span: a heap, the next one first. */
+  /** Heap of the items due before the end of the current span. */
   #near: T[] = [];
   #span = -1;
   #firstSpan: number | null = null;
-  /** The spans in which something is due later: by their numbers, and as a heap. */
+  /** Later spans by number, and as a heap. */
   readonly #later = new Map<number, Span<T>>();
   readonly #spans: Span<T>[] = [];
 
-  /** When the next one is due; infinite without any. */
+  /** Time of the next item, or infinity. */
   get nextAt(): number {
     if (this.#near.length === 0) this.#approach();
     return this.#near.length === 0 ? Number.POSITIVE_INFINITY : this.#near[0]!.at;
@@ -65,7 +64,7 @@ export class DueQueue<T extends Due> {
   push(item: T): void {
     const whole = Math.floor(item.at / SPAN_MS);
     this.#firstSpan ??= whole;
-    // Numbers as small as that are found much faster.
+    // Small integer keys are much faster to look up.
     const at = whole - this.#firstSpan;
     if (at <= this.#span) {
       rise(this.#near, item);
@@ -81,12 +80,12 @@ export class DueQueue<T extends Due> {
     rise(this.#spans, span);
   }
 
-  /** Takes the next one that is due before `end`. */
+  /** Removes and returns the next item due before `end`. */
   takeBefore(end: number): T | undefined {
     return this.nextAt >= end ? undefined : taken(this.#near);
   }
 
-  /** Goes on to the next span in which something is due. */
+  /** Advances to the next span with items. */
   #approach(): void {
     if (this.#spans.length === 0) return;
     const { at, items } = taken(this.#spans);
@@ -99,7 +98,7 @@ export class DueQueue<T extends Due> {
   }
 }
 
-/** Adds to a heap. That of a library, which is told the order, takes three times as long here. */
+/** Inserts into a heap. A library heap with a comparator is three times slower here. */
 function rise<T extends Due>(heap: T[], item: T): void {
   let place = heap.push(item) - 1;
   while (place > 0) {
@@ -111,7 +110,7 @@ function rise<T extends Due>(heap: T[], item: T): void {
   heap[place] = item;
 }
 
-/** Takes the first of a heap, which has one. */
+/** Removes the first item of a non-empty heap. */
 function taken<T extends Due>(heap: T[]): T {
   const first = heap[0]!;
   const last = heap.pop()!;
@@ -119,7 +118,7 @@ function taken<T extends Due>(heap: T[]): T {
   return first;
 }
 
-/** Puts an item in a place of a heap, or below it. */
+/** Sifts an item down from a position. */
 function sink<T extends Due>(heap: T[], from: number, item: T): void {
   let place = from;
   for (let below = 2 * place + 1; below < heap.length; below = 2 * place + 1) {
@@ -133,19 +132,17 @@ function sink<T extends Due>(heap: T[], from: number, item: T): void {
 }
 
 /*
- * What agents with a limited uplink have sent since the last time it was emptied. A window's calls
- * come before its arrivals, and with these what their senders tell then: only at its end is known
- * who sent what in which order.
+ * Messages of agents with a limited uplink since the outbox was last emptied. Calls and arrivals of
+ * a window both send, and calls run first. The sending order is known only at the window's end.
  */
 
-/** A message that is to leave. */
 interface Leaving {
   from: number;
   at: number;
-  /** Of one copy. */
+  /** Size of one copy. */
   bytes: number;
   copies: number;
-  /** Told when it leaves. */
+  /** Called with the departure time. */
   leaves(departure: Departure): void;
 }
 
@@ -160,7 +157,7 @@ export class Outbox {
     this.#observer = observer;
   }
 
-  /** Whether what an agent sends goes this way. */
+  /** Returns true if the agent has a limited uplink. */
   takes(agent: number): boolean {
     return this.#uplinks.limits(agent);
   }
@@ -170,7 +167,7 @@ export class Outbox {
     this.#sent += 1;
   }
 
-  /** Queues all of it on the uplinks, in the order in which it was sent. */
+  /** Moves all messages to the uplinks, in sending order. */
   empty(): void {
     const end = Number.POSITIVE_INFINITY;
     for (let one = this.#waiting.takeBefore(end); one; one = this.#waiting.takeBefore(end)) {
@@ -181,7 +178,7 @@ export class Outbox {
     }
   }
 
-  /** Of what a crash loses is not known how long it would have waited. */
+  /** Measures the wait. It is undefined for messages lost in a crash. */
   #measure(departure: Departure, copies: number): void {
     let count = 0;
     let waited = 0;

@@ -1,7 +1,4 @@
-/**
- * News: an event calls the agents that it concerns, such as voters, producers, the invited and the
- * newly joined.
- */
+/** Calls the agents that an event concerns: voters, producers, invitees and new members. */
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { type Behaviour, isHere, type ScriptedAgent, type World } from '../agents/port.js';
 import type { Faults } from './faults.js';
@@ -56,7 +53,7 @@ export class EventCalls {
     }
   }
 
-  /** Who has crashed when something comes hears of it when it is back. */
+  /** Delays delivery to a crashed agent until it restarts. */
   #availableAt(agent: number, at: number): number {
     const down = this.#options.faults.down(agent, at);
     return down?.kind === 'crash' ? down.end + 1 : at;
@@ -69,7 +66,7 @@ export class EventCalls {
     if (status !== 'orphaned') this.#scheduleProducers(talk, at);
   }
 
-  /** Counts an event that the feed brings to all who are there, however often it sends it. */
+  /** Counts a feed event to all present agents, with retransmissions. */
   #send(
     kind: MessageKind,
     name: number,
@@ -83,13 +80,13 @@ export class EventCalls {
     if (losses > 0) observer.traffic(kind, 'lost', losses, bytes);
   }
 
-  /** Who has joined and not left for good. */
+  /** Agents that have joined and not left for good. */
   #audience(at: number): readonly ScriptedAgent[] {
     const runMs = at - this.#world.startMs;
     return this.#options.agents.filter((agent) => isHere(agent, runMs));
   }
 
-  /** In the open schedule each producer waits a while by chance, so that few propose at once. */
+  /** Open schedule: producers wait a random time, so that few propose at once. */
   #scheduleProducers(talk: Talk, at: number): void {
     if (this.#world.scenario.producers.schedule !== 'open') return;
     const { agents, behaviour } = this.#options;
@@ -103,7 +100,7 @@ export class EventCalls {
 
   #invite(event: EventOf<'alliance_update'>, at: number): void {
     const { alliance_id, status, members } = event.data;
-    // A declining invitee updates the alliance too: the others are called once all the same.
+    // A declined invitation also updates the alliance. Call the invitees only once.
     const known = this.#invited.has(alliance_id);
     if (status === 'proposed') this.#invited.add(alliance_id);
     else this.#invited.delete(alliance_id);

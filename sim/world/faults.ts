@@ -1,13 +1,10 @@
-/**
- * The faults of a run, and when they hold. Faults are asked for each message and call, so they
- * answer quickly where none holds.
- */
+/** The active faults of a run. They are looked up for every message and call. */
 
 import { selectAgents } from '../scenario/population.js';
 import type { Fault, FaultOf } from '../scenario/schema/network.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-/** A fault with the agents that it hits, and its times in the world's time; `end` is exclusive. */
+/** A fault with its agents and its times in the world's time. `end` is exclusive. */
 type Strike<K extends Fault['kind'] = Fault['kind']> = FaultOf<K> & {
   start: number;
   end: number;
@@ -24,7 +21,7 @@ export class Faults {
   readonly #skewed: Strike<'clock_skew'>[];
   readonly #crashes: Strike<'crash'>[];
   readonly #downs: Down[];
-  /** By agent: from when on it sends nothing; null where all do. */
+  /** By agent: time from which it is silenced. Null if no agent is. */
   #silentFrom: Float64Array | null = null;
   readonly #population: number;
 
@@ -48,25 +45,25 @@ export class Faults {
     return this.strikes.filter((strike): strike is Strike<K> => strike.kind === kind);
   }
 
-  /** When the last fault is over; null without any. */
+  /** End of the last fault, or null. */
   get overAt(): number | null {
     return this.strikes.length === 0 ? null : Math.max(...this.strikes.map(({ end }) => end));
   }
 
-  /** From `at` on nothing that it sends arrives anywhere. */
+  /** Loses all messages that the agent sends from `at` on. */
   silence(agent: number, at: number): void {
     this.#silentFrom ??= new Float64Array(this.#population).fill(Number.POSITIVE_INFINITY);
     this.#silentFrom[agent] = Math.min(this.#silentFrom[agent]!, at);
   }
 
-  /** Whether any partition is there, or anybody is silenced. */
+  /** Returns true if there are partitions or silenced agents. */
   partitioned(at: number): boolean {
     if (this.#silentFrom !== null) return true;
     for (const cut of this.#cuts) if (during(cut, at)) return true;
     return false;
   }
 
-  /** Whether a message that is sent at `at` is kept from its way, or its sender is silenced. */
+  /** Returns true if a partition cuts the message off or its sender is silenced. */
   cuts(from: number, to: number, at: number): boolean {
     if (this.#silentFrom !== null && at >= this.#silentFrom[from]!) return true;
     for (const cut of this.#cuts) {
@@ -78,18 +75,18 @@ export class Faults {
     return false;
   }
 
-  /** When the feed reaches an agent again: `at` itself where nothing is in the way. */
+  /** Returns the time when the feed reaches the agent again, or `at`. */
   healedAt(agent: number, at: number): number {
     let healed = at;
     for (const cut of this.#cuts) {
       const hears = cut.hits[agent] === 0 || cut.direction === 'out';
       if (!hears && during(cut, healed)) healed = cut.end;
     }
-    // Another partition may have begun meanwhile.
+    // Another partition may have started in the meantime.
     return healed === at ? at : this.healedAt(agent, healed);
   }
 
-  /** What slow links multiply a latency by. */
+  /** Returns the latency factor of slow links. */
   slowness(from: number, to: number, at: number): number {
     let factor = 1;
     for (const slow of this.#slow) {
@@ -106,14 +103,14 @@ export class Faults {
     return skew;
   }
 
-  /** Whether a crash came between: what an agent planned before it is forgotten. */
+  /** Returns true if the agent crashed in the interval. A crash discards planned calls. */
   crashedBetween(agent: number, planned: number, at: number): boolean {
     return this.#crashes.some(
       ({ hits, start }) => hits[agent] === 1 && planned < start && start <= at,
     );
   }
 
-  /** When an agent crashes next after an instant; infinite when it never does. */
+  /** Returns the time of the agent's next crash, or infinity. */
   nextCrash(agent: number, after: number): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { hits, start } of this.#crashes) {
@@ -122,7 +119,7 @@ export class Faults {
     return next;
   }
 
-  /** The crash or pause that an agent is in. */
+  /** Returns the current crash or pause of the agent. */
   down(agent: number, at: number): Down | null {
     return this.#downs.find((one) => one.hits[agent] === 1 && during(one, at)) ?? null;
   }

@@ -1,7 +1,4 @@
-/**
- * The way from a live world to its network: requests go out by it, and events come back. One
- * gateway leads to a network in this process, the other one to a server.
- */
+/** Gateways from a live world to its network, in this process or on a server. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pLimit from 'p-limit';
@@ -18,38 +15,74 @@ import { checkFreshness } from '../../engine/admit/credentials.js';
 import type { Outcome } from '../../engine/core/state.js';
 import { type Clock, systemClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageTable,
+  type MessageValues,
+} from '../../engine/protocol/messages.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 
-/** `lost`: nobody answered, so the request may have been done or not. */
+/** `lost`: no response arrived, so the outcome is unknown. */
 export type Answer = Outcome | { result: 'lost' };
 
 export interface Gateway {
   readonly networkId: string;
-  /** How the network stood when the gateway was opened: its head, and its last log entry. */
+  /** Head and last log entry when the gateway was opened. */
   readonly head: string;
   readonly seq: number;
-  /** The network's time, milliseconds since 1970. */
+  /** Unix time of the network in milliseconds. */
   now(): number;
-  /** `from` is the sender's ordinal. A refusal is an answer; it rejects only for what is a bug. */
+  /** Submits a request of the agent `from`. Refusals are answers; rejects only on a bug. */
   submit(from: number, request: SignedRequest): Promise<Answer>;
   /**
-   * What happened since the gateway was opened: in order, each event once.
-   * @throws {RemoteError} when the network is gone.
+   * Events since the gateway was opened, in order, each once.
+   * @throws {RemoteError} if the network is gone.
    */
   events(): AsyncIterable<Event>;
-  /** The transactions of somebody's block; null when it cannot be read. */
+  /** Reads the transactions of a block; null if it cannot be read. */
   transactionsOf(block: string): Promise<readonly { data: string }[] | null>;
   close(): void;
 }
 
-/** A server cannot be used, or is not there any more. */
+/** Failures of a server. */
+const remoteMessages = {
+  UNUSABLE: { text: 'cannot use {url}: {detail}', fix: 'check that a folkmoot server runs there' },
+  RESTARTED: { text: 'the network at {url} has a new history', fix: 'restart the run' },
+  REPLACED: { text: 'a different network runs at {url}', fix: 'restart the run' },
+  DISCONNECTED: { text: '{url} closed the connection of the observer: {detail}' },
+  UNRESPONSIVE: { text: 'no response from {url} for {ms} ms: {detail}' },
+  END_UNREADABLE: { text: 'cannot read the final state from {url}: {detail}' },
+} as const satisfies MessageTable;
+
+type RemoteCode = keyof typeof remoteMessages;
+
+/** A server is not usable, or was lost during a run. */
 export class RemoteError extends Error {
   override name = 'RemoteError';
+  /** Key of the message, such as `UNUSABLE`. */
+  readonly code: string;
+
+  /** @internal */
+  constructor(code: RemoteCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }
 
-/** To a network in this process: as in a simulation, without HTTP and its limits. */
+/** Creates an error with the text of its code. */
+export function remoteError<K extends RemoteCode>(
+  code: K,
+  values: MessageValues<(typeof remoteMessages)[K]>,
+  options?: ErrorOptions,
+): RemoteError {
+  const row: MessageRow = remoteMessages[code];
+  return new RemoteError(code, formatMessage<MessageRow>(row, values), options);
+}
+
+/** A gateway to a network in this process, without HTTP and its limits. */
 export class DirectGateway implements Gateway {
   readonly networkId: string;
   readonly head: string;
@@ -66,7 +99,7 @@ export class DirectGateway implements Gateway {
     this.#since = event_seq;
   }
 
-  /** It never goes back, and stands still while the network is held. */
+  /** Monotonic. Stops while the network is paused. */
   now(): number {
     return this.#network.time.now;
   }
@@ -80,7 +113,7 @@ export class DirectGateway implements Gateway {
     network.fireDeadlines();
     const look = network.precheck(admitted);
     if (!look) return network.submit(await network.verifyAdmitted(admitted));
-    // It rests on what may not be durable yet.
+    // The outcome may depend on entries that are not durable yet.
     await network.durable;
     return look;
   }
@@ -96,45 +129,45 @@ export class DirectGateway implements Gateway {
     return body.transactions as { data: string }[];
   }
 
-  /** The network is its owner's. */
+  /** The owner closes the network. */
   close(): void {}
 }
 
 /*
- * The gateway to a server: requests by HTTP, a bounded number at a time, and events through the one
- * connection of an observer, the first agent that is registered.
+ * The gateway to a server: requests by HTTP with limited concurrency, and events through the one
+ * connection of an observer, the first registered agent.
  */
 
-/** Connections that are kept, and requests that wait for one; beyond, they are given up. */
+/** Concurrent connections, and the limit of queued requests. */
 const CONNECTIONS = 32;
 const WAITING = 16_384;
-/** How long one answer may take, and how long a server may be gone. */
+/** Timeout of a request, and the time after which a server counts as gone. */
 const ANSWER_MS = 5_000;
 const PATIENCE_MS = 5_000;
-/** How often the server is looked at, whether there is anything to send or not. */
+/** Interval of health checks. */
 const WATCH_MS = 500;
-/** Under these every event is found. */
+/** Topics that include all events. */
 const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
 interface RemoteGatewayOptions {
   url: string;
-  /** Of an agent, by its ordinal. */
+  /** Returns the keys of an agent by ordinal. */
   keysOf(agent: number): AgentKeys;
 }
 
 export class RemoteGateway implements Gateway {
-  /** Reads of the same server. */
+  /** Client for reads. */
   readonly client: NetworkClient;
   readonly meta: Meta;
   readonly head: string;
   readonly #options: RemoteGatewayOptions;
   readonly #clock: Clock;
-  /** The server's time less this machine's. */
+  /** Server time minus local time. */
   readonly #aheadMs: number;
   readonly #slots = pLimit(CONNECTIONS);
   readonly #closing = new AbortController();
   #gone: RemoteError | null = null;
-  /** Settled by the first agent that is registered, or by the end. */
+  /** Resolves to the client of the first registered agent, or to null on close. */
   readonly #observer: Promise<AgentClient | null>;
   #observe: (observer: AgentClient | null) => void = () => {};
 
@@ -151,15 +184,14 @@ export class RemoteGateway implements Gateway {
     this.#watch();
   }
 
-  /** @throws {RemoteError} when nobody answers there, or no folkmoot server does. */
+  /** @throws {RemoteError} if there is no folkmoot server at the URL. */
   static async open(options: RemoteGatewayOptions): Promise<RemoteGateway> {
     const client = new NetworkClient({ url: options.url, timeoutMs: ANSWER_MS });
     try {
       return new RemoteGateway(options, client, await find(client));
     } catch (cause) {
-      throw new RemoteError(`${options.url} cannot be used: ${(cause as Error).message}`, {
-        cause,
-      });
+      const detail = (cause as Error).message;
+      throw remoteError('UNUSABLE', { url: options.url, detail }, { cause });
     }
   }
 
@@ -193,12 +225,13 @@ export class RemoteGateway implements Gateway {
     const { epoch, event_seq: seq } = this.meta;
     const { signal } = this.#closing;
     const observer = await this.#observer;
-    const onGap = () => this.#lose('its history is another one now: agents must begin anew');
+    const onGap = () => this.#lose(remoteError('RESTARTED', { url: this.url }));
     const options = { since: { epoch, seq }, signal, onGap };
     try {
       if (observer) yield* observer.events(topics, options);
     } catch (cause) {
-      this.#lose(`it ended the connection of the observer: ${(cause as Error).message}`);
+      const detail = (cause as Error).message;
+      this.#lose(remoteError('DISCONNECTED', { url: this.url, detail }, { cause }));
     }
     if (this.#gone) throw this.#gone;
   }
@@ -232,23 +265,26 @@ export class RemoteGateway implements Gateway {
     this.#observe(new AgentClient({ url, keys: keysOf(agent), timeoutMs: ANSWER_MS }));
   }
 
-  #lose(why: string): void {
-    this.#gone ??= new RemoteError(`the network at ${this.#options.url} is gone: ${why}`);
+  #lose(error: RemoteError): void {
+    this.#gone ??= error;
     this.close();
   }
 
-  /** Notices that the server is gone also while nobody sends or says anything. */
+  /** Detects a lost server even if no request is sent. */
   async #watch(): Promise<void> {
     const { signal } = this.#closing;
     let answeredAt = this.#clock.now();
     while (!signal.aborted) {
       try {
         const { epoch } = await this.client.meta();
-        if (epoch !== this.meta.epoch) this.#lose('another network is served there now');
+        if (epoch !== this.meta.epoch) this.#lose(remoteError('REPLACED', { url: this.url }));
         answeredAt = this.#clock.now();
       } catch (error) {
         const silentMs = this.#clock.now() - answeredAt;
-        if (silentMs >= PATIENCE_MS) this.#lose(`for ${silentMs} ms, ${(error as Error).message}`);
+        if (silentMs >= PATIENCE_MS) {
+          const detail = (error as Error).message;
+          this.#lose(remoteError('UNRESPONSIVE', { url: this.url, ms: silentMs, detail }));
+        }
       }
       await pause(WATCH_MS, undefined, { signal }).catch(() => {});
     }
@@ -267,12 +303,12 @@ async function find(client: NetworkClient): Promise<Found> {
   const meta = await client.meta();
   const before = clock.now();
   const { head_hash, server_time } = await client.networkState();
-  // The server looked at its clock somewhere in between.
+  // The server read its clock between the two readings.
   const middle = Math.trunc((before + clock.now()) / 2);
   return { meta, head: head_hash, clock, aheadMs: Date.parse(server_time) - middle };
 }
 
-/** A refusal as the engine gives it; one that is none of folkmoot's has no reason. */
+/** Converts an API error to a refusal. Errors without a folkmoot reason get a general one. */
 function refusalOf({ code, status, reason, message, details }: ApiError): Refusal {
   return { code, status, reason: reason ?? 'INTERNAL', message, details };
 }

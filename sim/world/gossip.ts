@@ -1,7 +1,6 @@
 /**
- * Gossip: votes, each with the memes that it refers to, and memes and remarks that agents tell
- * their neighbours. An agent that decides looks up what has arrived, so nothing is kept for each
- * receiver.
+ * Gossip between neighbours: votes with the memes that they refer to, memes and remarks. An agent
+ * looks up what has arrived when it decides, so nothing is stored per receiver.
  */
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { BlockTalk, ReceivedMeme, ReceivedRemark, ReceivedVote } from '../agents/port.js';
@@ -10,12 +9,11 @@ import { computeDeparture, type Departure, type Links } from './links.js';
 import type { MessageKind, OwnNumbers } from './messages.js';
 import type { Mutes, Observer } from './observer.js';
 
-/** What gossip goes over. */
 interface GossipOptions {
   links: Links;
-  /** Null where nobody's uplink has a limit. */
+  /** Null if no uplink is limited. */
   outbox: Outbox | null;
-  /** Of each agent, ascending. */
+  /** By agent, ascending. */
   neighbours: readonly (readonly number[])[];
   observer: Observer;
   mutes: Mutes;
@@ -36,7 +34,7 @@ export class Gossip {
     this.#observer = observer;
   }
 
-  /** A vote has counted: its agent tells the neighbours, memes and all. */
+  /** Spreads an accepted vote and its memes to the agent's neighbours. */
   vote(talk: Talk, agent: number, decision: Decision, memes: readonly string[]): void {
     talk.decisions[agent] = decision === 'approve' ? 1 : 2;
     if (memes.length > 0) {
@@ -75,7 +73,7 @@ export class Gossip {
     this.#addTalk('gossip.remark', agent, remark);
   }
 
-  /** What is kept with when it arrives. */
+  /** Stores a message with its arrival times. */
   #addTalk(kind: MessageKind, from: number, told: Told): void {
     if (!this.#outbox?.takes(from)) this.#sayAtOnce(kind, from, told);
     else {
@@ -85,7 +83,7 @@ export class Gossip {
     }
   }
 
-  /** Counts a message to each neighbour; one by one only where some of them may be lost. */
+  /** Counts one message per neighbour. Checks each only if some can be lost. */
   #sayAtOnce(kind: MessageKind, from: number, { at, name, bytes }: Told): void {
     const neighbours = this.#neighbours[from]!;
     this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
@@ -95,7 +93,7 @@ export class Gossip {
     if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
   }
 
-  /** The same over an uplink with a limit. `settled`: told when each copy arrives. */
+  /** Sends over a limited uplink. `settled` is called when a copy's arrival is known. */
   #sayInTurn(
     kind: MessageKind,
     from: number,
@@ -132,7 +130,7 @@ export class Gossip {
     return received;
   }
 
-  /** The same votes as one figure, for those who look at each block: an ally's weighs 2. */
+  /** The same votes as one percentage; an ally's counts twice. */
   support(
     agent: number,
     talk: Talk,
@@ -151,11 +149,11 @@ export class Gossip {
     return all === 0 ? null : Math.floor((100 * approving) / all);
   }
 
-  /** Each once, in the order of the neighbours. */
+  /** Without duplicates, in the order of neighbours. */
   receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
     const { stances, texts, memes, posted, references } = talk;
     if (stances.size === 0) return [];
-    // Most have received none.
+    // Most agents have received none.
     let received: Map<string, ReceivedMeme> | undefined;
     const take = (id: string) => {
       const stance = received?.has(id) ? undefined : stances.get(id);
@@ -191,7 +189,7 @@ export class Gossip {
     return received;
   }
 
-  /** By when somebody must have heard of a meme to know of it now. */
+  /** Returns the time before which a meme must have arrived to be known now. */
   #untilMuted(meme: string, now: number): number {
     const from = this.#mutes.size === 0 ? undefined : this.#mutes.get(meme);
     return from === undefined ? now : Math.min(now, from - 1);
@@ -204,20 +202,20 @@ export class Gossip {
     return this.#links.arrival(talk.voteNames[from]!, from, to, at) <= now;
   }
 
-  /** Whether a message has arrived by now. */
+  /** Returns true if the message has arrived. */
   #heard({ at, name, arrivals }: Told, from: number, to: number, now: number): boolean {
     if (at >= now) return false;
     if (this.#outbox?.takes(from)) return this.#arrived(arrivals, from, to, now);
     return this.#links.arrival(name, from, to, at) <= now;
   }
 
-  /** The same of a message that leaves an uplink with a limit. */
+  /** The same for a limited uplink. */
   #arrived(arrivals: Float64Array | undefined, from: number, to: number, now: number): boolean {
     return arrivals !== undefined && arrivals[placeOf(to, this.#neighbours[from]!)]! <= now;
   }
 }
 
-/** By bisection: the place of what is in an ascending list. */
+/** Binary search in an ascending list. */
 function placeOf(wanted: number, list: readonly number[]): number {
   let low = 0;
   let high = list.length - 1;
@@ -229,52 +227,50 @@ function placeOf(wanted: number, list: readonly number[]): number {
   return low;
 }
 
-/** What is told to neighbours. */
+/** A message to neighbours. */
 interface Told {
   at: number;
-  /** The message's name, and its size. */
+  /** Message name and size. */
   name: number;
   bytes: number;
-  /** When it arrives at each neighbour, once settled, where its sender's uplink has a limit. */
+  /** Arrival time at each neighbour, for a limited uplink; infinite until settled. */
   arrivals?: Float64Array;
 }
 
-/** A meme as its author tells of it. */
 interface PostedMeme extends Told {
   id: string;
 }
 
-/** A remark as its author tells of it. */
 interface ToldRemark extends Told {
   message: string;
   stance: Decision | null;
 }
 
-/** All that is said about one block, with the names of the messages that say it. */
+/** Everything said about one block, with the names of the messages. */
 export interface Talk extends BlockTalk {
   closedAt: number;
-  /** Names of the events that open and close it, and the size of each. */
+  /** Names and sizes of the opening and closing events. */
   readonly opening: number;
   readonly closing: number;
-  /** Counts the messages about it. */
+  /** Message counters of this block. */
   readonly numbers: OwnNumbers;
-  /** When each agent receives that it is open. */
+  /** Time at which each agent receives the block. */
   readonly receivedAt: Float64Array;
   openingBytes: number;
   closingBytes: number;
-  /** Of votes that counted, by agent; 0 where it has not voted. `voteNames`: of their messages. */
+  /** Time of accepted votes by agent; 0 without a vote. `voteNames`: names of the messages. */
   readonly votedAt: Float64Array;
   readonly decisions: Uint8Array;
   readonly voteNames: Uint32Array;
   readonly voteBytes: Uint32Array;
-  /** By agent: when its vote arrives at each neighbour, as in what is told. */
+  /** By agent: arrival of its vote at each neighbour, for limited uplinks. */
   readonly voteArrivals: Map<number, Float64Array>;
-  /** By meme: what it speaks for, and what it says. */
+  /** By meme: stance and content. */
   readonly stances: Map<string, Decision>;
   readonly texts: Map<string, string>;
-  /** By agent: 1 when it has posted or passed on a meme; most never do. */
+  /** By agent: 1 if it has posted or passed on a meme. */
   readonly memes: Uint8Array;
-  /** By agent: its memes, its remarks, and the memes that its vote refers to and so passes on. */
+  /** By agent: memes, remarks, and memes passed on with its vote. */
   readonly posted: Map<number, PostedMeme[]>;
   readonly remarks: Map<number, ToldRemark[]>;
   readonly references: Map<number, readonly string[]>;

@@ -1,7 +1,4 @@
-/**
- * The social graph of a scenario: which agents hear each other. Each model of a graph draws its
- * links once, from a stream of its own.
- */
+/** The social graph of a scenario. Each model draws its links once, from a separate stream. */
 import { ln } from '../numbers.js';
 import { type Stream, Streams, shuffle } from '../rng.js';
 import { groupSizes } from '../scenario/population.js';
@@ -9,13 +6,13 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 
 type Edges = readonly (readonly [number, number])[];
 
-/** The graph of a run, by its seed. @param edges of topology `edges`: what its file says. */
+/** Draws the graph of a run. @param edges links from a file, for topology `edges`. */
 export const drawnGraph = (scenario: Scenario, seed: string, edges: Edges): Neighbours =>
   buildGraph(scenario, new Streams(seed).of('world', 'graph'), edges);
 
 /**
- * Neighbours of each agent, ascending; links are mutual, and nobody is linked to himself.
- * @param edges of topology `edges`: what its file says.
+ * Returns the neighbours of each agent, ascending. Links are mutual, without loops.
+ * @param edges links from a file, for topology `edges`.
  */
 export function buildGraph(scenario: Scenario, stream: Stream, edges: Edges = []): Neighbours {
   const { topology, population: size } = scenario;
@@ -26,7 +23,7 @@ export function buildGraph(scenario: Scenario, stream: Stream, edges: Edges = []
   if (kind === 'edges') for (const [a, b] of edges) join(linked, a, b);
   else if (kind === 'groups') joinGroups(linked, groupSizes(scenario), degree, rewired, stream);
   else {
-    // Groups are not neighbourhoods unless the topology says so: seats are drawn.
+    // Assign agents to seats at random, so that groups are not neighbourhoods.
     const seats = scenario.agents.length > 1 ? [...shuffle(size, stream)] : everybody;
     if (kind === 'erdos_renyi') joinByChance(linked, getLinkProbability(scenario), stream);
     else if (kind === 'scale_free') attachByPreference(linked, seats, degree / 2, stream);
@@ -39,7 +36,7 @@ export function buildGraph(scenario: Scenario, stream: Stream, edges: Edges = []
 const without = (agents: readonly number[], agent: number) =>
   agents.filter((other) => other !== agent);
 
-/** Of each link of an Erdos-Renyi graph. */
+/** Probability of each link in an Erdos-Renyi graph. */
 export function getLinkProbability({
   topology: { degree, probability },
   population,
@@ -47,7 +44,7 @@ export function getLinkProbability({
   return probability ?? Math.min(1, degree / Math.max(1, population - 1));
 }
 
-/** A ring inside each group; rewired links lead to anybody of another group. */
+/** Links each group in a ring. Rewired links lead to other groups. */
 function joinGroups(
   linked: Linked,
   sizes: readonly number[],
@@ -68,7 +65,7 @@ function joinGroups(
   }
 }
 
-/** A graph while it is made: the agents that each agent is linked to. */
+/** A graph under construction: neighbours of each agent. */
 type Linked = Set<number>[];
 
 /** Neighbours of each agent, ascending. */
@@ -89,7 +86,7 @@ function part(linked: Linked, a: number, b: number): void {
 
 const inOrder = (linked: Linked): Neighbours => linked.map((set) => [...set].sort((a, b) => a - b));
 
-/** Each link once, from the lower ordinal to the higher. */
+/** Yields each link once, from the lower ordinal. */
 export function* listEdges(neighbours: Neighbours): Iterable<{ a: number; b: number }> {
   for (const [a, others] of neighbours.entries()) {
     for (const b of others) if (a < b) yield { a, b };
@@ -97,14 +94,13 @@ export function* listEdges(neighbours: Neighbours): Iterable<{ a: number; b: num
 }
 
 /**
- * Each link by itself with one probability: G(n, p) of Erdos, Renyi and Gilbert (1959). It goes
- * from link to link and not from pair to pair: how many pairs lie between two links is geometric
- * (Batagelj and Brandes 2005, Physical Review E 71, 036113).
+ * G(n, p) of Erdos, Renyi and Gilbert (1959). Skips from link to link: the number of pairs between
+ * two links is geometric (Batagelj and Brandes 2005, Physical Review E 71, 036113).
  */
 function joinByChance(linked: Linked, probability: number, stream: Stream): void {
   if (probability === 0) return;
   const { length: size } = linked;
-  // Where so few digits of 1 - p are left, the logarithm is -p itself.
+  // For tiny p, 1 - p loses its digits, and ln(1 - p) is -p.
   const none = probability < 1e-8 ? -probability : ln(1 - probability);
   // Pairs (a, b) with b < a, row by row.
   let [a, b] = [1, -1];
@@ -118,7 +114,7 @@ function joinByChance(linked: Linked, probability: number, stream: Stream): void
   }
 }
 
-/** A ring in which each agent is linked to `reach` others on each side. */
+/** Links each agent to `reach` others on each side. */
 function joinRing(linked: Linked, seats: readonly number[], reach: number): void {
   for (const [agent, next] of ringLinks(seats, reach)) join(linked, agent, next);
 }
@@ -126,9 +122,9 @@ function joinRing(linked: Linked, seats: readonly number[], reach: number): void
 /**
  * The model of Watts and Strogatz (1998, Nature 393, 440-442).
  *
- * Goes over the links of a ring, once round for each distance; with a probability one leads from
- * its first end to somebody else instead, drawn from all to whom that one has no link yet. The
- * number of links stays as it is.
+ * Visits the links of a ring, one round per distance. With the given probability, a link is moved
+ * from its second end to a random agent not yet linked to the first. The number of links is
+ * constant.
  */
 function rewire(
   linked: Linked,
@@ -147,17 +143,17 @@ function rewire(
   }
 }
 
-/** Each link of a ring once, the nearest first. */
+/** Yields each link of a ring once, nearest first. */
 function* ringLinks(seats: readonly number[], reach: number): Iterable<[number, number]> {
   const { length: size } = seats;
   for (let step = 1; step <= Math.min(reach, size / 2); step += 1) {
-    // Half round an even ring, the link to the seat opposite is the one from there.
+    // In a ring of even size, opposite seats share one link.
     const links = 2 * step === size ? step : size;
     for (let seat = 0; seat < links; seat += 1) yield [seats[seat]!, seats[(seat + step) % size]!];
   }
 }
 
-/** Somebody to whom an agent has no link; null where there is nobody. */
+/** Draws an agent without a link to the given one; null if there is none. */
 function stranger(
   linked: Linked,
   agent: number,
@@ -177,8 +173,8 @@ function stranger(
 }
 
 /**
- * Preferential attachment (Barabasi and Albert 1999, Science 286, 509-512): each newcomer links to
- * `reach` others, chosen by how many links they have.
+ * Preferential attachment (Barabasi and Albert 1999, Science 286, 509-512): each new agent links to
+ * `reach` others with a probability proportional to their degree.
  */
 function attachByPreference(
   linked: Linked,
@@ -186,7 +182,7 @@ function attachByPreference(
   reach: number,
   stream: Stream,
 ): void {
-  // Both ends of each link: a pick of it is a pick by degree.
+  // Both ends of every link, so that a uniform pick is proportional to the degree.
   const ends: number[] = [];
   for (const [seat, agent] of seats.entries()) {
     const known = Math.min(seat, reach);

@@ -1,7 +1,7 @@
 /**
- * The knowledge of agents: the network's events, each known to each agent some time after it
- * happened. Proposals and outcomes come by the network's feed, votes and memes along the social
- * graph; both are looked up when an agent acts, so nothing is kept for each (agent, message).
+ * The knowledge of agents. Every network event reaches each agent with a delay. Proposals and
+ * outcomes arrive through the event feed, votes and memes along the social graph. Arrivals are
+ * computed when an agent acts, so nothing is stored per agent and message.
  */
 import { canonical } from '../../engine/protocol/canonical.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
@@ -21,10 +21,10 @@ import type { Links } from './links.js';
 import { type MessageKind, messageName, OwnNumbers, strangerPlace } from './messages.js';
 import type { Cause, Mutes, Observer } from './observer.js';
 
-/** How long after its end a block is still talked about. */
+/** Time after its end for which a block is remembered. */
 const TALK_MS = 10_000;
 const HEADS = 8;
-/** Proposals on their way whose content is remembered. */
+/** Limit of remembered contents of pending proposals. */
 const CONTENTS = 1_024;
 
 interface KnowledgeOptions {
@@ -33,7 +33,7 @@ interface KnowledgeOptions {
   seedNumber: number;
   neighbours: readonly (readonly number[])[];
   ordinals: ReadonlyMap<string, number>;
-  /** The head of the network when the run begins. */
+  /** Head of the network at the start of the run. */
   head: string;
   observer: Observer;
   mutes: Mutes;
@@ -48,11 +48,11 @@ export class Knowledge {
   readonly #gossip: Gossip;
   readonly #alliances = new Alliances((id) => this.ordinalOf(id));
   readonly #contents = new Map<string, Content>();
-  /** Of agents whose score has moved: all begin with one half. */
+  /** Scores of agents that have changed. All start at one half. */
   readonly #reputations = new Map<number, number>();
   readonly #talks = new Map<string, Talk>();
   readonly #byTag = new Map<string, Talk>();
-  /** `closing` names the event that told of it. */
+  /** Heads with the name of the closing event. */
   #heads: { hash: string; closing: number; at: number }[];
 
   constructor(options: KnowledgeOptions) {
@@ -69,12 +69,12 @@ export class Knowledge {
   noteContent({ block, number, soundness, hasMeme, transactions = [] }: ContentNote): void {
     const content = { soundness, hasMeme, transactions };
     this.#contents.set(block, number === undefined ? content : { ...content, number });
-    // A proposal that was refused is never received: the oldest of them go.
+    // Refused proposals never become events. Drop the oldest.
     const [oldest] = this.#contents.keys();
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
-  /** Takes one event in; `at` is when it happened, `cause` the request that it follows from. */
+  /** Learns an event that happened at `at`, caused by `cause`. */
   learn(event: Event, at: number, cause: Cause | null): void {
     if (event.type === 'block_validation') this.#vote(event.data, at, cause);
     else if (event.type === 'block_proposal') this.#propose(event, at);
@@ -91,12 +91,12 @@ export class Knowledge {
     return this.#links.delivery(closing, agent, closedAt);
   }
 
-  /** Messages are named by another seed from now on. */
+  /** Names later messages with a different seed. */
   redraw(seed: number): void {
     this.#seed = seed;
   }
 
-  /** The name of the next message of a kind that an agent causes, about a block if it has one. */
+  /** Returns the name of the agent's next message of a kind, about a block if given. */
   nextName(kind: MessageKind, by: number, block?: Talk): number {
     const number = (block?.numbers ?? this.#numbers).take(kind, by);
     return messageName(this.#seed, kind, by, number, block ?? null);
@@ -138,7 +138,7 @@ export class Knowledge {
     return talk ? this.#gossip.receivedVotes(agent, talk, allies, now) : [];
   }
 
-  /** The approving share of the votes received, in whole percent; null without any. */
+  /** Returns the approving percentage of received votes, or null without votes. */
   support(agent: number, hash: string, now: number): number | null {
     const talk = this.#talks.get(hash);
     const allies = this.#alliances.alliesOf(agent);
@@ -163,12 +163,12 @@ export class Knowledge {
   membersOf = (alliance: string): readonly number[] => this.#alliances.membersOf(alliance);
   reputationOf = (agent: number): number => this.#reputations.get(agent) ?? FIRST_REPUTATION;
 
-  /** -1 for an agent that is not of the scenario. */
+  /** Returns -1 for an agent outside the scenario. */
   ordinalOf(agentId: string): number {
     return this.#ordinals.get(agentId) ?? -1;
   }
 
-  /** Names an agent in draws, also one that is not of the scenario. */
+  /** Names an agent in draws, including agents outside the scenario. */
   placeOf(agentId: string): number {
     return this.#ordinals.get(agentId) ?? strangerPlace(agentId);
   }
@@ -211,7 +211,6 @@ export class Knowledge {
     }
   }
 
-  /** `data` is of a vote that counted. */
   #vote(data: EventData['block_validation'], at: number, cause: Cause | null): void {
     const talk = this.#talks.get(data.block_hash);
     const agent = cause ? cause.from : this.ordinalOf(data.validator.id);
@@ -255,16 +254,16 @@ export class Knowledge {
 }
 
 type Content = Required<Pick<ContentNote, 'soundness' | 'hasMeme' | 'transactions'>> & {
-  /** Left out for a stranger's block, which is numbered when it comes. */
+  /** Absent for blocks from outside the scenario, which are numbered on arrival. */
   number?: number;
 };
 
-/** Of a block that no agent of the scenario has noted down. */
+/** Content of a block from outside the scenario. */
 const UNKNOWN: Content = { soundness: 50, hasMeme: false, transactions: [] };
 const FIRST_REPUTATION = 50;
 const stances = { positive: 'approve', negative: 'reject', neutral: null } as const;
 
-/** Where nobody has said anything yet. */
+/** State before any message about a block. */
 const untold = (size: number) => ({
   closedAt: 0,
   closingBytes: 0,
@@ -281,20 +280,20 @@ const untold = (size: number) => ({
   references: new Map(),
 });
 
-/** Names the end of a block that was proposed before anybody listened. */
+/** Message name of the closing of a block that was proposed before the run. */
 const unheardOf = (block: string): number => Number.parseInt(block.slice(0, 8), 16);
 
-/** As canonical JSON, without its number: how many others there were before is not its size. */
+/** Size as canonical JSON without the sequence number, whose length depends on other events. */
 export const eventBytes = ({ type, data }: Event): number =>
   Buffer.byteLength(canonical({ data, type }));
 
-/** Which agents are allied. Members hear of each other at once: it is agreed between them. */
+/** Current alliances. Members learn of changes at once, because they agree on them. */
 export class Alliances {
-  /** Of those who have any: most agents have none. */
+  /** Allies of agents that have any. */
   readonly #allies = new Map<number, Set<number>>();
   readonly #own = new Map<number, Set<string>>();
   readonly #members = new Map<string, number[]>();
-  /** Of those that are proposed: who is in already. */
+  /** Members of proposed alliances. */
   readonly #founders = new Map<string, number[]>();
   readonly #ordinalOf: (agentId: string) => number;
 

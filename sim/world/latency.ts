@@ -1,6 +1,6 @@
 /**
- * Latency between two agents, or between an agent and the network, by group and region.
- * Distributions are quantile functions, which give the same on every machine: docs/model.md.
+ * Latency between agents and the network, by group and region. Distributions are quantile functions
+ * that give the same values on every machine; see docs/model.md.
  */
 import { exp, ln, normalQuantile } from '../numbers.js';
 import type { Quantile } from '../scenario/files.js';
@@ -8,20 +8,20 @@ import { groupSizes } from '../scenario/population.js';
 import type { Latency } from '../scenario/schema/network.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-/** As `links.between` names the network. */
+/** Name of the network in `links.between`. */
 const NETWORK_NAME = 'network';
 
-/** The hash below which 999 of 1,000 lie. */
+/** The 99.9th percentile of the hash. */
 const SLOW = Math.floor(0.999 * 2 ** 32);
 
 export type LinkSource = Pick<Scenario, 'links' | 'agents' | 'population'>;
 
 export interface Latencies {
-  /** Ordinals; the network is below 0. */
+  /** Returns the sampler between two ordinals; the network is below 0. */
   of(from: number, to: number): Sampler;
-  /** The least that any message can need. */
+  /** Minimum latency of all links. */
   shortestMs: number;
-  /** Of a thousand messages between any two, 999 need no longer. */
+  /** The 99.9th percentile of latency, for the slowest pair. */
   slowMs: number;
 }
 
@@ -58,13 +58,13 @@ export function createLatencies(scenario: LinkSource, traces: Traces): Latencies
   };
 }
 
-/** By what names each group goes, in order; at last the network. */
+/** Names of each group, in order; the network is last. */
 const placesOf = ({ agents }: LinkSource): ReadonlySet<string>[] => [
   ...agents.map(({ group, region }) => new Set(region === undefined ? [group] : [group, region])),
   new Set([NETWORK_NAME]),
 ];
 
-/** The last entry that fits. */
+/** Returns the last matching entry. */
 function wantedBetween(
   { links: { latency, between } }: LinkSource,
   from: ReadonlySet<string>,
@@ -78,7 +78,7 @@ function wantedBetween(
   return found?.latency ?? latency;
 }
 
-/** Quantiles of measured latencies, by the file's path in the scenario. */
+/** Quantile functions of latency files, by path in the scenario. */
 type Traces = ReadonlyMap<string, Quantile>;
 
 type Maker = (latency: Latency, traces: Traces) => Quantile;
@@ -104,45 +104,44 @@ const makers: Record<Latency['distribution'], Maker> = {
     return (place) => exp(middle + sigma * normalQuantile(place));
   },
   pareto: ({ mean_ms, spread_ms, shape }) => {
-    // Of mean m and deviation s where no shape is given: a (a - 2) = (m / s)^2.
+    // Solves a (a - 2) = (m / s)^2 for mean m and deviation s, if no shape is given.
     const ratio = mean_ms / spread_ms;
     const power = shape ?? 1 + Math.sqrt(1 + ratio * ratio);
     if (power === Number.POSITIVE_INFINITY) return () => mean_ms;
     const least = (mean_ms * (power - 1)) / power;
     return (place) => least * exp(-ln(1 - place) / power);
   },
-  // That it has a file, and that it is there, is checked on the way in.
+  // The file was validated with the scenario.
   empirical: ({ file }, traces) => traces.get(file!)!,
 };
 
-/** @param traces files that empirical distributions name. */
+/** @param traces contents of latency files. */
 export function createLatencySampler(latency: Latency, traces: Traces): Sampler {
   return createSampler(makers[latency.distribution](latency, traces));
 }
 
 /*
- * Draws whole milliseconds by inverting a distribution: a 32-bit hash is a place between 0 and 1,
- * and its quantile the time. The inverse is kept as a table of integers by the hash's first bits;
- * only where a cell of it holds more than one millisecond is the quantile computed anew, so each
- * draw is exact to the last bit of the hash, tails included.
+ * Draws integer milliseconds by inverting a distribution: a 32-bit hash is a probability, and its
+ * quantile is the latency. A table by the first bits of the hash caches the quantiles. Cells that
+ * contain more than one value compute the quantile, so each draw is exact, including the tails.
  */
 
-/** Less would make the world's windows so short that a run takes for ever. */
+/** Lower values would make windows so short that runs become very slow. */
 const LEAST_MS = 10;
 
-/** From a 32-bit hash to whole milliseconds. */
+/** Maps a 32-bit hash to integer milliseconds. */
 type Sampler = (hash: number) => number;
 
 const CELL_BITS = 18;
 const IN_CELL = 2 ** 18;
 const CELLS = 2 ** 14;
 const PLACES = 2 ** 32;
-/** In the table: a cell that nobody has asked for, and one with several values or a large one. */
+/** Table marks: an uncomputed cell, and a cell with several values or a large one. */
 const EMPTY = 0;
 const MIXED = -1;
 const LARGEST = 2 ** 31 - 1;
 
-/** @param quantile from a place above 0 and below 1 to milliseconds; must not fall. */
+/** @param quantile maps (0, 1) to milliseconds; must not decrease. */
 export function createSampler(quantile: (place: number) => number): Sampler {
   const table = new Int32Array(CELLS);
   const exact = (hash: number) => Math.max(LEAST_MS, Math.round(quantile((hash + 0.5) / PLACES)));
@@ -160,7 +159,7 @@ export function createSampler(quantile: (place: number) => number): Sampler {
   };
 }
 
-/** The least that a message can need. */
+/** Returns the minimum latency. */
 export function shortestMs(sampler: Sampler): number {
   return sampler(0);
 }

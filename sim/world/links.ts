@@ -1,7 +1,7 @@
 /**
- * Links and uplinks: when a message arrives, or whether it is lost. What a link does to a message
- * is a pure hash of the message's name and its receiver, so that nothing is kept for a message
- * under way. By an uplink an agent's messages leave one after the other.
+ * Links and uplinks decide when a message arrives, or that it is lost. The effect of a link is a
+ * pure hash of the message's name and receiver, so nothing is stored for messages in flight. An
+ * uplink sends an agent's messages one after another.
  */
 import { mix } from '../rng.js';
 import type { ScenarioData } from '../scenario/files.js';
@@ -10,28 +10,28 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Faults } from './faults.js';
 import { createLatencies, type Latencies, type LinkSource } from './latency.js';
 
-/** The network's own place in links. */
+/** The network as an end of a link. */
 export const NETWORK = -1;
 
-/** The world runs in windows of this length at most. */
+/** Maximum length of a window. */
 const LONGEST_WINDOW_MS = 50;
-/** The feed sends an event again when it was lost. */
+/** Retransmission interval of the event feed. */
 const RESEND_MS = 1_000;
-/** Probabilities are compared with a 32-bit hash. */
+/** Probabilities are scaled to 32-bit hashes. */
 const CERTAIN = 2 ** 32;
 const ofCertain = (share: number): number => Math.round(share * CERTAIN);
-/** Names the draws about one message and receiver apart; one for each attempt at `loss`. */
+/** Hash constants per kind of draw. `loss` is combined with the number of the attempt. */
 const salts = { copied: 0xc097, copy: 0xc098, loss: 0x1055 } as const;
 
 export class Links {
   readonly #faults: Faults;
-  /** The share that is lost, from an instant on; the last one counts that has begun. */
+  /** Loss rates with start times. The last one that has started applies. */
   readonly #losses: { from: number; loss: number }[];
   #duplication: number;
-  /** Links that are not like others; null without any. */
+  /** Links with individual settings, or null. */
   #own: OwnLinks | null = null;
   readonly #latencies: Latencies;
-  /** Nothing travels faster: what is said in a window is not received in it. */
+  /** The minimum latency, so that no message arrives in the window in which it was sent. */
   readonly windowMs: number;
 
   constructor(scenario: LinkSource, { traces }: Pick<ScenarioData, 'traces'>, faults: Faults) {
@@ -47,36 +47,36 @@ export class Links {
     return this.#own !== null || this.#losses.some(({ loss }) => loss > 0);
   }
 
-  /** When a message (by its name) arrives that is sent once; infinite when it is lost. */
+  /** Returns the arrival of a message that is sent once; infinite if it is lost. */
   arrival(name: number, from: number, to: number, at: number): number {
     if (this.fails(name, from, to, at)) return Number.POSITIVE_INFINITY;
     return at + this.#latencyMs(name, from, to, at);
   }
 
-  /** Whether nothing that is sent once at `at` can fail to arrive. */
+  /** Returns true if no message sent at `at` can be lost. */
   sure(at: number): boolean {
     return this.#own === null && this.#loss(at) === 0 && !this.#faults.partitioned(at);
   }
 
-  /** Whether a message that is sent once does not arrive. */
+  /** Returns true if a message that is sent once is lost. */
   fails(name: number, from: number, to: number, at: number): boolean {
     const loss = this.#lossBetween(from, to, at);
     return this.#lost(name, to, 0, loss) || this.#faults.cuts(from, to, at);
   }
 
-  /** Whether nothing that is sent at `at` arrives, whatever its name. */
+  /** Returns true if all messages sent at `at` are lost. */
   severs(from: number, to: number, at: number): boolean {
     return this.#lossBetween(from, to, at) >= CERTAIN || this.#faults.cuts(from, to, at);
   }
 
-  /** When an event of the feed arrives, which is sent again until it does. */
+  /** Returns the arrival of a feed event, which is retransmitted until it arrives. */
   delivery(name: number, to: number, at: number): number {
     const losses = this.losses(name, to, at);
     const sentAt = this.#faults.healedAt(to, at + losses * RESEND_MS);
     return sentAt + this.#latencyMs(name, NETWORK, to, sentAt);
   }
 
-  /** How often an event of the feed, first sent at `at`, is lost before it arrives. */
+  /** Returns the number of losses of a feed event before it arrives. */
   losses(name: number, to: number, at: number): number {
     const loss = this.#lossBetween(NETWORK, to, at);
     let losses = 0;
@@ -84,24 +84,24 @@ export class Links {
     return losses;
   }
 
-  /** The name of the second copy of a request; null when it does not arrive twice. */
+  /** Returns the name of the duplicate of a request, or null without one. */
   copyOf(name: number): number | null {
     if (this.#duplication === 0) return null;
     const copied = mix(name, NETWORK, salts.copied) < this.#duplication;
     return copied ? mix(name, NETWORK, salts.copy) : null;
   }
 
-  /** From `from` on another share of messages is lost. */
+  /** Sets the loss rate from a time on. */
   setLoss(loss: number, from: number): void {
     this.#losses.push({ from, loss: ofCertain(loss) });
   }
 
-  /** From now on another share of requests arrives twice. */
+  /** Sets the duplication rate. */
   setDuplication(share: number): void {
     this.#duplication = ofCertain(share);
   }
 
-  /** From an instant on, what passes between two is lost or slow in a way of its own. */
+  /** Sets loss or latency factor of one link from a time on. */
   setOwn(a: number, b: number, change: { from: number; loss?: number; factor?: number }): void {
     const { from, loss, factor } = change;
     this.#own ??= new OwnLinks();
@@ -134,23 +134,20 @@ export class Links {
   }
 }
 
-/** Also where everything is lost, an event arrives in the end. */
+/** Feed events arrive eventually, even at a loss of 1. */
 const MOST_LOSSES = 30;
 
 interface OwnLink {
   from: number;
-  /** Of 2^32; left out, as it was before. */
+  /** Scaled to 2^32. Absent: unchanged. */
   loss?: number;
-  /** Times the latency; left out, as it was before. */
+  /** Latency factor. Absent: unchanged. */
   factor?: number;
 }
 
 const likeOthers: Omit<OwnLink, 'from'> = {};
 
-/**
- * Links between two agents that an intervention makes different from all others, from an instant
- * on; in both directions.
- */
+/** Links that an intervention has changed, in both directions, from a time on. */
 class OwnLinks {
   readonly #links = new Map<string, OwnLink[]>();
 
@@ -160,7 +157,7 @@ class OwnLinks {
     this.#links.set(key, [...before, { ...before.at(-1), ...link }]);
   }
 
-  /** What holds for a message that is sent at an instant. */
+  /** Returns the settings for a message sent at `at`. */
   at(a: number, b: number, at: number): Omit<OwnLink, 'from'> {
     return this.#links.get(keyOf(a, b))?.findLast(({ from }) => from <= at) ?? likeOthers;
   }
@@ -169,26 +166,26 @@ class OwnLinks {
 const keyOf = (a: number, b: number) => (a < b ? `${a} ${b}` : `${b} ${a}`);
 
 /*
- * The uplinks of agents: what one sends leaves one after the other, at so many bits a millisecond.
- * All of it is whole numbers, so nothing is rounded but the instant at which a message has left.
+ * Uplinks send an agent's messages one after another at a fixed rate. All arithmetic is on
+ * integers; only the departure time is rounded.
  */
 
-/** A message on its way out, one copy behind the other. */
+/** Copies of a message that leave one after another. */
 export interface Departure {
   /** When it was sent. */
   readonly at: number;
-  /** When the first copy begins to leave: a whole millisecond, and so many bits into it. */
+  /** Start of the first copy: a millisecond, and bits into it. */
   readonly beginMs: number;
   readonly beginBits: number;
-  /** Of one copy. */
+  /** Size of one copy. */
   readonly bits: number;
-  /** Bits a millisecond. */
+  /** Bits per millisecond. */
   readonly rate: number;
-  /** When its sender crashes next, and loses what has not left; infinite when it never does. */
+  /** The sender's next crash, which loses unsent copies; or infinity. */
   readonly crashAt: number;
 }
 
-/** When a copy, counted from 0, has left: the millisecond rounded up; infinite if it never has. */
+/** Returns the departure of a copy (from 0), rounded up to a millisecond; infinite if lost. */
 export function computeDeparture(departure: Departure, copy: number): number {
   const { beginMs, beginBits, bits, rate, crashAt } = departure;
   const end = beginBits + (copy + 1) * bits;
@@ -196,19 +193,19 @@ export function computeDeparture(departure: Departure, copy: number): number {
   return left > crashAt ? Number.POSITIVE_INFINITY : left;
 }
 
-/** How long a copy waits before it begins to leave, milliseconds. */
+/** Returns the wait of a copy before it starts to leave, in milliseconds. */
 export function waitMs({ at, beginMs, beginBits, bits, rate }: Departure, copy: number): number {
   return beginMs - at + (beginBits + copy * bits) / rate;
 }
 
-/** What is left over is taken away first: a quotient alone could be rounded up. */
+/** Integer division. Subtracts the remainder first, because a quotient could round up. */
 const whole = (part: number, by: number): number => (part - (part % by)) / by;
 
 export class Uplinks {
-  /** By agent: bits a millisecond; 0 where there is no limit. */
+  /** By agent: bits per millisecond; 0 without a limit. */
   readonly #rates: Uint32Array;
   readonly #faults: Faults;
-  /** By agent: when its uplink is free, as in a departure; and its next crash, as last seen. */
+  /** By agent: end of its queue, and its next crash as last computed. */
   readonly #freeMs: Float64Array;
   readonly #freeBits: Uint32Array;
   readonly #crashAt: Float64Array;
@@ -225,11 +222,11 @@ export class Uplinks {
     return this.#rates[agent]! > 0;
   }
 
-  /** Queues a message of an agent with a limit behind those that it has sent before. */
+  /** Queues a message behind the agent's earlier ones. */
   take(agent: number, at: number, bytes: number, copies: number): Departure {
     const rate = this.#rates[agent]!;
     const bits = 8 * bytes;
-    // A crash has emptied the queue.
+    // The queue was emptied by a crash.
     const free = at >= this.#crashAt[agent]! || at > this.#freeMs[agent]!;
     const beginMs = free ? at : this.#freeMs[agent]!;
     const beginBits = free ? 0 : this.#freeBits[agent]!;
@@ -242,7 +239,7 @@ export class Uplinks {
   }
 }
 
-/** The uplinks of a scenario; null where none has a limit. */
+/** Creates the uplinks of a scenario; null if none is limited. */
 export function createUplinks(scenario: Scenario, faults: Faults): Uplinks | null {
   const { links, agents, population } = scenario;
   const rates = new Uint32Array(population);

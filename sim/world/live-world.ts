@@ -1,7 +1,7 @@
 /**
- * The world in wall time: the same agents on a live network, among others. World time begins with
- * the network's and passes `speed` times as fast, or is held; requests are signed with the
- * network's own time, and its deadlines stay what they are.
+ * The world in wall time: agents on a live network, next to agents of others. World time starts at
+ * the network's time and runs at `speed`, or is paused. Requests are signed with the network's
+ * time, and its deadlines are not scaled.
  */
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import { soundness } from '../agents/port.js';
@@ -10,7 +10,7 @@ import { memeText, requestKinds } from './messages.js';
 import type { Cause } from './observer.js';
 import { type Sent, Society, type SocietyOptions } from './society.js';
 
-/** The world looks up after so long though nothing is due: whether to go on is asked then. */
+/** Maximum sleep, after which the run checks for its end. */
 const LONGEST_PAUSE_MS = 250;
 
 interface LiveWorldOptions extends SocietyOptions {
@@ -20,14 +20,14 @@ interface LiveWorldOptions extends SocietyOptions {
 
 export class LiveWorld extends Society {
   readonly #options: LiveWorldOptions;
-  /** How fast its time passes, and since when: an instant of the network's, and of its own. */
+  /** Speed of time, and the network time and world time at which it was set. */
   #pace: { speed: number; networkMs: number; worldMs: number };
   readonly #gateway: Gateway;
   readonly #underway = new Set<Promise<void>>();
   readonly #openQuestions = new Asked();
   #failure: { error: unknown } | null = null;
   #over = false;
-  /** When the present pause ends, in the world's time; and what ends it now. */
+  /** End of the current sleep in world time, and the function that wakes it. */
   #pausedUntil = 0;
   #endPause: () => void = () => {};
 
@@ -39,26 +39,26 @@ export class LiveWorld extends Society {
     this.#pace = { speed, networkMs: startMs, worldMs: startMs };
   }
 
-  /** How many agents the network knows. */
+  /** Number of registered agents. */
   get joined(): number {
     return this.#options.agents.filter(({ joined }) => joined).length;
   }
 
-  /** From now on its time passes so many times as fast as the network's; 0 holds it. */
+  /** Sets the speed relative to the network's time; 0 pauses. */
   setPace(speed: number): void {
     const networkMs = this.#gateway.now();
     this.#pace = { speed, networkMs, worldMs: this.#worldTime(networkMs) };
     this.#endPause();
   }
 
-  /** Resolves when nothing that was sent so far is under way. */
+  /** Resolves when all requests sent so far are answered. */
   async waitIdle(): Promise<void> {
     await Promise.all(this.#underway);
   }
 
   /**
-   * Lives while `goesOn` says so, and ends when all that was sent is answered.
-   * @throws {ScenarioError} when a script throws. @throws {RemoteError} when the network is gone.
+   * Runs while `goesOn` returns true, and until all requests are answered.
+   * @throws {ScenarioError} if a script throws. @throws {RemoteError} if the network is gone.
    */
   async run(goesOn: () => boolean): Promise<void> {
     this.#listen().catch((error) => this.#fail(error));
@@ -78,13 +78,13 @@ export class LiveWorld extends Society {
     return this.#gateway.now();
   }
 
-  /** The world's time at an instant of the network's. */
+  /** Converts network time to world time. */
   #worldTime(at: number): number {
     const { speed, networkMs, worldMs } = this.#pace;
     return worldMs + Math.trunc((at - networkMs) * speed);
   }
 
-  /** Whatever is due by now, in short windows: what is sent goes out in its turn, late or not. */
+  /** Runs everything that is due, in short windows, so that the order is kept even if late. */
   #turn(): void {
     if (this.#pace.speed === 0) return;
     const now = this.#worldTime(this.#gateway.now());
@@ -140,7 +140,7 @@ export class LiveWorld extends Society {
     if (kind === 'register') this.#welcome(from, answer);
   }
 
-  /** An agent that was registered in an earlier run is told by the answer alone that it is in. */
+  /** An agent registered in an earlier run gets no registration event, only the response. */
   #welcome(from: number, answer: Answer): void {
     const agent = this.#options.agents[from]!;
     const known =
@@ -149,12 +149,12 @@ export class LiveWorld extends Society {
     this.#options.behaviour.registered(agent, this, this.now);
     const status = 'data' in answer && 'status' in answer.data ? answer.data.status : 'active';
     if (status === 'active') return;
-    // It was away when that run ended.
+    // The agent was inactive at the end of the earlier run.
     agent.onBreak = true;
     this.schedule(from, this.now, { type: 'return' });
   }
 
-  /** Until the network ends, or the first event after the world has. */
+  /** Runs until the network ends, or until the first event after the end of the world. */
   async #listen(): Promise<void> {
     for await (const event of this.#gateway.events()) {
       if (this.#over) return;
@@ -179,7 +179,7 @@ export class LiveWorld extends Society {
     return this.#openQuestions.meme(this.knowledge.ordinalOf(event.data.creator.id));
   }
 
-  /** Of a stranger's block nobody has noted what is in it: it is read. */
+  /** Reads the content of a block from outside the scenario. */
   async #judge({ block_hash: block, producer, meme_content }: EventData['block_proposal']) {
     if (this.knowledge.ordinalOf(producer.id) >= 0) return;
     const transactions = (await this.#gateway.transactionsOf(block)) ?? [];
@@ -191,11 +191,11 @@ export class LiveWorld extends Society {
 }
 
 /*
- * Votes and memes that were sent to a live network and may come back as events: an event names its
- * agent and what it is, never the request that it follows from.
+ * Sent votes and memes that can return as events. An event names its agent and content, but not the
+ * request that caused it.
  */
 
-/** For each agent: what was never answered makes room in the end. */
+/** Limit per agent. Unanswered requests are dropped first. */
 const MOST = 64;
 
 class Asked {
@@ -210,14 +210,14 @@ class Asked {
     this.#sent.set(sent.from, own);
   }
 
-  /** It was refused, or had been done before. */
+  /** Removes a refused or duplicate request. */
   drop(sent: Sent): void {
     const own = this.#sent.get(sent.from);
     const index = own?.indexOf(sent) ?? -1;
     if (index >= 0) own!.splice(index, 1);
   }
 
-  /** What an agent's vote on a block follows from; of two alike, the one that was sent first. */
+  /** Returns the cause of a vote event. The oldest of identical votes matches. */
   vote(agent: number, block: string, decision: string): Cause | null {
     return this.#take(agent, ({ note }) => note?.block === block && note.decision === decision);
   }

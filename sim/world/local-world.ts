@@ -1,8 +1,7 @@
 /**
- * The world in virtual time, in one process: agents are called in windows shorter than any message
- * needs, so that nothing said in a window is received in it. Requests are verified in rounds,
- * applied at their arrival, and committed behind; the order is (arrival, sender, number) and
- * nothing else.
+ * The world in virtual time. Agents are called in windows shorter than the minimum latency, so that
+ * no message arrives in the window in which it was sent. Requests are verified in rounds, applied
+ * at their arrival and committed asynchronously. The order is (arrival, sender, number) only.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Profile, resolveLimits } from '../../api/contract/limit-table.js';
@@ -25,11 +24,11 @@ import { memeText } from './messages.js';
 import type { Cause, Intervening, RuleViolation, Watch } from './observer.js';
 import { type Sent, Society, type SocietyOptions } from './society.js';
 
-/** Applied entries that may wait for the disk before the world does. */
+/** Limit of applied entries that are not durable yet. */
 const BACKLOG = 4_096;
 /**
- * Windows between turns of the process, of which one costs as much as a quiet window; and how long
- * busy ones keep it from whatever else it does, such as to show the run.
+ * Windows per turn of the event loop (a turn costs as much as a quiet window), and the maximum time
+ * without a turn, so that other tasks such as serving the page can run.
  */
 const STEPS_A_TURN = 32;
 const TURN_MS = 8;
@@ -38,7 +37,7 @@ interface LocalWorldOptions extends SocietyOptions {
   network: Network;
   clock: VirtualClock;
   watch: Watch | null;
-  /** Of a server in front of the network; null without. */
+  /** Rate limits of a simulated server, or null. */
   quotas: Quotas | null;
 }
 
@@ -47,13 +46,13 @@ export class LocalWorld extends Society {
   readonly #clock: VirtualClock;
   readonly #watch: Watch | null;
   readonly #quotas: Quotas | null;
-  /** What was charged for requests that the network has yet to take. */
+  /** Quota charges of requests that are not applied yet. */
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
   readonly #intervening: Intervening | null;
   #steps = 0;
   #turnedAt = performance.now();
-  /** The first rule that the network broke: the run ends there. */
+  /** The first rule violation, which ends the run. */
   broken: RuleViolation | null = null;
 
   constructor(options: LocalWorldOptions) {
@@ -67,11 +66,11 @@ export class LocalWorld extends Society {
   }
 
   /**
-   * Runs the next window in which something happens, but nothing from `horizon` on: where all is
-   * due later, time passes to there. False when nothing ever will happen.
+   * Runs the next window with events, before `horizon`. Without events before the horizon, time
+   * advances to it. Returns false if nothing will ever happen.
    *
-   * @param looksAt when the caller wants to look although nothing happens. Time passes no further
-   * than to the end of the window that holds this instant, so windows stay as they are.
+   * @param looksAt a time at which the caller checks the state. Time advances at most to the end of
+   * the window that contains it, so that windows do not change.
    */
   async step(
     horizon = Number.POSITIVE_INFINITY,
@@ -102,7 +101,7 @@ export class LocalWorld extends Society {
     this.#advance(end);
     this.sendOff();
     this.now = Math.max(this.now, end);
-    // The disk gets its turn; the world waits only when it is far ahead of it.
+    // Let the disk catch up. Wait only if the backlog is large.
     this.#steps += 1;
     if (network.backlog > BACKLOG) await network.durable;
     else if (this.#steps >= STEPS_A_TURN || performance.now() - this.#turnedAt > TURN_MS) {
@@ -113,18 +112,18 @@ export class LocalWorld extends Society {
     return true;
   }
 
-  /** When the window begins that an instant is in. */
+  /** Returns the start of the window that contains a time. */
   #beginOf(at: number): number {
     return at === Number.POSITIVE_INFINITY ? at : at - (at % this.#windowMs);
   }
 
-  /** The end of the window after which the caller looks; infinite where the horizon is nearer. */
+  /** Returns the end of the window with `looksAt`, or infinity if the horizon is earlier. */
   #stopAt(horizon: number, looksAt: number): number {
     const end = Math.ceil(looksAt / this.#windowMs) * this.#windowMs;
     return end > this.now && end < horizon ? end : Number.POSITIVE_INFINITY;
   }
 
-  /** When something happens next; what is made to be otherwise before that window acts first. */
+  /** Returns the next event time, after applying the interventions due before its window. */
   #nextWithin(horizon: number): number {
     for (;;) {
       const due = this.#network.nextDeadline();
@@ -137,7 +136,7 @@ export class LocalWorld extends Society {
     }
   }
 
-  /** To be called once all is durable. */
+  /** Called once everything is durable. */
   finish(): void {
     this.#note(this.#watch?.finish(this.#clock.now(), this.#network.read));
   }
@@ -150,7 +149,7 @@ export class LocalWorld extends Society {
     this.#publish(events, null);
   }
 
-  /** Takes in what arrives in a window, round by round. */
+  /** Verifies and applies the arrivals of a window, round by round. */
   async #takeInRounds(arrived: readonly Arrival[]): Promise<void> {
     const network = this.#network;
     let arrivals = arrived;
@@ -170,8 +169,8 @@ export class LocalWorld extends Society {
   }
 
   /**
-   * Where nothing is verified, each is taken as it comes: what rounds would give, without them.
-   * @returns a wait, only where the disk is far behind: a promise costs more than a quiet window.
+   * Applies arrivals one by one if nothing is verified. The result equals that of rounds.
+   * @returns a promise only if the disk is far behind: a promise costs more than a quiet window.
    */
   #takeEach(arrivals: readonly Arrival[], from = 0): Promise<unknown> | null {
     const network = this.#network;
@@ -196,7 +195,7 @@ export class LocalWorld extends Society {
     const { networkId } = this;
     for (const one of sent) {
       const { at, from, request } = one;
-      // Only a meme's file takes time to be looked into.
+      // Only files of memes are checked asynchronously.
       const known = admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (checkFreshness(known.signedAt, at)) {
@@ -221,7 +220,7 @@ export class LocalWorld extends Society {
     }
   }
 
-  /** Whether a request that is there is made never to arrive. */
+  /** Returns true if an intervention drops the request. */
   #keptOut({ sent: { at, bytes }, admitted }: Arrival): boolean {
     if (!this.#intervening) return false;
     const { command } = admitted;
@@ -233,7 +232,7 @@ export class LocalWorld extends Society {
     return kept;
   }
 
-  /** Applies a request at its instant, and spreads what came of it. */
+  /** Applies a request and publishes its events. */
   #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
     const { sent, admitted } = arrival;
     const { at, from, note, bytes } = sent;
@@ -250,7 +249,7 @@ export class LocalWorld extends Society {
     this.#publish(events, { from, note, bytes, text, memes: memesOf(command) });
   }
 
-  /** What becomes of a request before it is verified: by the limits, or because it is hopeless. */
+  /** Checks a request before verification: rate limits, and certain refusals. */
   #precheck({ sent: { from }, admitted }: Arrival): Outcome | null {
     const outcome = this.#hopeless(admitted);
     const charged = this.#quotas?.take(from, admitted, outcome);
@@ -266,7 +265,7 @@ export class LocalWorld extends Society {
     this.#charged.delete(admitted);
   }
 
-  /** The outcome of a request that would change nothing, before its signature costs anything. */
+  /** Returns the outcome of a request that would change nothing, without verifying it. */
   #hopeless(admitted: Admitted): Outcome | null {
     const { command } = admitted;
     const outcome = this.#network.precheck(admitted);
@@ -286,7 +285,7 @@ export class LocalWorld extends Society {
     else if (outcome.result === 'duplicate') this.refused(from, kind, 'duplicate', at);
   }
 
-  /** A refusal is part of a run, unless it says that the network cannot go on. */
+  /** Counts a refusal. Throws if the network cannot continue. */
   #turnedAway(from: number, kind: CommandKind, refusal: Refusal): void {
     const { code, reason, message } = refusal;
     if (code === 'NETWORK_ERROR') {
@@ -298,7 +297,7 @@ export class LocalWorld extends Society {
   }
 
   #publish(events: readonly Event[], cause: Cause | null): void {
-    // Most happened now, and a text of now is cheaper than to read one.
+    // Most events happened now: comparing the text is cheaper than parsing it.
     const now = this.#clock.now();
     const stamp = formatInstant(now);
     for (const event of events) {
@@ -312,12 +311,12 @@ const none: readonly string[] = [];
 const memesOf = (command: Command) => (command.kind === 'vote' ? command.meme_references : none);
 
 /*
- * Which requests may be verified together. A request that the network would refuse anyway is turned
- * away at its entry, before its signature costs anything; so whatever is verified must still be
- * acceptable when its turn comes. A round ends where one request could spoil the next.
+ * Rounds of requests that can be verified together. A request that is certain to be refused is
+ * rejected before verification. Therefore every verified request must still be acceptable when it
+ * is applied. A round ends where one request could invalidate the next.
  */
 
-/** Whose acceptance, or whose effect on others, depends on more than their own sender and block. */
+/** Kinds whose acceptance or effects depend on more than sender and block. */
 const alone = new Set<CommandKind>([
   'propose',
   'status',
@@ -326,20 +325,20 @@ const alone = new Set<CommandKind>([
   'alliance_leave',
 ]);
 
-/** A request that has reached the network, and has been admitted. */
+/** An admitted request. */
 interface Arrival {
   readonly sent: Sent;
   readonly admitted: Admitted;
 }
 
-/** What bounds a round. */
+/** Limits of a round. */
 interface RoundBounds {
   nextDeadline: number | null;
-  /** Votes that a block can take before it may be closed; 0 when it is not open. */
+  /** Number of votes before the block may close; 0 if it is closed. */
   votesUntilClose(block: string): number;
 }
 
-/** How many arrivals from the front of the queue make the next round: one at least. */
+/** Returns the number of arrivals in the next round, at least one. */
 function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number {
   const votesLeft = new Map<string, number>();
   const seen = new Set<string>();
@@ -352,15 +351,15 @@ function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number 
     if (command.kind !== 'vote' && command.kind !== 'discuss') continue;
     const block = command.block_hash;
     const open = bounds.votesUntilClose(block);
-    // A closed block stays closed: what comes for it is turned away in any round.
+    // The block stays closed, so its requests are rejected in any round.
     if (open === 0) continue;
     const left = votesLeft.get(block) ?? open;
-    // Two votes of one sender on one block: the second depends on the first.
+    // A second vote of one sender on one block depends on the first.
     const own = `${command.kind} ${from} ${block}`;
     if (left === 0 || seen.has(own)) return index;
     seen.add(own);
     if (command.kind !== 'vote') continue;
-    // The vote that may close its block may orphan the others: nothing after it is certain.
+    // This vote may close the block and orphan others, so the round ends after it.
     if (left === 1) return index + 1;
     votesLeft.set(block, left - 1);
   }
@@ -368,16 +367,16 @@ function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number 
 }
 
 /*
- * The rate limits of a server, in the world's time: what its gate would refuse never reaches the
- * network. Each agent has an address of its own; reads are not simulated.
+ * Rate limits of a server in world time. Refused requests do not reach the network. Each agent has
+ * a separate address. Reads are not simulated.
  */
 
-/** What a request has been charged, until its outcome is known. */
+/** A charge whose outcome is pending. */
 interface Charged {
   conclude(outcome: Outcome): void;
 }
 
-/** Nobody captures requests here; and where nothing is signed, all signatures are alike. */
+/** No replay protection: requests are not captured, and unsigned ones all look alike. */
 const unseen = { has: () => false, add: () => {} };
 
 export class Quotas {
@@ -392,7 +391,7 @@ export class Quotas {
     this.#reputationOf = reputationOf;
   }
 
-  /** Charges a request, or says why not. `look`: what the network would refuse it with. */
+  /** Charges a request, or refuses it. `look` is its predicted outcome. */
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
     const operation = toOperation(admitted);

@@ -1,15 +1,15 @@
 /**
- * The kinds of messages, and how one message is named. Every draw about a message follows from its
- * kind, its sender, the block that it is about, and how many of that kind its sender caused before
- * about that block (or, without a block, at all). So no other agent and no other block changes it.
+ * Kinds and names of messages. All draws about a message derive from its kind, its sender, its
+ * block, and the number of earlier messages of that kind by the sender about that block (or in
+ * total, without a block). Other agents and other blocks therefore do not affect them.
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { mix, type Subject } from '../rng.js';
 
 /**
- * The kind of a message: requests go to the network, events come from it, gossip and talk go to a
- * neighbour.
+ * The kind of a message: requests to the network, events from the network, gossip and talk to
+ * neighbours.
  *
  * @useDeclaredType
  */
@@ -23,7 +23,7 @@ export type MessageKind =
   | 'gossip.remark'
   | 'talk';
 
-/** Numbers that name the kinds in draws: a new kind gets a new number, or all others' shift. */
+/** Codes of kinds in draws. New kinds need new codes; changing a code changes all draws. */
 const codes: Record<MessageKind, number> = {
   'request.register': 1,
   'request.status': 2,
@@ -45,7 +45,7 @@ const codes: Record<MessageKind, number> = {
 
 export const messageKinds = Object.keys(codes) as readonly MessageKind[];
 
-/** By the kind of its command; no text is put together for each request. */
+/** By command kind. A table, because string building per request is slow. */
 export const requestKinds: Record<CommandKind, MessageKind> = {
   register: 'request.register',
   status: 'request.status',
@@ -58,16 +58,16 @@ export const requestKinds: Record<CommandKind, MessageKind> = {
   alliance_leave: 'request.alliance_leave',
 };
 
-/** Who causes a message, in draws: an agent's ordinal, or a stranger's place, which is below -1. */
+/** The sender in draws: an ordinal, or a number below -1 for an agent outside the scenario. */
 export type Place = number;
 
-/** Of somebody who is not of the scenario, by the 32 hex digits that an agent's id ends in. */
+/** Returns the place of an agent outside the scenario, from the 32 hex digits of its id. */
 export const strangerPlace = (agentId: string): Place =>
   -2 - Number.parseInt(agentId.slice(-7), 16);
 
-/** Counts what each agent causes of each kind, in the whole run or about one block. */
+/** Counters per agent and kind, for the whole run or for one block. */
 export class OwnNumbers {
-  /** By the kind's code: of agents by ordinal, and of strangers. */
+  /** By kind code: counts by ordinal, and counts of agents outside the scenario. */
   readonly #agents: Uint32Array[] = [];
   readonly #strangers = new Map<string, number>();
   readonly #size: number;
@@ -76,7 +76,7 @@ export class OwnNumbers {
     this.#size = agents;
   }
 
-  /** How many of the kind it caused before. */
+  /** Returns the number of earlier messages, and increments it. */
   take(kind: MessageKind, by: Place): number {
     if (by < 0) {
       const number = this.#strangers.get(`${kind} ${by}`) ?? 0;
@@ -92,7 +92,7 @@ export class OwnNumbers {
   }
 }
 
-/** The number that names a message in all draws about it. */
+/** Returns the hash that names a message in draws. */
 export function messageName(
   seed: number,
   kind: MessageKind,
@@ -104,17 +104,17 @@ export function messageName(
   return mix(seed, codes[kind], block.place, block.number, by, number);
 }
 
-/** Bytes of what a request says and is signed with, however it is carried. */
+/** Returns the size of a request's content and credentials, independent of transport. */
 export function requestBytes(request: SignedRequest): number {
   const { body, file, public_key, target, timestamp, signature } = request;
   const words = public_key.length + target.length + timestamp.length + signature.length;
   return words + body.length + (file?.length ?? 0);
 }
 
-/** What is longer is a picture, or a book. */
+/** Longer files are not shown as text. */
 const LONGEST_TEXT_BYTES = 4_096;
 
-/** What a meme says; '' for what is no short text. */
+/** Returns the text of a meme; empty if it is not a short text. */
 export function memeText({ file }: SignedRequest): string {
   if (file === undefined || file.byteLength > LONGEST_TEXT_BYTES) return '';
   const text = Buffer.from(file).toString();

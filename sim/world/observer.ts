@@ -1,6 +1,6 @@
 /**
- * The parties that a run passes into its world: the observer, which is told what happens in the
- * order in which it happened; the interventions, which change it; and the auditor, which checks it.
+ * Interfaces between a run and its world: the observer receives what happens, in order; the
+ * interventions change it; the auditor checks it.
  */
 import type { Outcome } from '../../engine/core/state.js';
 import type { Views } from '../../engine/node/views.js';
@@ -17,75 +17,74 @@ import type {
 } from '../agents/port.js';
 import type { MessageKind } from './messages.js';
 
-/** Each once: a copy on the way is not sent but duplicated; it may be lost, as any. */
+/** Each message counts once. A duplicate in flight counts as duplicated, and can be lost. */
 export type Traffic = 'sent' | 'lost' | 'duplicated';
 
-/** `equivocation`: it was taken as evidence; `duplicate`: it had been done before. */
+/** `equivocation`: recorded as evidence. `duplicate`: already applied. */
 export type RefusedWhy = Reason | 'equivocation' | 'duplicate';
 
-/** What is known of the request that an event follows from. */
+/** The request that caused an event. */
 export interface Cause {
-  /** Ordinal of its sender. */
+  /** Ordinal of the sender. */
   from: number;
-  /** Of a vote, as its agent decided it; null where the one that counted is not the one it cast. */
+  /** The note of a vote. Null if the accepted vote differs from the one that the agent cast. */
   note: DecisionNote | null;
-  /** Ids of the memes that a vote refers to. */
   memes: readonly string[];
   /** Size of the request. */
   bytes: number;
-  /** What a meme says; left out, nothing that is known. */
+  /** Text of a meme, if known. */
   text?: string | undefined;
 }
 
 export interface Observer {
-  /** `at` is the event's own time, milliseconds since 1970; `cause` is null for strangers'. */
+  /** `at` is the event's Unix time in milliseconds. `cause` is null outside the scenario. */
   event(event: Event, at: number, cause: Cause | null): void;
-  /** A request that was not done; `at` in milliseconds since 1970. */
+  /** A request that was not applied, at a Unix time in milliseconds. */
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
   published(note: ContentNote): void;
-  /** An external decider has decided for the agent, or has failed to. */
+  /** An external decider has answered or failed. */
   asked(agent: number, cost: AnswerCost): void;
-  /** So many messages of a kind, of so many bytes each. */
+  /** `count` messages of `bytes` each. */
   traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void;
-  /** So many messages waited in all so many milliseconds before they began to leave an uplink. */
+  /** `count` messages waited `ms` in total for an uplink. */
   waited(count: number, ms: number): void;
 }
 
-/** A request with what its agent noted. */
+/** A request with the agent's note. */
 export interface Outgoing {
   request: SignedRequest;
   note: DecisionNote | null;
 }
 
-/** By meme: from when on nobody hears of it any more. */
+/** By meme: time from which it no longer spreads. */
 export type Mutes = ReadonlyMap<string, number>;
 
 export interface Intervening {
   readonly mutes: Mutes;
-  /** When the next one acts that waits for an instant; infinite without any. */
+  /** Time of the next timed intervention, or infinity. */
   readonly nextAt: number;
-  /** Those whose instant has come act. */
+  /** Applies the timed interventions that are due. */
   actAt(now: number): void;
-  /** An agent is to be called; and it has been, or will never be. */
+  /** A call was scheduled; or it was made, or discarded. */
   scheduled(agent: number, event: ScheduledEvent): void;
   called(agent: number, event: ScheduledEvent): void;
-  /** A request as it is to go out; null when it is not to. */
+  /** Returns the request to send, possibly changed; null to suppress it. */
   sending(from: number, outgoing: Outgoing): Outgoing | null;
-  /** Before anybody is told of it. */
+  /** Called before agents learn of the event. */
   happened(event: Event): void;
-  /** Whether a request that is there never arrives; `accepted` says whether it would be done. */
+  /** Returns true to drop a request. `accepted` returns true if the network would accept it. */
   keepsOut(command: Command, accepted: () => boolean): boolean;
 }
 
-/** What interventions do to a world. */
+/** Operations of interventions on a world. */
 export interface Changeable extends World {
-  /** Another value of the scenario, by its path. */
+  /** Sets a value of the scenario by path. */
   change(path: string, value: unknown): void;
-  /** Names from now on all draws that belong to nobody, or to a message. */
+  /** Changes the seed of draws that do not belong to agents. */
   redraw(seedNumber: number): void;
 }
 
-/** A rule that was broken, as the auditor says it. */
+/** A rule violation found by the auditor. */
 export interface RuleViolation {
   at: number;
   rule: string;
@@ -94,7 +93,7 @@ export interface RuleViolation {
   found: string;
 }
 
-/** What looks over the network's shoulder; each call gives the rule that was broken, or null. */
+/** The auditor's interface. Each call returns a violation or null. */
 export interface Watch {
   observe(step: {
     at: number;
@@ -108,6 +107,6 @@ export interface Watch {
     outcome: Outcome | null;
   }): RuleViolation | null;
   advance(at: number, events: readonly Event[]): RuleViolation | null;
-  /** Holds all that the network's reads say against what it should have come to. */
+  /** Compares the network's reads with the expected state. */
   finish(at: number, reads: Views): RuleViolation | null;
 }

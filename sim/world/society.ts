@@ -1,6 +1,6 @@
 /**
- * A society of scripted agents, which every world has: the agents, their knowledge, the calls that
- * are due, and messages under way. How time passes and where requests go is left to the two worlds.
+ * The parts common to both worlds: agents, their knowledge, due calls and messages in flight. The
+ * two worlds define how time passes and where requests go.
  */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
@@ -30,14 +30,14 @@ import { computeDeparture, type Departure, type Links, NETWORK, type Uplinks } f
 import { type MessageKind, requestBytes, requestKinds } from './messages.js';
 import type { Cause, Changeable, Intervening, Observer, RefusedWhy } from './observer.js';
 
-/** Why a proposal is worth another try. */
+/** Refusals after which a proposal is retried. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
 
-/** A request under way. */
+/** A request in flight. */
 export interface Sent extends Due {
   request: SignedRequest;
   bytes: number;
-  /** Of a vote that is as its agent cast it. */
+  /** The note of a vote as cast by its agent. */
   note: DecisionNote | null;
 }
 
@@ -49,16 +49,16 @@ export class Society implements Changeable {
   protected readonly knowledge: Knowledge;
   readonly #ids: string[];
   readonly #calls = new DueQueue<Call>();
-  /** Null where nobody outside decides. */
+  /** Null without external deciders. */
   readonly #questions: Questions | null;
   readonly #sent = new DueQueue<Sent>();
-  /** Null where nobody's uplink has a limit. */
+  /** Null if no uplink is limited. */
   readonly #outbox: Outbox | null;
   readonly producers: readonly number[];
   now: number;
-  /** Requests that were not done, by reason. */
+  /** Requests that were not applied, by reason. */
   readonly refusals = new Map<string, number>();
-  /** How often each agent was scheduled, and how many requests it sent: they order what is due. */
+  /** Calls scheduled and requests sent per agent. They order what is due at the same time. */
   readonly #scheduled: Uint32Array;
   readonly #requests: Uint32Array;
 
@@ -110,7 +110,7 @@ export class Society implements Changeable {
     return formatInstant(this.networkTime() + this.#options.faults.skewMs(agent, this.now));
   }
 
-  /** What requests are signed with, as the network has it: its clock may not be the world's. */
+  /** Time for signatures. It may differ from world time. */
   protected networkTime(): number {
     return this.now;
   }
@@ -150,7 +150,7 @@ export class Society implements Changeable {
     }
   }
 
-  /** It has left its sender, and will arrive or not. */
+  /** Schedules the arrival of a request that has left its sender. */
   #underway(kind: MessageKind, name: number, sent: Sent, left: number): void {
     const { links, observer } = this.#options;
     sent.at = links.arrival(name, sent.from, NETWORK, left);
@@ -209,12 +209,12 @@ export class Society implements Changeable {
     this.#options.observer.published(note);
   }
 
-  /** When the next call or arrival is due; infinite when there is none. */
+  /** Time of the next call or arrival, or infinity. */
   protected nextDue(): number {
     return Math.min(this.#calls.nextAt, this.#sent.nextAt);
   }
 
-  /** Calls everybody whose call is due before `end`. */
+  /** Calls all agents whose calls are due before `end`. */
   protected callAgents(end: number): void {
     const { callLoop } = this.#options;
     const calls = this.#calls;
@@ -227,7 +227,7 @@ export class Society implements Changeable {
     else if (calls.nextAt < end) callLoop(next);
   }
 
-  /** The same, and lets those answer who are asked then; where nobody is, nothing is waited for. */
+  /** Calls agents and waits for deciders, if any question was asked. */
   protected callAndAsk(end: number): Promise<void> | undefined {
     const began = this.now;
     this.callAgents(end);
@@ -243,7 +243,7 @@ export class Society implements Changeable {
     const { agents, behaviour, faults, intervening } = this.#options;
     const { at, since, from: agent, event } = call;
     const down = faults.down(agent, at);
-    // Who stands still goes on later; who has crashed forgets.
+    // Paused agents are called later. Crashed agents lose the call.
     if (down?.kind === 'pause') {
       this.#calls.push({ ...call, at: down.end });
       return;
@@ -256,7 +256,7 @@ export class Society implements Changeable {
     if (!this.#questions?.asked(call)) intervening?.called(agent, event);
   }
 
-  /** To be called when nothing more is sent before what has been sent: it goes on its way. */
+  /** Sends the outbox. Called when no earlier message can follow. */
   protected sendOff(): void {
     this.#outbox?.empty();
   }
@@ -265,7 +265,7 @@ export class Society implements Changeable {
     return this.#sent.nextAt < end;
   }
 
-  /** Takes what arrives before `end`, in order. */
+  /** Removes and returns the arrivals before `end`, in order. */
   protected arrived(end: number): Sent[] {
     const arrived: Sent[] = [];
     for (let sent = this.#sent.takeBefore(end); sent; sent = this.#sent.takeBefore(end)) {
@@ -274,7 +274,7 @@ export class Society implements Changeable {
     return arrived;
   }
 
-  /** Spreads what happened at an instant: who will hear of it, and when. */
+  /** Publishes an event: computes which agents learn of it, and when. */
   protected publish(event: Event, at: number, cause: Cause | null): void {
     this.#options.intervening?.happened(event);
     this.knowledge.learn(event, at, cause);
@@ -282,18 +282,18 @@ export class Society implements Changeable {
     this.#eventCalls.spread(event, at);
   }
 
-  /** Counts a request that does not arrive after all. */
+  /** Counts a request that was lost. */
   protected lost(kind: CommandKind, bytes: number): void {
     this.#options.observer.traffic(requestKinds[kind], 'lost', 1, bytes);
   }
 
-  /** Notes a request that was not done. */
+  /** Counts a request that was not applied. */
   protected refused(from: number, kind: CommandKind, why: RefusedWhy, at = this.now): void {
     this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
     this.#options.observer.refused(from, kind, why, at);
   }
 
-  /** Calls a producer for which there was no room when there is again, if it is to insist. */
+  /** Schedules the retry of a proposal that was refused for lack of room, if the agent insists. */
   protected tryAgain(from: number, kind: CommandKind, refusal: Refusal, at = this.now): void {
     const { agents } = this.#options;
     if (kind !== 'propose' || !this.scenario.producers.insist || !noRoom.has(refusal.reason))
@@ -303,42 +303,41 @@ export class Society implements Changeable {
   }
 }
 
-/** The parts that a world of scripted agents is made of. */
+/** Parts of a world. */
 export interface SocietyOptions {
   scenario: Scenario;
   networkId: string;
   agents: ScriptedAgent[];
-  /** What the agents do when they are called on. */
   behaviour: Behaviour;
-  /** How they are called one after another; left out, simply so. */
+  /** Wraps the calls of agents. Default: a plain loop. */
   callLoop?: CallLoop;
-  /** Where decisions come from that are not made here; left out, all are. */
+  /** External decisions. Default: none. */
   asking?: QuestionGate;
   neighbours: number[][];
   faults: Faults;
   links: Links;
-  /** Null where none has a limit. */
+  /** Null if no uplink is limited. */
   uplinks: Uplinks | null;
   seedNumber: number;
   startMs: number;
   observer: Observer;
-  /** What is made to be otherwise; left out, nothing. */
+  /** Interventions. Default: none. */
   intervening?: Intervening;
-  /** The block that the first ones are built on; left out, genesis. */
+  /** Parent of the first blocks. Default: genesis. */
   head?: string;
-  /** Sees each request on its way, and may change it: faults for tests. */
+  /** Sees and may change each request, to inject faults in tests. */
   inTransit?: (request: SignedRequest) => SignedRequest;
 }
 
 /**
- * Calls of agents for whom others decide. All that is asked in a window is answered together, since
- * nothing said in it is received in it; what an agent is called for next waits for its answer.
+ * Calls of agents with external deciders. All questions of a window are answered together, because
+ * no message of the window arrives in it. Later calls of an agent wait for its answer.
  */
 class Questions {
   readonly #asking: QuestionGate;
   readonly #observer: Observer;
   readonly #intervening: Intervening | undefined;
-  /** Calls that have put a question: they are done with the answer. */
+  /** Calls with an open question, which finish with the answer. */
   readonly #open = new Map<number, Call>();
   #held: Call[] = [];
 
@@ -348,14 +347,14 @@ class Questions {
     this.#intervening = intervening;
   }
 
-  /** Whether the call has to wait for an answer to its agent. */
+  /** Queues the call if its agent waits for an answer. */
   holds(call: Call): boolean {
     if (!this.#asking.waits(call.from)) return false;
     this.#held.push(call);
     return true;
   }
 
-  /** Whether the call that was made has put a question. */
+  /** Returns true if the call has asked a question. */
   asked(call: Call): boolean {
     if (!this.#asking.waits(call.from)) return false;
     this.#open.set(call.from, call);
@@ -363,8 +362,8 @@ class Questions {
   }
 
   /**
-   * Lets agents do what was answered, each at the time of its question, until none is left.
-   * @param again calls those that waited, and whoever was to be called meanwhile.
+   * Performs answers, each at the time of its question, until no question is open.
+   * @param again runs the calls that waited, and those scheduled in the meantime.
    */
   async answerAll(world: { now: number }, again: (held: Call[]) => void): Promise<void> {
     const reached = world.now;

@@ -1,44 +1,37 @@
-/**
- * The door to a decider carries a question there and the answer back, once and within a time.
- * Beside it are the reasons for which it fails, the budget of calls, and the figures of what all
- * calls cost.
- */
+/** The interface to external deciders, the budget of calls, and the figures of their cost. */
 
+import {
+  formatMessage,
+  type MessageRow,
+  type MessageValues,
+} from '../../../engine/protocol/messages.js';
 import type { AnswerCost } from '../port.js';
+import { deciderMessages, type FailureReason, noAnswerMessages } from './messages.js';
 import type { Question, Usage } from './question.js';
 
-/** Why a call gave no answer that can be used. */
-export const failureReasons = {
-  timeout: 'it did not answer in time',
-  unreachable: 'it could not be reached, or the connection broke',
-  ended: 'its process ended, or closed its output',
-  refused: 'it answered with an HTTP status other than 200, or an MCP error',
-  too_long: 'what it said was too long',
-  no_json: 'what it said is no JSON, or none that is taken',
-  wrong: 'what it said is no answer, or has a command that cannot be',
-} as const;
+export type { FailureReason } from './messages.js';
 
-/**
- * Why a call gave no answer that can be used.
- *
- * @useDeclaredType
- */
-export type FailureReason = keyof typeof failureReasons;
+type NoAnswerCode = keyof typeof noAnswerMessages;
+type DeciderCode = keyof typeof deciderMessages;
 
-/** A call gave no answer that can be used. */
-export class NoAnswer extends Error {
+/** A call without a usable answer. */
+export class NoAnswer<K extends NoAnswerCode = NoAnswerCode> extends Error {
   override name = 'NoAnswer';
-  /** Tokens that the call used, where the decider reports them. */
+  /** Tokens that the call used, if the decider reports them. */
   readonly usage: Usage | undefined;
-  /** Milliseconds that the decider asks the client to wait before the next call. */
+  /** Milliseconds to wait before the next call, as requested by the decider. */
   readonly afterMs: number;
 
+  readonly reason: FailureReason;
+
   constructor(
-    readonly reason: FailureReason,
-    message: string,
+    readonly code: K,
+    values: MessageValues<(typeof noAnswerMessages)[K]>,
     { usage, afterMs = 0 }: { usage?: Usage | undefined; afterMs?: number } = {},
   ) {
-    super(message);
+    const row: MessageRow & { reason: FailureReason } = noAnswerMessages[code];
+    super(formatMessage<MessageRow>(row, values));
+    this.reason = row.reason;
     this.usage = usage;
     this.afterMs = afterMs;
   }
@@ -48,25 +41,25 @@ export class NoAnswer extends Error {
 export interface DeciderResponse {
   /** A JSON value. */
   value: unknown;
-  /** Tokens, as the protocol around the answer reports them. */
+  /** Token counts from the protocol around the answer. */
   usage?: Usage;
 }
 
 export interface DeciderAdapter {
-  /** Questions are dealt to so many lanes by their agents. */
+  /** Number of parallel lanes. An agent's questions always use the same lane. */
   readonly lanes: number;
-  /** Questions that may be under way at once in each lane. */
+  /** Maximum concurrent questions per lane. */
   readonly atOnce: number;
   /**
-   * Asks once. When `signal` is aborted it gives up at once, whatever it throws then.
-   * @throws {NoAnswer} when no answer is had. @throws {ScenarioError} when none can ever be.
+   * Asks once. Returns or throws at once when `signal` is aborted.
+   * @throws {NoAnswer} if this call failed. @throws {ScenarioError} if no call can succeed.
    */
   ask(question: Question, lane: number, signal: AbortSignal): Promise<DeciderResponse>;
-  /** Ends whatever it holds open. */
+  /** Closes connections and ends processes. */
   close(): Promise<void>;
 }
 
-/** What goes to a decider, as JSON. */
+/** The JSON that is sent to a decider. */
 export const toPayload = ({ id, agent, kind, number, view }: Question) => ({
   protocol: 1,
   id,
@@ -76,12 +69,29 @@ export const toPayload = ({ id, agent, kind, number, view }: Question) => ({
   view,
 });
 
-/** A question that nobody answers: no cassette holds it and nobody may be asked, or no more. */
+/** A question stays unanswered: no cassette has an answer and the decider cannot be asked. */
 export class DeciderError extends Error {
   override name = 'DeciderError';
+  /** Key of the message, such as `BUDGET_SPENT`. */
+  readonly code: string;
+
+  /** @internal */
+  constructor(code: DeciderCode, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
-/** The run was ended from outside while somebody was being asked. */
+/** Creates an error with the text of its code. */
+export function deciderError<K extends DeciderCode>(
+  code: K,
+  values: MessageValues<(typeof deciderMessages)[K]>,
+): DeciderError {
+  const row: MessageRow = deciderMessages[code];
+  return new DeciderError(code, formatMessage<MessageRow>(row, values));
+}
+
+/** The run was aborted while a decider was being asked. */
 export class AskingEnded extends Error {
   override name = 'AskingEnded';
 }
@@ -107,19 +117,17 @@ export class Budget {
   }
 }
 
-/** In summary.json, of a run with external deciders. */
+/** Figures of external deciders, in summary.json. */
 export interface DeciderFigures {
-  /** Questions that were put. */
   questions: number;
-  /** Of these, those that were asked now: all others were taken from a cassette. */
+  /** Questions asked in this run. The others were answered from a cassette. */
   asked: number;
-  /** Calls for all questions: retries, and calls under way when a process was killed, included. */
+  /** Calls for all questions, including retries and calls interrupted by the end of a process. */
   calls: number;
-  /** Calls beyond the first of each question. */
   retries: number;
-  /** Questions without an answer that can be used, by reason: their agents did nothing. */
+  /** Failed questions by reason. Their agents did nothing. */
   failures: Partial<Record<FailureReason, number>>;
-  /** Tokens of all calls, unusable answers included, as far as deciders report them. */
+  /** Tokens of all calls, including failed ones, as reported by deciders. */
   input_tokens: number;
   output_tokens: number;
 }
@@ -146,5 +154,5 @@ export class Figures {
   }
 }
 
-/** What a cassette is called in the folder of a run: read where nobody outside decides, too. */
+/** File name in the run folder. Also read by runs without external deciders. */
 export const CASSETTE_FILE = 'decisions.cassette';

@@ -1,8 +1,8 @@
 /**
- * The cassette: the questions that deciders were asked in a run, and their answers. It is a file of
- * JSON lines, a header, a record for each question, and an end, each with a checksum over all
- * before it. It is checked line by line, appended to while a run goes on, and looked up by what an
- * agent saw. Only places in the file are kept in memory.
+ * A cassette records the questions of a run to deciders, and the answers. It is a file of JSON
+ * lines: a header, one record per question, and an end. Each line has a checksum over all lines up
+ * to it. Lines are verified on reading and appended during a run. A record is found by what the
+ * agent saw. Only offsets are kept in memory.
  */
 import {
   closeSync,
@@ -23,14 +23,15 @@ import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { StoreError } from '../../../engine/store/store.js';
 import { writeWhole } from '../../../report/folder.js';
 import { occasions } from '../../scenario/schema/strategies.js';
-import { CASSETTE_FILE, type FailureReason, failureReasons } from './adapter.js';
+import { CASSETTE_FILE } from './adapter.js';
+import { type FailureReason, failureReasons } from './messages.js';
 import { Answer, formatName } from './question.js';
 
 const LONGEST_LINE_BYTES = 64 * 1_048_576;
 const CHUNK_BYTES = 1_048_576;
 const toDisk = promisify(fdatasync);
 
-/** What a record is looked up by. */
+/** Lookup key of a record. */
 export type Key = Pick<Recorded, 'agent' | 'kind' | 'number' | 'decider' | 'saw'>;
 
 interface Place {
@@ -38,7 +39,7 @@ interface Place {
   bytes: number;
 }
 
-/** Calls for a question, and the tokens of those without a usable answer. */
+/** Number of calls for a question, and the tokens of failed ones. */
 export type CallCost = Pick<Recorded, 'calls' | 'unusable'>;
 
 const keyOf = (key: Key): string => `${formatName(key)} ${key.decider} ${key.saw}`;
@@ -46,20 +47,19 @@ const keyOf = (key: Key): string => `${formatName(key)} ${key.decider} ${key.saw
 export class Cassette {
   readonly path: string;
   readonly header: Header;
-  /** It was ended, so nothing of it is missing. */
+  /** The end line is present: the cassette is complete. */
   ended = false;
-  /** Bytes of a last line that was not written to its end, as when its process was killed. */
+  /** Bytes of a partial last line, left by a killed process. */
   torn = 0;
   #file: number | null;
   #sum: string;
-  /** To the end of the last record. */
+  /** Offset after the last valid line. */
   #size: number;
   readonly #places = new Map<string, Place>();
-  /** The last record of each question, whatever was seen. */
+  /** The last record of each question, regardless of the view. */
   readonly #latest = new Map<string, Place>();
-  /** Calls for questions that have no record yet. */
+  /** Calls for questions without a record. */
   readonly #open = new Map<string, CallCost>();
-  /** A write to the disk that is under way, and what comes after it. */
   #syncing: Promise<void> | null = null;
   #behind = false;
 
@@ -76,12 +76,12 @@ export class Cassette {
     return this.#places.size;
   }
 
-  /** Calls for questions that have no record: their process ended during or between them. */
+  /** Calls without a record: their process ended before the answer was recorded. */
   get openCalls(): number {
     return [...this.#open.values()].reduce((sum, { calls }) => sum + calls, 0);
   }
 
-  /** A new one. @throws {StoreError} `UNREADABLE` */
+  /** Creates an empty cassette. @throws {StoreError} `UNREADABLE` */
   static create(path: string, header: Header): Cassette {
     const { line, sum } = formatLine('', header);
     writeWhole(dirname(path), basename(path), line);
@@ -89,9 +89,9 @@ export class Cassette {
   }
 
   /**
-   * Reads all of it.
-   * @param named a cassette, or the folder of a run that has one.
-   * @param append to go on with it: what was half written, and its end, are dropped.
+   * Reads and verifies a cassette.
+   * @param named a cassette, or a run folder with one.
+   * @param append continue it: a partial last line and the end line are removed.
    * @throws {StoreError} `MISSING`, `UNREADABLE`, or `CORRUPT` naming the record.
    */
   static open(named: string, append = false): Cassette {
@@ -116,13 +116,13 @@ export class Cassette {
     return place ? this.#read(place) : null;
   }
 
-  /** A record of the same question, when something else was seen or another was asked. */
+  /** Returns a record of the same question with a different view or decider. */
   near(key: Key): Recorded | null {
     const place = this.#latest.get(formatName(key));
     return place ? this.#read(place) : null;
   }
 
-  /** Notes where a record is. False when there is one of the same already. */
+  /** Indexes a record. Returns false if the key has a record already. */
   note(record: Recorded, bytes: number, sum: string): boolean {
     const key = keyOf(record);
     if (this.#places.has(key)) return false;
@@ -134,7 +134,7 @@ export class Cassette {
     return true;
   }
 
-  /** Counts a line about a call. False when its question has a record already. */
+  /** Counts a call. Returns false if the question has a record already. */
   noteCall({ call, unusable }: CallNote, bytes: number, sum: string): boolean {
     const key = keyOf(call);
     if (this.#places.has(key)) return false;
@@ -145,19 +145,19 @@ export class Cassette {
     return true;
   }
 
-  /** Calls for a question that has no record yet. */
+  /** Returns the calls so far for a question without a record. */
   costOf(key: Key): CallCost {
     return this.#open.get(keyOf(key)) ?? { calls: 0 };
   }
 
-  /** Resolves when a line about a call is on disk. */
+  /** Resolves when the call is on disk. */
   async appendCall(note: CallNote): Promise<void> {
     const { bytes, sum } = this.#write(note);
     this.noteCall(note, bytes, sum);
     await this.durable();
   }
 
-  /** Writes a record; `durable` resolves when it is on disk. */
+  /** Appends a record; `durable` resolves when it is on disk. */
   append(record: Recorded): void {
     const { bytes, sum } = this.#write(record);
     this.note(record, bytes, sum);
@@ -184,7 +184,7 @@ export class Cassette {
     return { bytes: bytes.length, sum };
   }
 
-  /** One write to the disk at a time, for all that was appended before it began. */
+  /** Syncs everything appended so far. Concurrent callers share one sync. */
   durable(): Promise<void> {
     this.#syncing ??= this.#sync().finally(() => {
       this.#syncing = null;
@@ -275,7 +275,7 @@ function readAll(path: string, file: number): Cassette {
   return cassette;
 }
 
-/** A cassette ends with the number of its records, and has no calls without one. */
+/** The end line has the number of records. A complete cassette has no calls without a record. */
 const isEndOf = ({ records, openCalls }: Cassette, end: number): boolean =>
   end === records && openCalls === 0;
 
@@ -289,7 +289,7 @@ function added(a: Recorded['unusable'] = {}, b: NonNullable<Recorded['unusable']
 
 interface RawLine {
   bytes: Buffer;
-  /** It has its line end. */
+  /** Ends with a newline. */
   whole: boolean;
 }
 
@@ -308,7 +308,7 @@ function* linesOf(path: string, fd: number): Generator<RawLine> {
       restBytes = 0;
       from = at + 1;
     }
-    // The chunk is written over by what is read next.
+    // Copy the rest: the next read overwrites the chunk.
     rest.push(Buffer.from(chunk.subarray(from, bytes)));
     restBytes += bytes - from;
     if (restBytes > LONGEST_LINE_BYTES) {
@@ -319,7 +319,7 @@ function* linesOf(path: string, fd: number): Generator<RawLine> {
   if (restBytes > 0) yield { bytes: Buffer.concat(rest), whole: false };
 }
 
-/** Version 2 added lines of calls and the member `unusable`. */
+/** Version 2 added call lines and the member `unusable`. */
 export const FORMAT = 'folkmoot-cassette-2';
 const EARLIER_FORMAT = 'folkmoot-cassette-1';
 
@@ -330,7 +330,7 @@ const Count = Type.Integer({ minimum: 0 });
 const Header = Type.Object(
   {
     format: Type.Enum([FORMAT, EARLIER_FORMAT]),
-    /** SHA-256 of the scenario as canonical JSON, without its seed and ways of asking. */
+    /** SHA-256 of the canonical JSON of the scenario, without its seed and call options. */
     scenario: Digest,
     seed: Type.String(),
   },
@@ -338,32 +338,32 @@ const Header = Type.Object(
 );
 export type Header = Static<typeof Header>;
 
-/** Members that identify a question: a record is found by them. */
+/** Members of the lookup key. */
 const key = {
   agent: Count,
   kind: Type.Enum(occasions),
   number: Count,
-  /** SHA-256 of the decider: strategy and prompts. */
+  /** SHA-256 of strategy and prompts. */
   decider: Digest,
-  /** SHA-256 of `view` as canonical JSON. */
+  /** SHA-256 of the canonical JSON of `view`. */
   saw: Digest,
 };
 
-/** Tokens of calls that gave no usable answer. */
+/** Tokens of failed calls. */
 const Unusable = Type.Optional(Type.Object(Answer.properties.usage.properties, strictly));
 
 const Recorded = Type.Object(
   {
     ...key,
     view: Type.Unknown(),
-    /** All calls for the question, those of earlier processes too. */
+    /** All calls for the question, including those of earlier processes. */
     calls: Type.Integer({ minimum: 1 }),
     unusable: Unusable,
     answer: Type.Optional(Type.Object(Answer.properties, strictly)),
     failure: Type.Optional(
       Type.Object(
         {
-          reason: Type.Enum(Object.keys(failureReasons) as FailureReason[]),
+          reason: Type.Enum([...failureReasons] as FailureReason[]),
           detail: Type.String(),
         },
         strictly,
@@ -375,15 +375,14 @@ const Recorded = Type.Object(
 export type Recorded = Static<typeof Recorded>;
 
 /**
- * A line about a call, in the cassette of a run that has not ended: it is written before the call,
- * and written again, with `unusable`, when the call used tokens without a usable answer.
+ * A call line, in the cassette of an unfinished run. It is written before the call, and again with
+ * `unusable` if the call used tokens without a usable answer.
  */
 const CallNote = Type.Object({ call: Type.Object(key, strictly), unusable: Unusable }, strictly);
 type CallNote = Static<typeof CallNote>;
 
 const End = Type.Object({ end: Count }, strictly);
 
-/** The content of a line. */
 type Line = { header: Header } | { record: Recorded } | { note: CallNote } | { end: number };
 
 const checks = {
@@ -393,17 +392,17 @@ const checks = {
   end: validator('cassette_end', End),
 };
 
-/** The checksum of a line: of its text without it, after that of the line before. */
+/** The checksum covers the previous checksum and the line without its checksum. */
 const sumOf = (before: string, body: string): string => sha256Hex(before + body).slice(0, 32);
 
-/** A line with its checksum, and that by itself, which the next one goes on from. */
+/** Formats a line, and returns its checksum for the next line. */
 export function formatLine(before: string, value: Header | Recorded | CallNote | { end: number }) {
   const body = canonical(value);
   const sum = sumOf(before, body);
   return { line: `${body.slice(0, -1)},"sum":"${sum}"}\n`, sum };
 }
 
-/** What a line holds; or null where it is not as it was written. */
+/** Parses a line. Returns null if its checksum or shape is wrong. */
 function readLine(before: string, text: string): { value: Line; sum: string } | null {
   const [, open, sum] = /^(\{.*),"sum":"([0-9a-f]{32})"\}$/s.exec(text) ?? [];
   if (open === undefined || sum !== sumOf(before, `${open}}`)) return null;

@@ -1,4 +1,4 @@
-/** Asks one decider: so many questions at once, each again after a failure, within a budget. */
+/** Asks one decider, with limited concurrency, retries and a budget of calls. */
 import { canonical } from '../../../engine/protocol/canonical.js';
 import type { External } from '../../scenario/schema/strategies.js';
 import type { Doing } from '../script/commands.js';
@@ -28,28 +28,28 @@ export interface DecisionResult {
 export interface ToAsk {
   question: Question;
   doing: Doing;
-  /** Resolves when the call is on disk, so that a killed process still counts it. */
+  /** Resolves when the call is on disk, so that it is counted even if the process is killed. */
   begins(): Promise<void>;
-  /** Called with the tokens of a call whose answer cannot be used. */
+  /** Called with the tokens of a call without a usable answer. */
   wasted(usage: Usage): void;
   /** Called once, with the outcome. */
   decided(decided: DecisionResult): void;
 }
 
-/** After so many questions in a row without an answer, none is asked twice until one comes. */
+/** After this many failed questions in a row, questions are not retried until one succeeds. */
 const DOWN_AFTER = 3;
 const LONGEST_BACKOFF_MS = 60_000;
-/** What is shorter is no secret, and may stand in any text. */
+/** Shorter values are not masked: they could occur in any text. */
 const SHORTEST_SECRET = 8;
 
 export interface DeciderClientOptions {
   group: string;
   strategy: External;
   door: DeciderAdapter;
-  /** What must not be written down. */
+  /** Values that must not be recorded. */
   secrets: readonly string[];
   budget: Budget;
-  /** Ends all calls. */
+  /** Aborts all calls. */
   signal: AbortSignal;
   onNote(note: string): void;
 }
@@ -70,8 +70,8 @@ export class DeciderClient {
   }
 
   /**
-   * Asks all of them; those that the budget does not reach are left, and `decided` is not called.
-   * @throws {AskingEnded} when the run was ended. @throws {ScenarioError} when none can be asked.
+   * Asks all questions. `decided` is not called for questions that the budget does not cover.
+   * @throws {AskingEnded} if the run was aborted. @throws {ScenarioError} if no call can succeed.
    */
   async askAll(all: readonly ToAsk[]): Promise<void> {
     const { lanes, atOnce } = this.#options.door;
@@ -80,7 +80,7 @@ export class DeciderClient {
     const workers = dealt.flatMap((waiting, lane) =>
       Array.from({ length: Math.min(atOnce, waiting.length) }, () => this.#work(waiting, lane)),
     );
-    // All of them end before one is heard of: what is under way may still be kept.
+    // Wait for all calls before throwing, so that their answers can still be recorded.
     for (const end of await Promise.allSettled(workers)) {
       if (end.status === 'rejected') throw end.reason;
     }
@@ -94,7 +94,7 @@ export class DeciderClient {
     }
   }
 
-  /** Null when the budget is spent before. */
+  /** Returns null if the budget is spent. */
   async #decide(asked: ToAsk, lane: number): Promise<DecisionResult | null> {
     const { question, doing } = asked;
     const { budget, strategy } = this.#options;
@@ -123,14 +123,13 @@ export class DeciderClient {
     this.#failed += 1;
     if (this.#failed === DOWN_AFTER) {
       const { group } = this.#options;
-      const since = this.#answered === 0 ? 'has not answered yet' : 'does not answer any more';
-      const what = `the decider of group ${group} ${since} (${reason}: ${detail})`;
-      this.#options.onNote(`${what}; its agents do nothing instead`);
+      const since = this.#answered === 0 ? 'has not answered yet' : 'has stopped answering';
+      const what = `decider of group ${group} ${since} (${reason}: ${detail})`;
+      this.#options.onNote(`${what}; its agents do nothing`);
     }
     return { reason, detail };
   }
 
-  /** One call, within its time. */
   async #call(question: Question, lane: number): Promise<DeciderResponse> {
     const { door: adapter, strategy, signal } = this.#options;
     const end = new AbortController();
@@ -138,29 +137,29 @@ export class DeciderClient {
     const timer = setTimeout(stop, strategy.timeout_ms);
     signal.addEventListener('abort', stop);
     try {
-      if (signal.aborted) throw new AskingEnded('the run was ended');
+      if (signal.aborted) throw new AskingEnded('run aborted');
       return await adapter.ask(question, lane, end.signal);
     } catch (error) {
-      if (signal.aborted) throw new AskingEnded('the run was ended');
+      if (signal.aborted) throw new AskingEnded('run aborted');
       if (!end.signal.aborted) throw error;
-      throw new NoAnswer('timeout', `it did not answer within ${strategy.timeout_ms} ms`);
+      throw new NoAnswer('TIMEOUT', { ms: strategy.timeout_ms });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
     }
   }
 
-  /** The protocol's own token counts replace those that the answer's text claims. */
+  /** Token counts of the protocol take precedence over those claimed in the answer. */
   #read({ value, usage = claimedUsage(value) }: DeciderResponse, doing: Doing): Answer {
     let answer: Answer;
     try {
       answer = { ...parseAnswer(value, doing), ...(usage ? { usage } : {}) };
     } catch (error) {
-      throw new NoAnswer('wrong', plainLine(error), { usage });
+      throw new NoAnswer('INVALID_ANSWER', { detail: plainLine(error) }, { usage });
     }
     const text = canonical(answer);
     if (this.#withoutSecrets(text) === text) return answer;
-    throw new NoAnswer('wrong', 'its answer holds a key that it was given', { usage });
+    throw new NoAnswer('LEAKED_SECRET', {}, { usage });
   }
 
   #withoutSecrets(text: string): string {
@@ -172,7 +171,7 @@ export class DeciderClient {
     return new Promise((resolve, reject) => {
       const stop = () => {
         clearTimeout(timer);
-        reject(new AskingEnded('the run was ended'));
+        reject(new AskingEnded('run aborted'));
       };
       const timer = setTimeout(() => {
         signal.removeEventListener('abort', stop);
@@ -184,14 +183,14 @@ export class DeciderClient {
   }
 }
 
-/** Token counts in an answer, which may otherwise be unusable. */
+/** Returns the token counts claimed in an answer, even if the rest of it is unusable. */
 function claimedUsage(value: unknown): Usage | undefined {
   const { usage } = (value ?? {}) as { usage?: unknown };
   const { input_tokens, output_tokens } = (usage ?? {}) as Record<string, unknown>;
   return parseUsage(input_tokens, output_tokens);
 }
 
-/** Twice as long each time. */
+/** Doubles with each call. */
 function backoff(first: number, calls: number): number {
   let ms = first;
   for (let call = 1; call < calls; call += 1) ms *= 2;

@@ -1,7 +1,6 @@
 /**
- * The external deciders of a run. Agents put their questions, and the world fetches the answers of
- * all that were asked in one window: from a cassette, or from the decider, whose door is opened
- * when it is first asked.
+ * The external deciders of a run. Agents put questions. The world collects the answers to all
+ * questions of one window, from a cassette or from the decider, which is opened at its first call.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -10,7 +9,7 @@ import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { StoreError } from '../../../engine/store/store.js';
 import { fileInside } from '../../scenario/files.js';
 import { listExternals } from '../../scenario/population.js';
-import { ScenarioError } from '../../scenario/problem.js';
+import { scenarioError } from '../../scenario/problem.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import {
   type External,
@@ -24,8 +23,8 @@ import { type CalledFunction, type Occasion, strategyFrom } from '../script/inte
 import {
   Budget,
   type DeciderAdapter,
-  DeciderError,
   type DeciderFigures,
+  deciderError,
   Figures,
 } from './adapter.js';
 import { FORMAT, type Recorded } from './cassette.js';
@@ -35,40 +34,39 @@ import { createProgramAdapter } from './program-adapter.js';
 import { createQuestion, type Question, type Usage } from './question.js';
 import { RunCassettes } from './run-cassettes.js';
 
-/** Where answers come from, and where they are kept. */
+/** Sources of answers, and where they are recorded. */
 export interface DeciderOptions {
-  /** A cassette or a run's folder: answers are taken from there. */
+  /** A cassette or run folder to answer from. */
   cassette?: string;
-  /** What no cassette holds is asked; default: that is an error. */
+  /** Ask the decider if the cassette has no answer. Default: fail. */
   record?: boolean;
-  /** The run's own cassette; default: `decisions.cassette` in `out`. */
+  /** Path of the run's cassette. Default: `decisions.cassette` in `out`. */
   keep?: string;
-  /** Calls in this process; when they are spent the run ends, and can go on later. */
+  /** Maximum calls of this process. The run ends when they are spent, and can be continued. */
   mostCalls?: number;
 }
 
 interface DeciderHooks {
-  /** Ends all that is under way. */
+  /** Aborts pending calls. */
   signal?: AbortSignal | undefined;
   onNote?: ((note: string) => void) | undefined;
-  /** Called before each call, with the number of calls so far. */
+  /** Called before each call with the number of calls so far. */
   onCall?: ((made: number) => void) | undefined;
 }
 
-/** The decider of a group. */
 interface Mind {
   group: string;
   strategy: External;
   digest: string;
   prompts: ReadonlyMap<string, string>;
-  /** Opened when it is asked first. */
+  /** Opened at the first call. */
   asker: DeciderClient | null;
 }
 
-/** What is kept of an agent. */
+/** State of an agent. */
 interface Notes {
   memory: unknown;
-  /** Questions by kind. */
+  /** Questions asked, by kind. */
   counts: Partial<Record<CalledFunction, number>>;
 }
 
@@ -77,12 +75,12 @@ interface Pending {
   question: Question;
   doing: Doing;
   at: number;
-  /** The answer or failure, as the cassette has it. */
+  /** The recorded answer or failure. */
   record: Recorded | null;
 }
 
 export class Deciders implements QuestionGate {
-  /** sha256 of each prompt, by its path in the scenario. */
+  /** SHA-256 of each prompt file, by its path in the scenario. */
   readonly files: Record<string, string> = {};
   readonly #tapes: RunCassettes;
   readonly #folder: string | undefined;
@@ -113,10 +111,9 @@ export class Deciders implements QuestionGate {
   }
 
   /**
-   * For a scenario that has some.
-   * @throws {ScenarioError} when nobody may be asked and no cassette is named, or what asking needs
-   * is not there.
-   * @throws {StoreError} naming what is wrong with a cassette.
+   * Opens the deciders of a scenario.
+   * @throws {ScenarioError} without a cassette or `record`, or if a variable or the SDK is missing.
+   * @throws {StoreError} if a cassette is invalid.
    */
   static async open(
     scenario: Scenario,
@@ -126,12 +123,11 @@ export class Deciders implements QuestionGate {
     const groups = listExternals(scenario);
     const { cassette, record = false, keep } = options;
     if (!record && cassette === undefined) {
-      const those = groups.map(({ group, strategy }) => `${group} (${strategy.kind})`).join(', ');
-      const how = '--record asks them and keeps what they say, --cassette RUN takes what was kept';
-      throw new ScenarioError(`deciders outside of the simulation decide for ${those}: ${how}`);
+      const names = groups.map(({ group, strategy }) => `${group} (${strategy.kind})`).join(', ');
+      throw scenarioError('DECIDERS_NEED_SOURCE', { groups: names });
     }
     if (record && keep === undefined) {
-      throw new ScenarioError('what deciders say is to be kept: --record needs --out');
+      throw scenarioError('RECORD_NEEDS_OUT', {});
     }
     for (const { group, strategy } of groups) {
       if (record) await checkAskable(group, strategy);
@@ -142,7 +138,7 @@ export class Deciders implements QuestionGate {
     return new Deciders(tapes, options, hooks, folder);
   }
 
-  /** @throws {ScenarioError} when a prompt cannot be read. */
+  /** @throws {ScenarioError} if a prompt cannot be read. */
   strategyOf({ group, strategy }: { group: string; strategy: External }): Strategy {
     const { texts: prompts, files } = promptsOf({ group, strategy }, this.#folder);
     Object.assign(this.files, files);
@@ -162,8 +158,8 @@ export class Deciders implements QuestionGate {
   }
 
   /**
-   * @throws {DeciderError} when nobody may be asked, or the calls are spent.
-   * @throws {AskingEnded} when the run was ended. @throws {StoreError} about a cassette.
+   * @throws {DeciderError} if a question stays unanswered or the budget is spent.
+   * @throws {AskingEnded} if the run was aborted. @throws {StoreError} if a cassette is invalid.
    */
   async answers(): Promise<readonly DecidedCall[]> {
     if (this.#pending.length === 0) return none;
@@ -179,7 +175,7 @@ export class Deciders implements QuestionGate {
     return this.#figures.all;
   }
 
-  /** The whole cassette: to be called at the end of a run. */
+  /** Completes the cassette at the end of a run. */
   finish(): Promise<void> {
     return this.#tapes.finish();
   }
@@ -213,7 +209,7 @@ export class Deciders implements QuestionGate {
     this.#waiting.add(ordinal);
   }
 
-  /** Whether a cassette has it. */
+  /** Takes the answer from a cassette. Returns false if it has none. */
   #taken(pending: Pending): boolean {
     const { question, mind } = pending;
     const key = { ...keyOf(question), decider: mind.digest };
@@ -244,9 +240,7 @@ export class Deciders implements QuestionGate {
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     const left = open.filter(({ record }) => record === null).length;
     if (left === 0) return;
-    const what = `the call budget is spent: ${this.#budget.made} calls (--most-calls)`;
-    const next = 'the answers are kept: repeat the command to continue, a sweep with --resume';
-    throw new DeciderError(`${what}, ${left} questions are open; ${next}`);
+    throw deciderError('BUDGET_SPENT', { made: this.#budget.made, open: left });
   }
 
   #keep(pending: Pending, decided: DecisionResult): void {
@@ -296,7 +290,7 @@ const none: readonly DecidedCall[] = [];
 
 const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
 
-/** All of them are checked before the first is done. */
+/** Checks all commands before the first is performed. */
 function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (() => void)[] {
   try {
     return commands.map((command) => commandFor(command, doing));
@@ -308,7 +302,7 @@ function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (
 /** A prompt is a page or two. */
 const LARGEST_PROMPT_BYTES = 262_144;
 
-/** Members that say how it is asked, and not what it is. */
+/** Call options: they do not affect the identity of a decider. */
 const ways: ReadonlySet<string> = new Set([
   ...['timeout_ms', 'retries', 'backoff_ms', 'most_at_once', 'processes', 'env', 'key_env'],
 ]);
@@ -316,7 +310,7 @@ const ways: ReadonlySet<string> = new Set([
 const essence = (strategy: External): object =>
   Object.fromEntries(Object.entries(strategy).filter(([name]) => !ways.has(name)));
 
-/** SHA-256 of a scenario, without its seed and without ways of asking. */
+/** SHA-256 of a scenario, without its seed and call options. */
 function scenarioDigest({ seed: _, ...scenario }: Scenario): string {
   const agents = scenario.agents.map(withoutWays);
   const interventions = scenario.interventions.map((one) =>
@@ -328,22 +322,21 @@ function scenarioDigest({ seed: _, ...scenario }: Scenario): string {
 const withoutWays = <T extends { strategy: WantedStrategy }>(one: T): object =>
   isExternal(one.strategy) ? { ...one, strategy: essence(one.strategy) } : one;
 
-/** SHA-256 of a decider: of its strategy, and of its prompts. */
+/** SHA-256 of a decider's strategy and prompts. */
 function deciderDigest(strategy: External, prompts: ReadonlyMap<string, string>): string {
   return sha256Hex(
     canonical({ strategy: essence(strategy), prompts: Object.fromEntries(prompts) }),
   );
 }
 
-/** Prompts of a decider. */
 interface Prompts {
   /** By name. */
   texts: Map<string, string>;
-  /** sha256 of each file, by its path in the scenario. */
+  /** SHA-256 of each file, by its path in the scenario. */
   files: Record<string, string>;
 }
 
-/** @throws {ScenarioError} naming one that cannot be read. */
+/** @throws {ScenarioError} if a prompt cannot be read. */
 function promptsOf(
   { group, strategy }: { group: string; strategy: External },
   folder: string | undefined,
@@ -352,13 +345,13 @@ function promptsOf(
   const texts = new Map<string, string>();
   const files: Record<string, string> = {};
   for (const [name, path] of Object.entries(named as Record<string, string>)) {
-    const wrong = (why: string) => new ScenarioError(`${group}: its prompt ${name} ${why}`);
-    if (folder === undefined) throw wrong(`is ${path}: the scenario's folder is not known`);
+    if (folder === undefined) throw scenarioError('UNKNOWN_FOLDER', { file: path });
     const found = fileInside(path, folder, 'a text');
-    if ('why' in found) throw wrong(found.why);
+    if ('why' in found) throw scenarioError('INVALID_PROMPT', { group, name, problem: found.why });
     const { size } = statSync(found.file);
     if (size > LARGEST_PROMPT_BYTES) {
-      throw wrong(`is ${path} of ${size} bytes; expected at most ${LARGEST_PROMPT_BYTES}`);
+      const problem = `is ${path} of ${size} bytes; expected at most ${LARGEST_PROMPT_BYTES}`;
+      throw scenarioError('INVALID_PROMPT', { group, name, problem });
     }
     const bytes = readFileSync(found.file);
     texts.set(name, bytes.toString());
@@ -369,7 +362,7 @@ function promptsOf(
 
 interface Opened {
   door: DeciderAdapter;
-  /** Values that must not be written down. */
+  /** Values that must not be recorded. */
   secrets: string[];
 }
 
@@ -379,13 +372,13 @@ interface OpenOptions {
   prompts: ReadonlyMap<string, string>;
 }
 
-/** What a program needs to be found and to run; nothing else of the environment is given on. */
+/** Variables that a program needs to be found and to run. All others are withheld. */
 const harmless = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'TEMP', 'TMP'],
   ...['SystemRoot', 'ComSpec', 'PATHEXT', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA'],
 ];
 
-/** @throws {ScenarioError} when a variable that it needs is not set, or the SDK not installed. */
+/** @throws {ScenarioError} if a required variable is not set or the MCP SDK is missing. */
 async function checkAskable(group: string, strategy: External): Promise<void> {
   const keys = 'key_env' in strategy ? [strategy.key_env ?? []].flat() : [];
   const names = 'env' in strategy ? strategy.env : [];
@@ -395,7 +388,7 @@ async function checkAskable(group: string, strategy: External): Promise<void> {
   await loadSdk(group);
 }
 
-/** @throws {ScenarioError} when a variable is not set, or the folder is not known. */
+/** @throws {ScenarioError} if a variable is not set or the folder is unknown. */
 async function openDoor(strategy: External, options: OpenOptions): Promise<Opened> {
   if (strategy.kind === 'http') return openHttp(strategy, options);
   return strategy.kind === 'mcp' ? openMcp(strategy, options) : openExec(strategy, options);
@@ -405,7 +398,7 @@ async function openHttp(strategy: StrategyOf<'http'>, options: OpenOptions): Pro
   const { url, dialect, key_env, model, request, most_at_once: atOnce } = strategy;
   const key = key_env === undefined ? undefined : variable(key_env, options.group);
   const chat = { model: model ?? '', prompts: options.prompts, request };
-  // Its client is loaded where somebody is asked.
+  // The HTTP client is loaded only when the decider is called.
   const { chatDialect, createHttpAdapter, plainDialect } = await import('./http-adapter.js');
   const spoken = dialect === 'openai' ? chatDialect(chat) : plainDialect;
   const adapter = createHttpAdapter({ url, key, atOnce, dialect: spoken });
@@ -420,7 +413,7 @@ function openExec(strategy: StrategyOf<'exec'>, options: OpenOptions): Opened {
 
 async function openMcp(strategy: StrategyOf<'mcp'>, options: OpenOptions): Promise<Opened> {
   const { command, url, tool, env, key_env, most_at_once: sessions } = strategy;
-  // They are loaded where somebody is asked.
+  // The SDK is loaded only when the decider is called.
   const { loadSdk, createMcpAdapter } = await import('./mcp-adapter.js');
   const adapter = (place: Place) =>
     loadSdk(options.group).then((sdk) => {
@@ -438,7 +431,7 @@ type Started = Pick<StrategyOf<'exec'>, 'command' | 'env'>;
 
 function programOf({ command, env: names }: Started, { group, folder }: OpenOptions) {
   if (folder === undefined) {
-    throw new ScenarioError(`decider ${command[0]}: the scenario's folder is not known`);
+    throw scenarioError('UNKNOWN_FOLDER', { file: command[0]! });
   }
   const own = names.map((name) => [name, variable(name, group)] as const);
   const kept = harmless.flatMap((name) => {
@@ -452,6 +445,5 @@ function programOf({ command, env: names }: Started, { group, folder }: OpenOpti
 function variable(name: string, group: string): string {
   const value = process.env[name];
   if (value !== undefined && value !== '') return value;
-  const what = `the decider of group ${group} needs the environment variable ${name}`;
-  throw new ScenarioError(`${what}, which is not set`);
+  throw scenarioError('VARIABLE_NOT_SET', { group, name });
 }

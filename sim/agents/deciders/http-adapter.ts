@@ -1,14 +1,13 @@
 /**
- * A decider at a URL: each question is one POST, and the response is read up to a limit. There are
- * two dialects: the question as it is, and chat completions, as OpenAI and many model servers have
- * them.
+ * A decider at a URL: one POST per question. There are two dialects: the plain question, and chat
+ * completions as served by OpenAI and many model servers.
  */
 import { type Dispatcher, Agent as HttpAgent, request } from 'undici';
 import { parseJson } from '../../../engine/protocol/json.js';
 import { type DeciderAdapter, type DeciderResponse, NoAnswer, toPayload } from './adapter.js';
 import { LARGEST_ANSWER_BYTES, parseUsage, plainLine, type Question } from './question.js';
 
-/** What is posted, and how what comes back is read. */
+/** Request and response format. */
 interface Dialect {
   bodyOf(question: Question): unknown;
   saidIn(value: unknown): DeciderResponse;
@@ -16,17 +15,16 @@ interface Dialect {
 
 interface HttpOptions {
   url: string;
-  /** Sent as a bearer token. */
   key: string | undefined;
   atOnce: number;
   dialect: Dialect;
 }
 
-/** The longest that a server may ask to be left alone. */
+/** Upper limit of Retry-After. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function createHttpAdapter({ url, key, atOnce, dialect }: HttpOptions): DeciderAdapter {
-  // How long a call may take is the caller's to say.
+  // No timeouts here: the caller aborts the request.
   const dispatcher = new HttpAgent({ connections: atOnce, headersTimeout: 0, bodyTimeout: 0 });
   const headers = {
     'content-type': 'application/json',
@@ -45,21 +43,26 @@ export function createHttpAdapter({ url, key, atOnce, dialect }: HttpOptions): D
         bytes = await bytesOf(answer);
       } catch (error) {
         if (error instanceof NoAnswer || signal.aborted) throw error;
-        throw new NoAnswer('unreachable', plainLine(getErrorText(error)));
+        throw new NoAnswer('UNREACHABLE', { detail: plainLine(getErrorText(error)) });
       }
       if (answer.statusCode !== 200) {
-        const text = `it answered with status ${answer.statusCode}`;
-        throw new NoAnswer('refused', text, { afterMs: waitMs(answer.headers['retry-after']) });
+        throw new NoAnswer(
+          'HTTP_STATUS',
+          { status: answer.statusCode },
+          { afterMs: waitMs(answer.headers['retry-after']) },
+        );
       }
       const parsed = parseJson(bytes);
-      if (!('value' in parsed)) throw new NoAnswer('no_json', plainLine(parsed.message));
+      if (!('value' in parsed)) {
+        throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) });
+      }
       return dialect.saidIn(parsed.value);
     },
     close: () => dispatcher.destroy(),
   };
 }
 
-/** What is too long is not read to its end. */
+/** Stops reading at the size limit. */
 async function bytesOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -67,20 +70,20 @@ async function bytesOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
     size += chunk.length;
     // Leaving the loop destroys the body, and with it the connection.
     if (size > LARGEST_ANSWER_BYTES) {
-      throw new NoAnswer('too_long', `it said more than ${LARGEST_ANSWER_BYTES} bytes`);
+      throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_ANSWER_BYTES });
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** Errors of several addresses have no message of their own. */
+/** An AggregateError of several addresses has no message itself. */
 export function getErrorText(error: unknown): string {
   const { code, message, errors } = error as Error & { code?: string; errors?: Error[] };
   return message || errors?.[0]?.message || code || 'the connection failed';
 }
 
-/** What a server says in Retry-After, in milliseconds. */
+/** Parses Retry-After into milliseconds. Returns 0 if absent or not a number. */
 export function waitMs(header: string | string[] | undefined): number {
   const seconds = Number(header);
   return Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1_000, LONGEST_WAIT_MS) : 0;
@@ -88,9 +91,9 @@ export function waitMs(header: string | string[] | undefined): number {
 
 interface ChatOptions {
   model: string;
-  /** Texts by `system` and by the kind of question. */
+  /** Prompt texts by `system` or question kind. */
   prompts: ReadonlyMap<string, string>;
-  /** Further members of the request. */
+  /** Additional members of the request. */
   request: Readonly<Record<string, unknown>>;
 }
 
@@ -117,20 +120,21 @@ export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect =
     const usage = parseUsage(reported?.prompt_tokens, reported?.completion_tokens);
     const content = Array.isArray(choices) ? choices[0]?.message?.content : undefined;
     if (typeof content !== 'string') {
-      const problem = 'its completion has no text at choices.0.message.content';
-      throw new NoAnswer('wrong', problem, { usage });
+      throw new NoAnswer('EMPTY_COMPLETION', {}, { usage });
     }
     const parsed = parseJson(Buffer.from(bare(content)));
-    if (!('value' in parsed)) throw new NoAnswer('no_json', plainLine(parsed.message), { usage });
+    if (!('value' in parsed)) {
+      throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) }, { usage });
+    }
     return { value: parsed.value, ...(usage ? { usage } : {}) };
   },
 });
 
-/** Models like to put JSON into a fence of Markdown. */
+/** Removes the Markdown fence that models often put around JSON. */
 const bare = (content: string): string =>
   /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(content)?.[1] ?? content;
 
-/** `{{question}}` and members of it, as `{{view.block.soundness}}`; what is no text, as JSON. */
+/** Fills `{{question}}` and paths such as `{{view.block.soundness}}`; non-strings become JSON. */
 function filled(template: string, question: Question): string {
   const known: Record<string, unknown> = { question: toPayload(question), ...toPayload(question) };
   return template.replace(/\{\{\s*([a-z_][\w.]*)\s*\}\}/g, (_, path: string) => {

@@ -1,6 +1,6 @@
 /**
- * A decider that is a tool of an MCP server: some sessions, each begun when it is first asked, with
- * a program or a server at a URL. The official SDK is an optional peer, loaded when it is needed.
+ * A decider that is a tool of an MCP server, a program or at a URL. Sessions are opened lazily. The
+ * official SDK is an optional peer dependency, loaded when needed.
  */
 
 import { ReadableStream } from 'node:stream/web';
@@ -9,9 +9,10 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { Agent as HttpAgent, type RequestInit as HttpInit, fetch as httpFetch } from 'undici';
 import { parseJson } from '../../../engine/protocol/json.js';
-import { ScenarioError } from '../../scenario/problem.js';
+import { ScenarioError, scenarioError } from '../../scenario/problem.js';
 import { type DeciderAdapter, NoAnswer, toPayload } from './adapter.js';
 import { getErrorText, waitMs } from './http-adapter.js';
+import { cannotStart } from './program-adapter.js';
 import { LARGEST_ANSWER_BYTES, plainLine } from './question.js';
 
 interface McpOptions {
@@ -51,9 +52,9 @@ export function createMcpAdapter({ sdk, place, tool, sessions }: McpOptions): De
         answered = true;
         return { value: valueIn(result) };
       } catch (error) {
-        // What has answered once was no mistake of the scenario.
+        // The tool has answered before, so the scenario is not at fault.
         const passes = answered && error instanceof ScenarioError;
-        throw passes ? new NoAnswer('refused', error.message) : error;
+        throw passes ? new NoAnswer('MCP_ERROR', { detail: error.message }) : error;
       } finally {
         leave(lane);
       }
@@ -65,13 +66,13 @@ export function createMcpAdapter({ sdk, place, tool, sessions }: McpOptions): De
   };
 }
 
-/** Pages of tools that are looked through. */
+/** Maximum number of pages of tools that are read. */
 const MOST_PAGES = 100;
-/** The longest that a timer takes: how long a call may take is the caller's to say. */
+/** The longest timer. The caller aborts the call. */
 const LONGEST_MS = 2_147_483_647;
 
 class McpSession {
-  /** It can be asked no more. */
+  /** Closed, or unusable after an error. */
   over = false;
   readonly #sdk: Sdk;
   readonly #place: Place;
@@ -85,15 +86,15 @@ class McpSession {
     this.#sdk = sdk;
     this.#place = place;
     this.#tool = tool;
-    // The version is that of the questions.
+    // The version of the question protocol.
     this.#client = new sdk.Client({ name: 'folkmoot', version: '1' });
     this.#way = wayTo(sdk, place, (why) => this.#broken(why));
-    // A client that cannot begin closes first, and says why afterwards.
+    // A failing client calls onclose before it reports the error, so wait one turn.
     this.#client.onclose = () => void setImmediate(() => this.#broken(this.#way.ends));
     this.#client.onerror = (error) => this.#heard(error);
   }
 
-  /** @throws {NoAnswer} @throws {ScenarioError} when it has no such program or tool. */
+  /** @throws {NoAnswer} @throws {ScenarioError} if the program or tool does not exist. */
   async ask(question: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
     const failed = new Promise<never>((_, reject) => {
       this.#fail = reject;
@@ -101,7 +102,7 @@ class McpSession {
     try {
       return await Promise.race([this.#call(question, signal), failed]);
     } catch (error) {
-      // What a tool refuses leaves its server as it was.
+      // A tool error leaves the session usable.
       if (!this.#begun || !this.#isRefusal(error) || signal.aborted) this.over = true;
       throw this.#told(error);
     } finally {
@@ -126,7 +127,7 @@ class McpSession {
     return (await this.#client.callTool(call, undefined, options)) as CallToolResult;
   }
 
-  /** The client's own list would compile the server's schemas, and run their patterns. */
+  /** Lists the tools page by page. The client's list would compile the server's schemas. */
   async #expectTool(options: { signal: AbortSignal; timeout: number }): Promise<void> {
     const { ListToolsResultSchema } = this.#sdk;
     const names: string[] = [];
@@ -140,8 +141,11 @@ class McpSession {
       if (names.includes(this.#tool)) return;
       if (cursor === undefined) break;
     }
-    const there = names.length > 0 ? `expected one of ${names.join(', ')}` : 'it has none';
-    throw new ScenarioError(plainLine(`its MCP server has no tool ${this.#tool}; ${there}`));
+    const expected = names.length > 0 ? `one of ${names.join(', ')}` : 'a server with tools';
+    throw scenarioError('UNKNOWN_TOOL', {
+      tool: plainLine(this.#tool),
+      expected: plainLine(expected),
+    });
   }
 
   #broken(why: NoAnswer): void {
@@ -149,10 +153,10 @@ class McpSession {
     this.#fail(why);
   }
 
-  /** What the SDK can make nothing of: it is of the one question that waits. */
+  /** Attributes an error of the SDK to the pending question. Each session has at most one. */
   #heard(error: Error): void {
     if (/exceeded maximum size/.test(error.message)) {
-      this.#broken(new NoAnswer('too_long', `it said more than ${LARGEST_MESSAGE_BYTES} bytes`));
+      this.#broken(new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_MESSAGE_BYTES }));
     } else if (isNoMessage(error)) {
       this.#broken(noMessage(error));
     }
@@ -164,15 +168,14 @@ class McpSession {
     const { McpError, ErrorCode } = this.#sdk;
     if (error instanceof McpError) {
       const closed = error.code === ErrorCode.ConnectionClosed;
-      return closed ? this.#way.ends : new NoAnswer('refused', plainLine(error));
+      return closed ? this.#way.ends : new NoAnswer('MCP_ERROR', { detail: plainLine(error) });
     }
     const { syscall = '' } = error as NodeJS.ErrnoException;
     if ('command' in this.#place && syscall.startsWith('spawn')) {
       const [file] = this.#place.command;
-      const why = `decider ${file} cannot be started: ${plainLine(error)}`;
-      return new ScenarioError(why, { cause: error });
+      return cannotStart(file!, error);
     }
-    return new NoAnswer('refused', plainLine(error));
+    return new NoAnswer('MCP_ERROR', { detail: plainLine(error) });
   }
 
   #isRefusal(error: unknown): boolean {
@@ -181,16 +184,16 @@ class McpSession {
   }
 }
 
-/** Not JSON, not of the protocol's shape, or nested too deeply to be looked at. */
+/** Invalid JSON, a wrong shape, or nested too deeply. */
 const isNoMessage = (error: unknown): error is Error =>
   error instanceof SyntaxError ||
   error instanceof RangeError ||
   (error instanceof Error && error.name.endsWith('ZodError'));
 
 const noMessage = (error: Error) =>
-  new NoAnswer('no_json', plainLine(`it said what is no message of MCP: ${error.message}`));
+  new NoAnswer('INVALID_MCP_MESSAGE', { detail: plainLine(error.message) });
 
-/** Where a server is. */
+/** Address of a server. */
 export type Place =
   | { command: readonly string[]; folder: string; env: Readonly<Record<string, string>> }
   | { url: string; key: string | undefined };
@@ -199,18 +202,18 @@ type Body = ConstructorParameters<typeof Response>[0];
 
 interface Way {
   transport: Transport;
-  /** What it is called when it ends. */
+  /** The error of questions pending when the transport closes. */
   ends: NoAnswer;
-  /** Once the session on it is closed. */
+  /** Called before the session is closed. */
   close(): Promise<void>;
 }
 
-/** A message has the largest answer as text, with its escapes, and once more as a structure. */
+/** An answer can appear twice: escaped in a text and as structured content. */
 const LARGEST_MESSAGE_BYTES = 4 * LARGEST_ANSWER_BYTES;
-/** How long a server may take to end a session. */
+/** Timeout for closing a session. */
 const GRACE_MS = 2_000;
 
-/** @param onBroken told when what a server says cannot be read to its end. */
+/** @param onBroken called when a response cannot be read to its end. */
 function wayTo(sdk: Sdk, place: Place, onBroken: (why: NoAnswer) => void): Way {
   return 'url' in place ? httpWay(sdk, place, onBroken) : programWay(sdk, place);
 }
@@ -220,11 +223,11 @@ function programWay(
   { command: [file, ...args], folder: cwd, env }: Extract<Place, { folder: string }>,
 ): Way {
   const maxBufferSize = LARGEST_MESSAGE_BYTES;
-  // Its own messages go where ours go.
+  // The server's stderr is passed through.
   const program = { command: file!, args, cwd, env: { ...env }, stderr: 'inherit' as const };
   return {
     transport: new StdioClientTransport({ ...program, maxBufferSize }) as Transport,
-    ends: new NoAnswer('ended', 'its process ended, or closed its output'),
+    ends: new NoAnswer('OUTPUT_CLOSED', {}),
     close: async () => {},
   };
 }
@@ -234,7 +237,7 @@ function httpWay(
   { url, key }: Extract<Place, { url: string }>,
   onBroken: (why: NoAnswer) => void,
 ): Way {
-  // How long a call may take is the caller's to say.
+  // No timeouts here: the caller aborts the request.
   const dispatcher = new HttpAgent({ headersTimeout: 0, bodyTimeout: 0 });
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const transport = new StreamableHTTPClientTransport(new URL(url), {
@@ -243,7 +246,7 @@ function httpWay(
   });
   return {
     transport: transport as Transport,
-    ends: new NoAnswer('unreachable', 'the session was closed'),
+    ends: new NoAnswer('SESSION_CLOSED', {}),
     async close() {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
@@ -258,8 +261,8 @@ function httpWay(
 }
 
 /**
- * What is refused, too long or broken off is told as such. Nothing is taken but answers to what was
- * sent: a stream of the server's own is not opened, and one that broke off is not gone on with.
+ * Reports refused, oversized and interrupted responses. Accepts only responses to requests: does
+ * not open the server's event stream and does not resume interrupted ones.
  */
 function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) {
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
@@ -272,15 +275,15 @@ function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) 
     };
     const answer = await httpFetch(url, sent).catch((error: Error) => {
       if (init.signal?.aborted) throw error;
-      return broken(new NoAnswer('unreachable', plainLine(getErrorText(error.cause ?? error))));
+      return broken(
+        new NoAnswer('UNREACHABLE', { detail: plainLine(getErrorText(error.cause ?? error)) }),
+      );
     });
     const { status, body } = answer;
     if (init.method === 'POST' && !answer.ok) {
       await body?.cancel();
       const after = waitMs(answer.headers.get('retry-after') ?? undefined);
-      return broken(
-        new NoAnswer('refused', `it answered with status ${status}`, { afterMs: after }),
-      );
+      return broken(new NoAnswer('HTTP_STATUS', { status }, { afterMs: after }));
     }
     const read = body && ReadableStream.from(bounded(body, broken));
     return new Response(read as Body | null, { status, headers: [...answer.headers] });
@@ -293,12 +296,12 @@ async function* bounded(body: AsyncIterable<Uint8Array>, broken: (why: NoAnswer)
     for await (const chunk of body) {
       size += chunk.length;
       if (size > LARGEST_MESSAGE_BYTES) {
-        throw new NoAnswer('too_long', `it said more than ${LARGEST_MESSAGE_BYTES} bytes`);
+        throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_MESSAGE_BYTES });
       }
       yield chunk;
     }
   } catch (error) {
-    const why = new NoAnswer('unreachable', plainLine(getErrorText(error)));
+    const why = new NoAnswer('UNREACHABLE', { detail: plainLine(getErrorText(error)) });
     broken(error instanceof NoAnswer ? error : why);
   }
 }
@@ -306,48 +309,47 @@ async function* bounded(body: AsyncIterable<Uint8Array>, broken: (why: NoAnswer)
 /** @throws {NoAnswer} */
 function valueIn({ isError, structuredContent, content }: CallToolResult): unknown {
   const texts = content.flatMap((one) => (one.type === 'text' ? [one.text] : []));
-  if (isError) throw new NoAnswer('refused', plainLine(`its tool failed: ${texts.join(' ')}`));
+  if (isError) throw new NoAnswer('TOOL_FAILED', { detail: plainLine(texts.join(' ')) });
   const given = structuredContent && bare(structuredContent);
   if (given !== undefined && typeof given !== 'string') return checked(written(given));
   if (given === undefined && texts.length === 0) {
-    throw new NoAnswer('wrong', 'its result has neither structured content nor a text');
+    throw new NoAnswer('EMPTY_RESULT', {});
   }
   return checked(given ?? texts.join('\n'));
 }
 
-/** The SDK for Python puts what is no object into one, as its member `result`. */
+/** The Python SDK wraps values that are not objects in `{ result }`. */
 function bare(structured: Record<string, unknown>): unknown {
   const wrapped = Object.keys(structured).length === 1 && 'result' in structured;
   return wrapped ? structured.result : structured;
 }
 
-/** By the one reader of JSON, whatever the SDK has read before. */
+/** Parses the text again with the strict JSON reader, which the SDK does not use. */
 function checked(text: string): unknown {
   const bytes = Buffer.from(text);
   if (bytes.length > LARGEST_ANSWER_BYTES) {
-    throw new NoAnswer('too_long', `it said more than ${LARGEST_ANSWER_BYTES} bytes`);
+    throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_ANSWER_BYTES });
   }
   const parsed = parseJson(bytes);
   if ('value' in parsed) return parsed.value;
-  throw new NoAnswer('no_json', plainLine(parsed.message));
+  throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) });
 }
 
 function written(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw new NoAnswer('no_json', plainLine(error));
+    throw new NoAnswer('INVALID_JSON', { detail: plainLine(error) });
   }
 }
 
 export const SDK_IS_MISSING =
-  '@modelcontextprotocol/sdk is not installed beside folkmoot ' +
-  '(npm install @modelcontextprotocol/sdk@1.32.2)';
+  '@modelcontextprotocol/sdk is not installed; ' +
+  'run npm install @modelcontextprotocol/sdk@1.32.2';
 
 export const isMissing = (error: unknown): boolean =>
   (error as { code?: string }).code === 'ERR_MODULE_NOT_FOUND';
 
-/** What a session needs of it. */
 type Sdk = Awaited<ReturnType<typeof sdkParts>>;
 
 async function sdkParts() {
@@ -369,12 +371,12 @@ async function sdkParts() {
   };
 }
 
-/** @throws {ScenarioError} when it is not installed. */
+/** @throws {ScenarioError} if the SDK is not installed. */
 export async function loadSdk(group: string): Promise<Sdk> {
   try {
     return await sdkParts();
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw new ScenarioError(`the decider of group ${group} is asked by MCP: ${SDK_IS_MISSING}`);
+    throw scenarioError('SDK_NOT_INSTALLED', { group, problem: SDK_IS_MISSING });
   }
 }

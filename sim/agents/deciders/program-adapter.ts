@@ -1,16 +1,16 @@
 /**
- * A decider that is a program: one process or several, each started when it is first asked, with
- * questions as lines on its standard input and answers as lines on its standard output.
+ * A decider that is a program: one or more processes, started lazily, with one question per line on
+ * standard input and one answer per line on standard output.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { parseJson } from '../../../engine/protocol/json.js';
-import { ScenarioError } from '../../scenario/problem.js';
+import { type ScenarioError, scenarioError } from '../../scenario/problem.js';
 import { type DeciderAdapter, type DeciderResponse, NoAnswer, toPayload } from './adapter.js';
 import { LARGEST_ANSWER_BYTES, plainLine, type Question } from './question.js';
 
 interface Program {
   command: readonly string[];
-  /** Where it is started. */
+  /** Working directory. */
   folder: string;
   env: Readonly<Record<string, string>>;
 }
@@ -20,8 +20,12 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** How long a process may take to end by itself, once its input has. */
+/** Time to exit after end of input, before the process is killed. */
 const GRACE_MS = 2_000;
+
+/** The error of a program that does not exist or is not executable. */
+export const cannotStart = (program: string, cause: unknown): ScenarioError =>
+  scenarioError('CANNOT_START', { program, detail: plainLine(cause) }, { cause });
 
 class DeciderProcess {
   readonly #program: Program;
@@ -30,26 +34,26 @@ class DeciderProcess {
   readonly #ended: Promise<void>;
   #rest: Buffer[] = [];
   #restBytes = 0;
-  /** Why it can be asked no more. */
+  /** The error that made the process unusable, or null. */
   over: Error | null = null;
 
   constructor(program: Program) {
     this.#program = program;
     const [file, ...args] = program.command as [string, ...string[]];
     const { folder: cwd, env } = program;
-    // Its own messages go where ours go.
+    // The program's stderr is passed through.
     const stdio = ['pipe', 'pipe', 'inherit'] as const;
     const child = spawn(file, args, { cwd, env, stdio: [...stdio], windowsHide: true });
     this.#child = child;
     this.#ended = new Promise((resolve) => child.once('close', resolve));
     child.once('error', (error) => this.#fail(this.#spawnError(error)));
     child.once('close', (code, signal) => {
-      this.#fail(new NoAnswer('ended', `its process ended with ${signal ?? `code ${code}`}`));
+      this.#fail(new NoAnswer('PROCESS_ENDED', { detail: signal ?? `exit code ${code}` }));
     });
     child.stdin!.on('error', () => {});
     child.stdout!.on('error', () => {});
     child.stdout!.on('data', (chunk: Buffer) => this.#read(chunk));
-    child.stdout!.once('end', () => this.#fail(new NoAnswer('ended', 'it closed its output')));
+    child.stdout!.once('end', () => this.#fail(new NoAnswer('OUTPUT_CLOSED', {})));
   }
 
   get asked(): number {
@@ -64,14 +68,14 @@ class DeciderProcess {
     });
   }
 
-  /** What it still says about the question is of no account. */
+  /** Ignores a later answer to the question. */
   giveUp(id: string): void {
     this.#waiting.delete(id);
   }
 
-  /** Its input ends, and with it any program that reads lines; one that goes on is killed. */
+  /** Ends standard input, then kills the process after the grace period. */
   async close(): Promise<void> {
-    this.over ??= new NoAnswer('ended', 'its process was ended');
+    this.over ??= new NoAnswer('PROCESS_ENDED', { detail: 'closed' });
     this.#child.stdin!.end();
     const timer = setTimeout(() => this.kill(), GRACE_MS);
     await this.#ended;
@@ -79,15 +83,16 @@ class DeciderProcess {
   }
 
   kill(): void {
-    this.#fail(new NoAnswer('ended', 'its process was ended'));
+    this.#fail(new NoAnswer('PROCESS_ENDED', { detail: 'killed' }));
     this.#child.kill('SIGKILL');
   }
 
-  /** A program that is not there is a mistake of the scenario, and nothing that passes. */
+  /** A missing program is a mistake in the scenario, not a temporary failure. */
   #spawnError(cause: Error): Error {
-    if (this.#child.pid !== undefined) return new NoAnswer('ended', plainLine(cause));
+    if (this.#child.pid !== undefined)
+      return new NoAnswer('PROCESS_ENDED', { detail: plainLine(cause) });
     const [file] = this.#program.command;
-    return new ScenarioError(`decider ${file} cannot be started: ${plainLine(cause)}`, { cause });
+    return cannotStart(file!, cause);
   }
 
   #fail(error: Error): void {
@@ -113,8 +118,7 @@ class DeciderProcess {
   #tooLong(): void {
     this.#rest = [];
     this.#restBytes = 0;
-    const text = `it said a line of more than ${LARGEST_ANSWER_BYTES} bytes`;
-    this.#fail(new NoAnswer('too_long', text));
+    this.#fail(new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_ANSWER_BYTES }));
     this.#child.kill('SIGKILL');
   }
 
@@ -125,18 +129,18 @@ class DeciderProcess {
     const named = typeof value === 'object' && value !== null && !Array.isArray(value);
     const { id, ...answer } = named ? (value as Record<string, unknown>) : {};
     if (typeof id === 'string') {
-      // One that nobody waits for came too late, or twice.
+      // An unknown id is a late or repeated answer.
       this.#waiting.get(id)?.resolve({ value: 'answer' in answer ? answer.answer : answer });
       this.#waiting.delete(id);
       return;
     }
-    // Without an id it can be of the one question only that waits.
+    // Without an id, the line can only be attributed if one question is pending.
     const [only] = this.#waiting.keys();
     if (this.#waiting.size !== 1) return;
     const { reject } = this.#waiting.get(only!)!;
     this.#waiting.delete(only!);
-    const why = 'value' in parsed ? 'it has no id' : plainLine(parsed.message);
-    reject(new NoAnswer('no_json', `its line is no answer: ${why}`));
+    const detail = 'value' in parsed ? 'no id' : plainLine(parsed.message);
+    reject(new NoAnswer('INVALID_LINE', { detail }));
   }
 }
 
@@ -165,14 +169,14 @@ export function createProgramAdapter({
       const process = at(lane);
       let stop = () => {};
       const given = new Promise<never>((_, reject) => {
-        stop = () => reject(new NoAnswer('timeout', 'it was given up'));
+        stop = () => reject(new NoAnswer('CANCELLED', {}));
         signal.addEventListener('abort', stop, { once: true });
       });
       try {
         return await Promise.race([process.ask(question), given]);
       } catch (error) {
         process.giveUp(question.id);
-        // It may hang: whoever is asked next gets a new one.
+        // The process may hang. The next question starts a new one.
         if (signal.aborted && process.asked === 0) process.kill();
         throw error;
       } finally {

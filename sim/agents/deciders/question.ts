@@ -1,8 +1,8 @@
 /**
- * Questions to external deciders and their answers, with the limits of an answer and the JSON
- * Schema, docs/deciders.schema.json. A question is what a script would see, as plain data that
- * begins and ends with the question. It names blocks by producer and number, so that what an agent
- * sees is the same in a fork until something that it sees is another.
+ * Questions to external deciders, their answers with limits, and the JSON Schema in
+ * docs/deciders.schema.json. A question contains what a script would see at that moment, as plain
+ * data. It names blocks by producer and number, so that a fork asks an identical question until
+ * something the agent sees differs.
  */
 
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
@@ -15,24 +15,24 @@ import type { BlockTalk, ScriptedAgent, World } from '../port.js';
 import { commandFor, type Doing, oneLine, scriptCommands } from '../script/commands.js';
 import type { CalledFunction, Occasion } from '../script/interface.js';
 
-/** Which question of a run it is. */
+/** Identifies a question of a run. */
 interface Address {
   /** Ordinal. */
   agent: number;
   kind: CalledFunction;
-  /** Counts the questions of this kind to the agent, from 0. */
+  /** Index among the questions of this kind to the agent, from 0. */
   number: number;
 }
 
 export interface Question extends Address {
-  /** Names it among all of a run. */
+  /** Unique in the run. */
   id: string;
   view: unknown;
-  /** SHA-256 of the view as canonical JSON. */
+  /** SHA-256 of the canonical JSON of the view. */
   saw: string;
 }
 
-/** What is kept of an agent from question to question. */
+/** State of an agent between questions. */
 interface Kept {
   parameters: Readonly<Record<string, unknown>>;
   memory: unknown;
@@ -56,7 +56,7 @@ export function createQuestion(
   return { ...address, id, view: JSON.parse(text), saw: sha256Hex(text) };
 }
 
-/** For a decider that draws: the same question of the same run has the same chance. */
+/** A random number for the decider, fixed by seed and question. */
 const chanceOf = (seedNumber: number, id: string): number =>
   Number.parseInt(sha256Hex(`folkmoot/chance/${seedNumber}/${id}`).slice(0, 8), 16);
 
@@ -112,25 +112,25 @@ function blockOf(agent: number, world: World, block: BlockTalk) {
   };
 }
 
-/** What a decider may say at once, whatever carries it. */
+/** Size limit of an answer. */
 export const LARGEST_ANSWER_BYTES = 262_144;
-/** What an agent takes from one question to the next, as canonical JSON. */
+/** Size limit of an agent's memory as canonical JSON. */
 const LARGEST_MEMORY_BYTES = 8_192;
 
-/** The largest token count of one call. */
+/** Largest plausible token count of one call. */
 const MOST_TOKENS = 1_000_000_000;
 
 const about = (description: string) => ({ description });
 const tokens = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_TOKENS, ...about(description) }));
 
-/** Tokens that a call used; a member is left out where the decider does not report it. */
+/** Tokens used by a call. A member is absent if the decider does not report it. */
 export interface Usage {
   input_tokens?: number;
   output_tokens?: number;
 }
 
-/** The counts in `input` and `output` that are possible; undefined when neither is. */
+/** Returns the plausible counts, or undefined if neither is. */
 export function parseUsage(input: unknown, output: unknown): Usage | undefined {
   const isCount = (value: unknown): value is number =>
     Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS;
@@ -141,25 +141,30 @@ export function parseUsage(input: unknown, output: unknown): Usage | undefined {
   };
 }
 
-/** A whole answer. One command, or a list of them, stands for an answer that has nothing else. */
+/** A complete answer. A command or a list of commands is accepted as a short form. */
 export const Answer = Type.Object(
   {
     commands: Type.Array(Type.Union(Object.values(scriptCommands)), {
       maxItems: 16,
-      ...about('what the agent does, in this order; all of it or, if one cannot be, nothing'),
+      ...about('commands, performed in order; if one is invalid, none is performed'),
     }),
     memory: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        ...about(`shown with its next question; at most ${LARGEST_MEMORY_BYTES} bytes`),
+        ...about(
+          `passed back with the agent's next question; at most ${LARGEST_MEMORY_BYTES} bytes`,
+        ),
       }),
     ),
     thought: Type.Optional(
-      Type.String({ maxLength: 4_000, ...about('why: kept in the cassette, told to nobody') }),
+      Type.String({
+        maxLength: 4_000,
+        ...about('explanation; recorded, but not sent to other agents'),
+      }),
     ),
     usage: Type.Optional(
       Type.Object(
-        { input_tokens: tokens('that a model read'), output_tokens: tokens('that it wrote') },
-        { additionalProperties: false, ...about('what the answer cost') },
+        { input_tokens: tokens('read by a model'), output_tokens: tokens('written by a model') },
+        { additionalProperties: false, ...about('cost of the answer') },
       ),
     ),
   },
@@ -167,31 +172,29 @@ export const Answer = Type.Object(
 );
 export type Answer = Static<typeof Answer>;
 
-/** The members beside commands, which are checked each by itself: what is said then names one. */
-const Beside = Type.Object(
+/** Commands are checked one by one instead, so that an error names the command. */
+const OtherMembers = Type.Object(
   { ...Answer.properties, commands: Type.Array(Type.Unknown(), { maxItems: 16 }) },
   { additionalProperties: false },
 );
-const checkBeside = validator('decider_answer', Beside);
+const checkOtherMembers = validator('decider_answer', OtherMembers);
 
-/**
- * @throws {TypeError} saying what is no answer, or which command cannot be.
- */
+/** @throws {TypeError} naming the invalid member or command. */
 export function parseAnswer(given: unknown, doing: Doing): Answer {
   const answer = whole(given);
-  const problem = checkBeside(answer);
-  if (problem) throw new TypeError(`its answer ${problem.pointer} ${problem.message}`);
+  const problem = checkOtherMembers(answer);
+  if (problem) throw new TypeError(`answer ${problem.pointer} ${problem.message}`);
   const { commands, memory } = answer as Answer;
   for (const command of commands) commandFor(command, doing);
   const bytes = memory === undefined ? 0 : Buffer.byteLength(canonical(memory));
   if (bytes > LARGEST_MEMORY_BYTES) {
     const limit = `expected at most ${LARGEST_MEMORY_BYTES} as canonical JSON`;
-    throw new TypeError(`its memory has ${bytes} bytes; ${limit}`);
+    throw new TypeError(`memory too large: ${bytes} bytes (${limit})`);
   }
   const strange = /[^\P{Cc}\n\t]/u.exec(texts(answer));
   if (strange === null) return answer as Answer;
   const code = strange[0].codePointAt(0)!.toString(16).padStart(4, '0');
-  throw new TypeError(`its answer holds the control character U+${code}`);
+  throw new TypeError(`control character in the answer: U+${code}`);
 }
 
 function whole(given: unknown): unknown {
@@ -200,7 +203,7 @@ function whole(given: unknown): unknown {
   return typeof given === 'object' && 'do' in given ? { commands: [given] } : given;
 }
 
-/** All texts in a value, one after another. */
+/** Concatenates all strings in a value. */
 function texts(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return '';
@@ -209,7 +212,7 @@ function texts(value: unknown): string {
     .join('');
 }
 
-/** A line that may be shown on a terminal and written down. */
+/** Escapes text for a terminal or a log. */
 export const plainLine = (cause: unknown): string =>
   oneLine(cause)
     .replace(/\p{Cc}/gu, '?')
@@ -229,90 +232,96 @@ const or = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
   Type.Union([schema, Type.Null()]);
 
 const alliance = (description: string) =>
-  shape({ id: text('its id'), members: ordinals('who is in it') }, description);
-const by = { agent: ordinal('whose'), group: text('its group') };
+  shape({ id: text('alliance id'), members: ordinals('its members') }, description);
+const by = { agent: ordinal('author'), group: text("the author's group") };
 
 const Block = shape(
   {
-    producer: ordinal('who made it; -1 for a stranger'),
+    producer: ordinal('producer; -1 outside the scenario'),
     producer_group: text("the producer's group"),
-    number: count('counts the blocks of its producer, from 0'),
-    soundness: Type.Integer({ minimum: 0, maximum: 100, ...about('percent that add up') }),
-    has_meme: yes('whether it carries a meme'),
-    age_ms: count('since it was proposed'),
+    number: count('index among the blocks of the producer, from 0'),
+    soundness: Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      ...about('percent of sound transactions'),
+    }),
+    has_meme: yes('true if the block carries a meme'),
+    age_ms: count('time since the proposal'),
     votes: Type.Array(
-      shape({ ...by, decision: Decision, ally: yes('they share an alliance') }, 'of a neighbour'),
-      about('that the agent has heard of'),
+      shape(
+        { ...by, decision: Decision, ally: yes('true if the two share an alliance') },
+        'vote of a neighbour',
+      ),
+      about('votes that the agent has received'),
     ),
     memes: Type.Array(
-      shape({ stance: Decision, text: text('what it says') }, 'about the block'),
-      about('that it has heard of'),
+      shape({ stance: Decision, text: text('content') }, 'meme about the block'),
+      about('memes that the agent has received'),
     ),
     remarks: Type.Array(
-      shape({ ...by, stance: or(Decision), message: text('what was said') }, 'of a neighbour'),
-      about('that it has heard'),
+      shape({ ...by, stance: or(Decision), message: text('text') }, 'remark of a neighbour'),
+      about('remarks that the agent has received'),
     ),
-    transactions: Type.Array(Type.String(), about('what each of them says')),
+    transactions: Type.Array(Type.String(), about('data of each transaction')),
   },
   'the block that the question is about',
 );
 
 const View = shape(
   {
-    now_ms: count('since the run began'),
+    now_ms: count('time since the start of the run'),
     me: shape(
       {
-        ordinal: count('counts the agents of the scenario, from 0'),
-        name: text('its name'),
-        group: text('its group'),
-        personality: text('its personality'),
+        ordinal: count('index of the agent in the scenario, from 0'),
+        name: text("the agent's name"),
+        group: text("the agent's group"),
+        personality: text("the agent's personality"),
       },
       'the agent',
     ),
-    on_break: yes('its status is something else than active'),
-    reputation: Type.Number({ minimum: 0, maximum: 100, ...about('as it was last told') }),
-    neighbours: ordinals('whom it hears, and who hear it'),
-    alliances: Type.Array(alliance('one of its own'), about('that it is a member of')),
+    on_break: yes('true if the status is not active'),
+    reputation: Type.Number({ minimum: 0, maximum: 100, ...about('last known value') }),
+    neighbours: ordinals('agents connected to it'),
+    alliances: Type.Array(alliance('an alliance'), about('memberships')),
     head: shape(
       {
-        contested: yes('it knows of a block in voting on the head'),
-        own: yes('one of these is its own'),
+        contested: yes('true if the agent knows a block in voting on the head'),
+        own: yes("true if one of these blocks is the agent's"),
       },
-      'the head as it knows it',
+      'the head known to the agent',
     ),
     block: or(Block),
-    round: count('counts the questions about this vote, from 0'),
-    invitation: or(alliance('what it is invited to')),
+    round: count('index among the questions about this vote, from 0'),
+    invitation: or(alliance('the alliance that it is invited to')),
     message: or(
       shape(
         {
-          from: ordinal('who sent it'),
+          from: ordinal('sender'),
           group: text("the sender's group"),
           content: Type.Unknown(about('plain data')),
         },
-        'what a neighbour has sent',
+        'a message from a neighbour',
       ),
     ),
-    parameters: anything('of the strategy in the scenario'),
-    memory: anything('what the last answer for this agent gave; empty at first'),
-    chance: count('drawn for this question: for a decider that wants chance'),
+    parameters: anything("the strategy's parameters in the scenario"),
+    memory: anything('memory from the last answer for this agent; empty at first'),
+    chance: count('random 32-bit number, fixed by seed and question'),
   },
-  'what the agent sees',
+  'what the agent knows',
 );
 
 const QuestionSchema = shape(
   {
     protocol: Type.Literal(1),
-    id: text('names the question among all of the run: agent, kind and number'),
-    agent: count('whom it is about'),
-    kind: Type.Enum(occasions, about('why the agent is called')),
-    number: count('counts the questions of this kind to the agent, from 0'),
+    id: text('unique in the run: agent/kind/number'),
+    agent: count('ordinal of the agent'),
+    kind: Type.Enum(occasions, about('reason for the question')),
+    number: count('index among the questions of this kind to the agent, from 0'),
     view: View,
   },
   'a question to a decider',
 );
 
-/** Draft 2020-12. */
 export const deciderSchema = (): object => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: 'urn:folkmoot:decider',

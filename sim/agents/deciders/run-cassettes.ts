@@ -1,12 +1,12 @@
 /**
- * The cassettes of a run: the one that answers are taken from, and its own, to which every answer
- * is added as it comes. A run that was killed goes on from its own.
+ * The cassettes of a run: an optional source of answers, and the run's cassette, to which every
+ * answer is appended. A killed run continues from its cassette.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { StoreError } from '../../../engine/store/store.js';
 import { WholeFile } from '../../../report/folder.js';
-import { DeciderError } from './adapter.js';
+import { type DeciderError, deciderError } from './adapter.js';
 import {
   type CallCost,
   Cassette,
@@ -18,11 +18,11 @@ import {
 
 interface RunCassettesOptions {
   header: Header;
-  /** A cassette or a run's folder: answers are taken from there. */
+  /** A cassette or run folder to answer from. */
   cassette?: string | undefined;
-  /** What no cassette holds is asked. */
+  /** Ask the decider if the cassette has no answer. */
   record: boolean;
-  /** The run's own cassette; left out, none is kept. */
+  /** Path of the run's cassette. Absent: nothing is recorded. */
   keep?: string | undefined;
   onNote(note: string): void;
 }
@@ -31,7 +31,7 @@ export class RunCassettes {
   readonly #options: RunCassettesOptions;
   readonly #source: Cassette | null;
   #own: Cassette | null;
-  /** In the order in which they were asked. */
+  /** Keys in the order of the questions. */
   readonly #used: Key[] = [];
 
   private constructor(options: RunCassettesOptions, source: Cassette | null, own: Cassette | null) {
@@ -40,7 +40,7 @@ export class RunCassettes {
     this.#own = own;
   }
 
-  /** @throws {StoreError} when a cassette is of something else, damaged or cut off. */
+  /** @throws {StoreError} if a cassette is damaged, incomplete or of another scenario. */
   static open(options: RunCassettesOptions): RunCassettes {
     const { cassette, keep, record, header } = options;
     const source = cassette === undefined ? null : Cassette.open(cassette);
@@ -49,7 +49,7 @@ export class RunCassettes {
       if (keep !== undefined && existsSync(keep)) {
         return new RunCassettes(options, source, resumed(keep, options));
       }
-      // From now on the run can be gone on with, whatever ends it.
+      // Create the cassette now, so that an interrupted run can be continued.
       const begun = keep !== undefined && record ? Cassette.create(keep, header) : null;
       return new RunCassettes(options, source, begun);
     } catch (error) {
@@ -58,7 +58,7 @@ export class RunCassettes {
     }
   }
 
-  /** What was recorded for a question; its place in the run is the next one. */
+  /** Returns the recorded answer, and adds the question to the sequence of the run. */
   take(key: Key): Recorded | null {
     this.#used.push(key);
     const own = this.#own?.find(key);
@@ -75,12 +75,12 @@ export class RunCassettes {
     this.#own.append(record);
   }
 
-  /** Resolves when a call for the question is on disk: it is counted even if the process dies. */
+  /** Resolves when the call is on disk, so that it is counted even if the process is killed. */
   async begin(call: Key): Promise<void> {
     await this.#own!.appendCall({ call });
   }
 
-  /** Counts the tokens of a call without a usable answer. */
+  /** Records the tokens of a failed call. */
   wasted(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
     this.#own!.appendCall({ call, unusable }).catch(() => {});
   }
@@ -93,22 +93,19 @@ export class RunCassettes {
     await this.#own?.durable();
   }
 
-  /** A question that no cassette answers, where nobody may be asked. */
+  /** Describes a question without a recorded answer. */
   unanswered(key: Key, view: unknown): DeciderError {
     const { agent, kind, number } = key;
     const near = this.#source?.near(key) ?? null;
-    const where = this.#source?.path ?? 'the cassette';
-    const what = `agent ${agent} is asked for ${kind} ${number} (from 0), and ${where}`;
-    const advice = '--record asks its decider';
-    if (!near) return new DeciderError(`${what} has no answer to it: ${advice}`);
-    if (near.decider !== key.decider) {
-      return new DeciderError(`${what} has the answer of another decider: ${advice}`);
-    }
+    const cassette = this.#source?.path ?? 'the cassette';
+    const values = { question: `agent ${agent}, ${kind} ${number}`, cassette };
+    if (!near) return deciderError('NO_RECORD', values);
+    if (near.decider !== key.decider) return deciderError('OTHER_DECIDER', values);
     const path = difference(near.view, view) ?? '';
-    return new DeciderError(`${what} has the answer to another view (${path} differs): ${advice}`);
+    return deciderError('OTHER_VIEW', { ...values, path });
   }
 
-  /** Its own cassette, whole, in the order in which questions were asked. */
+  /** Rewrites the run's cassette in the order of the questions. */
   async finish(): Promise<void> {
     const { keep, header } = this.#options;
     if (keep === undefined) return;
@@ -124,7 +121,7 @@ export class RunCassettes {
         sum = next.sum;
       }
       file.write(formatLine(sum, { end: this.#used.length }).line);
-      // Some systems rename nothing over a file that is open.
+      // Some systems cannot replace an open file.
       this.close();
       file.finish();
     } catch (error) {
@@ -144,12 +141,12 @@ const same = (a: Header, b: Header) => a.scenario === b.scenario && a.seed === b
 
 const shown = ({ scenario, seed }: Header) => `${scenario.slice(0, 16)} with seed ${seed}`;
 
-/** Offline all of it must be there; to ask on from it, only what fits is taken. */
+/** Without `record` the source must be complete and of this scenario. */
 function checkSource(source: Cassette, { header, record, onNote }: RunCassettesOptions): void {
   const { path, records, ended, torn } = source;
-  const other = `${path} is of the scenario ${shown(source.header)}, not ${shown(header)}`;
+  const other = `${path} is of scenario ${shown(source.header)}, not ${shown(header)}`;
   if (record) {
-    if (!same(source.header, header)) onNote(`${other}: what still fits is taken`);
+    if (!same(source.header, header)) onNote(`${other}; matching answers are reused`);
     return;
   }
   if (!same(source.header, header)) {
@@ -164,21 +161,21 @@ function checkSource(source: Cassette, { header, record, onNote }: RunCassettesO
 function resumed(keep: string, { header, onNote }: RunCassettesOptions): Cassette {
   const own = Cassette.open(keep);
   own.close();
-  // A cassette without an answer does not reserve its folder for its scenario.
+  // A cassette without answers can be replaced.
   if (own.records === 0 && !same(own.header, header)) return Cassette.create(keep, header);
   if (!same(own.header, header)) {
     const scenarios = { found: shown(own.header), expected: shown(header) };
     throw new StoreError('CASSETTE_IN_OUTPUT', { path: keep, ...scenarios });
   }
-  if (own.records > 0) onNote(`${keep} has ${own.records} answers: they are not asked for again`);
+  if (own.records > 0) onNote(`${keep} has ${own.records} answers; they are reused`);
   if (own.openCalls > 0) {
     const what = `${own.openCalls} calls of an earlier process have no recorded answer`;
-    onNote(`${keep}: ${what}; they are counted, their tokens are not known`);
+    onNote(`${keep}: ${what}; they are counted, but their tokens are unknown`);
   }
   return Cassette.open(keep, true);
 }
 
-/** Where two values differ first, as a JSON Pointer; null where they are the same. */
+/** Returns the JSON Pointer of the first difference, or null if the values are equal. */
 function difference(a: unknown, b: unknown): string | null {
   if (Object.is(a, b)) return null;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return '';

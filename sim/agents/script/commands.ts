@@ -1,6 +1,6 @@
 /**
- * The commands that a script, or a decider, can give its agent: the schema of each, told apart by
- * `do`, how it is carried out, and the check that its values are plain data.
+ * Commands of scripts and deciders: the schema of each, its implementation, and the check that its
+ * values are plain data. Commands are distinguished by `do`.
  */
 
 import { inspect } from 'node:util';
@@ -26,7 +26,7 @@ import type { BlockTalk, ScriptedAgent, TalkContent, World } from '../port.js';
 
 type Commands = { [K in keyof typeof scriptCommands]: Static<(typeof scriptCommands)[K]> };
 /**
- * What a function of a script gives back: told apart by `do`.
+ * A command returned by a function of a script, distinguished by `do`.
  *
  * @useDeclaredType
  */
@@ -40,13 +40,13 @@ export interface Doing {
   alliance: string | undefined;
 }
 
-/** About the block of the call; a command without one is a mistake of the script. */
+/** Returns the block of the call. Commands about a block are valid in `hear` and `vote` only. */
 const onBlock = ({ block }: Doing): BlockTalk => {
   if (block) return block;
-  throw new TypeError('this is about a block: it can be done in hear and vote only');
+  throw new TypeError('no block to act on; use this command in hear or vote only');
 };
 
-/** Each is checked when it is given, and done by what that gives. */
+/** Each validates its command first, and returns the function that performs it. */
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
   vote({ decision, reason }, doing) {
     const block = onBlock(doing);
@@ -59,7 +59,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
   meme({ stance, text }, doing) {
     const block = onBlock(doing);
     return () => {
-      // Several memes in one call have words of their own each.
+      // A separate stream of words, so that several memes in one call differ.
       const words = text ?? memeText(block.hash, stance, doing.agent.rng('words'));
       postMeme(doing.agent, doing.world, block, stance, words);
     };
@@ -82,7 +82,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
       }),
   invite({ agents }, { agent, world }) {
     const stranger = agents.find((other) => other >= world.scenario.population);
-    if (stranger !== undefined) throw new TypeError(`there is no agent ${stranger}`);
+    if (stranger !== undefined) throw new TypeError(`unknown agent: ${stranger}`);
     return () => invite(agent, world, agents);
   },
   wake:
@@ -92,7 +92,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
   send({ to, content }, { agent, world }) {
     const neighbours = world.neighbours(agent.ordinal);
     const stranger = to?.find((other) => !neighbours.includes(other));
-    if (stranger !== undefined) throw new TypeError(`agent ${stranger} is none of its neighbours`);
+    if (stranger !== undefined) throw new TypeError(`not a neighbour: agent ${stranger}`);
     const said = saidOf(content);
     const whom = to ?? neighbours;
     return () => {
@@ -100,7 +100,8 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     };
   },
   answer({ accept }, { agent, world, alliance }) {
-    if (alliance === undefined) throw new TypeError('answer can be done in invited only');
+    if (alliance === undefined)
+      throw new TypeError('no invitation to answer; use this command in invited only');
     return () => answerInvitation(agent, world, alliance, accept);
   },
   leave:
@@ -118,21 +119,23 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
 };
 
 /**
- * Checks a command, and gives what does it.
- * @throws {TypeError} saying what is wrong with the command.
+ * Validates a command and returns the function that performs it.
+ * @throws {TypeError} naming the problem.
  */
 export function commandFor(given: unknown, doing: Doing): () => void {
   const name = (given as { do?: unknown } | null)?.do;
   if (typeof name !== 'string' || !Object.hasOwn(scriptCommands, name)) {
     const expected = `expected { do: ${Object.keys(scriptCommands).join(' | ')} }`;
-    throw new TypeError(`it gave ${shown(given)}; ${expected}`);
+    throw new TypeError(`invalid command: ${shown(given)}; ${expected}`);
   }
   const kind = name as keyof Commands;
   const problem = checks[kind](given);
   if (problem) {
     const path = problem.pointer.split('/').slice(1);
     const wanted = describeAllowed(findSchema(scriptCommands[kind], path) ?? scriptCommands[kind]);
-    throw new TypeError(`it gave ${shown(given)}; expected for ${path.join('.')} ${wanted}`);
+    throw new TypeError(
+      `invalid command: ${shown(given)}; expected ${path.join('.')} to be ${wanted}`,
+    );
   }
   const doneBy = does[kind] as (command: unknown, doing: Doing) => () => void;
   return doneBy(given, doing);
@@ -142,51 +145,51 @@ function shown(value: unknown): string {
   try {
     return (JSON.stringify(value) ?? String(value)).slice(0, 100);
   } catch {
-    return 'something that is no JSON';
+    return 'not JSON';
   }
 }
 
-/** Freezes a value that holds plain data, and all that is in it. */
+/** Freezes a value of plain data recursively. */
 export function deepFrozen<T>(value: T): T {
   const kept = typeof value !== 'object' || value === null || Object.isFrozen(value);
-  // A view of bytes cannot be frozen.
+  // Typed arrays cannot be frozen.
   if (kept || ArrayBuffer.isView(value)) return value;
   Object.freeze(value);
   for (const inner of Object.values(value)) deepFrozen(inner);
   return value;
 }
 
-/** A message is a remark, an opinion, a price: what is longer is something else. */
+/** Messages are remarks, opinions or prices. */
 const LONGEST_MESSAGE_BYTES = 1_024;
 
-/** @throws {TypeError} when it is no plain data, or too long. */
+/** @throws {TypeError} if the value is not plain data, or too large. */
 function saidOf(content: unknown): TalkContent {
   const strange = strangeIn(content);
   if (strange !== null) {
-    throw new TypeError(`its message holds ${strange}; expected what JSON can say`);
+    throw new TypeError(`invalid message content: ${strange}; expected JSON values`);
   }
   const text = canonical(content);
   const bytes = Buffer.byteLength(text);
   if (bytes > LONGEST_MESSAGE_BYTES) {
     const limit = `expected at most ${LONGEST_MESSAGE_BYTES} as canonical JSON`;
-    throw new TypeError(`its message has ${bytes} bytes; ${limit}`);
+    throw new TypeError(`message too large: ${bytes} bytes (${limit})`);
   }
   return { content: deepFrozen(JSON.parse(text) as unknown), bytes };
 }
 
-/** Nothing that fits into a message is deeper. */
+/** Deeper nesting cannot fit into a message. */
 const DEEPEST = LONGEST_MESSAGE_BYTES / 2;
 
-/** The first thing in it that JSON would drop, change or cannot hold; null where there is none. */
+/** Returns a description of the first value that JSON would drop, change or reject, or null. */
 function strangeIn(value: unknown, depth = 0): string | null {
-  if (depth > DEEPEST) return 'itself, or too many lists in each other';
+  if (depth > DEEPEST) return 'a cycle, or too deep nesting';
   if (typeof value === 'number') return Number.isFinite(value) ? null : String(value);
-  if (typeof value === 'string') return value.isWellFormed() ? null : 'half of a character';
+  if (typeof value === 'string') return value.isWellFormed() ? null : 'an unpaired surrogate';
   if (typeof value === 'boolean' || value === null) return null;
   if (typeof value !== 'object') return typeof value;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value)) {
-    return `a ${value.constructor?.name ?? 'thing'}`;
+    return `a ${value.constructor?.name ?? 'value'}`;
   }
   for (const inner of Object.values(value)) {
     const strange = strangeIn(inner, depth + 1);
@@ -208,55 +211,61 @@ const command = <K extends string, P extends TProperties>(name: K, description: 
     description,
   });
 
-/** By name; `vote`, `meme`, `say` and `wait` are about the block of the call. */
+/** Commands by name. `vote`, `meme`, `say` and `wait` apply to the block of the call. */
 export const scriptCommands = {
   vote: command('vote', 'votes on the block', {
-    decision: Stance('what it votes'),
-    reason: Type.Optional(Text('why; else a sentence about its soundness')),
+    decision: Stance('decision'),
+    reason: Type.Optional(Text('reason; default: a sentence about the soundness')),
   }),
   meme: command('meme', 'posts a meme about the block', {
-    stance: Stance('what it speaks for'),
-    text: Type.Optional(Text('what it says; else a saying drawn by chance')),
+    stance: Stance('stance of the meme'),
+    text: Type.Optional(Text('content; default: a random phrase')),
   }),
   say: command('say', 'makes a remark about the block', {
-    stance: Stance('what it speaks for'),
-    message: Text('what it says'),
+    stance: Stance('stance of the remark'),
+    message: Text('text'),
   }),
-  wait: command('wait', 'calls `vote` for the block, again, after a while', {
-    ms: whole(1, 3_600_000, 'how long'),
+  wait: command('wait', 'calls `vote` for the block again after a delay', {
+    ms: whole(1, 3_600_000, 'delay'),
   }),
-  propose: command('propose', 'proposes a block, unless it knows of one in voting on the head', {
-    transactions: Type.Optional(whole(0, 1_000, 'how many; else drawn by the scenario')),
-    sound: Type.Optional(
-      Type.Boolean(about("whether they add up; else by the personality's care")),
-    ),
-    leave_out: Type.Optional(Type.String(about('a group whose transactions stay out'))),
-  }),
-  invite: command('invite', 'founds an alliance', {
+  propose: command(
+    'propose',
+    'proposes a block, unless the agent knows one in voting on the head',
+    {
+      transactions: Type.Optional(
+        whole(0, 1_000, "number of transactions; default: drawn from the scenario's range"),
+      ),
+      sound: Type.Optional(
+        Type.Boolean(about("true for sound transactions; default: by the personality's care")),
+      ),
+      leave_out: Type.Optional(Type.String(about('group whose transactions are excluded'))),
+    },
+  ),
+  invite: command('invite', 'proposes an alliance', {
     agents: Type.Array(Type.Integer({ minimum: 0 }), {
       minItems: 1,
       maxItems: 31,
-      ...about('ordinals of whom it invites'),
+      ...about('ordinals of the invited agents'),
     }),
   }),
-  answer: command('answer', 'answers the invitation, in `invited`', {
-    accept: Type.Boolean(about('whether it joins')),
+  answer: command('answer', 'answers an invitation, in `invited`', {
+    accept: Type.Boolean(about('true to join')),
   }),
-  leave: command('leave', 'leaves an alliance', { alliance: Type.String(about('its id')) }),
-  send: command('send', 'sends a message to neighbours, whose `receive` is called', {
+  leave: command('leave', 'leaves an alliance', { alliance: Type.String(about('alliance id')) }),
+  send: command('send', 'sends a message to neighbours, which calls their `receive`', {
     to: Type.Optional(
       Type.Array(Type.Integer({ minimum: 0 }), {
         uniqueItems: true,
-        ...about('ordinals of neighbours; left out, all of them'),
+        ...about('ordinals of neighbours; default: all'),
       }),
     ),
     content: Type.Unknown(
-      about(`plain data, of at most ${LONGEST_MESSAGE_BYTES} bytes as canonical JSON`),
+      about(`plain data, at most ${LONGEST_MESSAGE_BYTES} bytes as canonical JSON`),
     ),
   }),
-  wake: command('wake', 'calls `wake` after a while', { ms: whole(1, 86_400_000, 'how long') }),
-  rest: command('rest', 'goes away for a while, by its status', {}),
-  return: command('return', 'comes back', {}),
+  wake: command('wake', 'calls `wake` after a delay', { ms: whole(1, 86_400_000, 'delay') }),
+  rest: command('rest', 'sets the status to inactive or maintenance', {}),
+  return: command('return', 'sets the status to active', {}),
 };
 
 const checks = Object.fromEntries(
@@ -273,6 +282,6 @@ export function oneLine(cause: unknown): string {
   return text.replace(/\s+/g, ' ').trim().slice(0, LONGEST);
 }
 
-/** A script may throw anything: none of its own code runs to show it. */
+/** A script may throw any value. Formatting must not run code of the script. */
 const causeText = (cause: unknown): string =>
   typeof cause === 'string' ? cause : inspect(cause, { customInspect: false, depth: 1 });

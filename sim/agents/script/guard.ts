@@ -1,8 +1,8 @@
 /**
- * Keeps scripts to what they are given. While one is called, a use of chance, a clock, a timer or
- * an exit of its own throws, and is reported even where the script catches it: such a run could not
- * be made again. Other code in the process finds all of these as they were. A promise, or a call
- * that takes too long, ends the run.
+ * Restricts scripts to deterministic inputs. During a call, a script that draws random numbers,
+ * reads a clock, sets a timer or exits gets an error, which is reported even if the script catches
+ * it: such a run could not be reproduced. Other code in the process is not affected. A promise, or
+ * a call that takes too long, ends the run.
  */
 
 import crypto from 'node:crypto';
@@ -11,30 +11,30 @@ import { sep } from 'node:path';
 import timers from 'node:timers';
 import { promiseHooks } from 'node:v8';
 import { Script } from 'node:vm';
-import { ScenarioError } from '../../scenario/problem.js';
+import { scenarioError } from '../../scenario/problem.js';
 
-/** The call that is under way, with the first thing that it did and must not. */
+/** The current call, and its first violation. */
 interface Call {
   misuse: Error | null;
-  /** Its modules are being loaded from this folder; null for a call of a function. */
+  /** Folder of the module that is being loaded; null during a call of a function. */
   folder: string | null;
 }
 
 let call: Call | null = null;
-/** Where scripts lie that were loaded. */
+/** Folders of loaded scripts. */
 const folders = new Set<string>();
 
 /**
  * Calls a function of a script.
- * @throws what it throws, or the error that names what it used and must not.
+ * @throws the error of the function, or the error that names its violation.
  */
 export function callGuarded<T>(work: () => T): T {
   return during({ misuse: null, folder: null }, work);
 }
 
 /**
- * Loads a script. What its packages do while they are loaded is their business: many look at the
- * clock once, and make nothing of it.
+ * Loads a script. Its packages are not restricted while they load, because many read the clock
+ * once without consequence.
  */
 export function loadGuarded<T>(folder: string, work: () => T): T {
   const inside = realpathSync(folder) + sep;
@@ -56,19 +56,19 @@ function during<T>(one: Call, work: () => T): T {
   }
 }
 
-/** To be called when a call was ended from outside: nothing in it was, not even what is final. */
+/** Resets the state after a call was terminated: no `finally` block of it ran. */
 function abandon(): void {
   call = null;
 }
 
 function refuse({ name, what, advice, always }: Refused): void {
   if (!call && !always) return;
-  const text = `it ${what} by ${name}: ${advice}`;
+  const text = `${what}: ${name}; ${advice}`;
   const misuse = new Error(text);
   if (!call) {
-    // What a script left behind, and is called later.
+    // Code that a script left behind, such as a callback.
     const from = [...folders].find((folder) => isIn(folder, misuse));
-    if (from !== undefined) throw new ScenarioError(`a script in ${from}: ${text}`);
+    if (from !== undefined) throw scenarioError('SCRIPT_FORBIDDEN', { folder: from, detail: text });
     return;
   }
   if (call.folder !== null && !isIn(call.folder, misuse)) return;
@@ -78,30 +78,29 @@ function refuse({ name, what, advice, always }: Refused): void {
 
 type Refused = Omit<Forbidden, 'holder' | 'key'>;
 
-/** Whether a promise that is being made is a script's, which answers at once and leaves nothing. */
+/** Returns true if a promise is created by a script. Scripts must be synchronous. */
 function promised(): boolean {
   if (!call) return false;
-  const misuse = new Error('it made a promise; expected an answer at once');
+  const misuse = new Error('promise created; scripts must be synchronous');
   if (call.folder !== null && !isIn(call.folder, misuse)) return false;
   call.misuse ??= misuse;
   return true;
 }
 
-/** Nothing else in the process gets a turn: whoever hears of it must end now, or is ended. */
+/** An endless chain of promises blocks the event loop. If the error does not end it, kill. */
 function endless(again: boolean): void {
   if (again) process.kill(process.pid, 'SIGKILL');
-  const where = [...folders].join(', ');
-  throw new ScenarioError(`a script in ${where}: what its promises do never ends`);
+  throw scenarioError('SCRIPT_ENDLESS', { folders: [...folders].join(', ') });
 }
 
-/** Whether an error was made for a script in a folder, and for none of its packages. */
+/** Returns true if an error was created by a script in the folder, and not by its packages. */
 function isIn(folder: string, { stack = '' }: Error): boolean {
   const line = stack.split('\n').find((one) => FRAME.test(one) && !OWN.test(one)) ?? '';
   const at = line.indexOf(folder);
   return at >= 0 && !line.slice(at + folder.length).includes(`node_modules${sep}`);
 }
 
-/** Lines of a stack: of this file; and those that name a file, and no part of Node. */
+/** Stack lines of this file, and stack lines outside of Node. */
 const OWN = /[\\/]script[\\/]guard\.[jt]s:/;
 const FRAME = /^ +at (?!.*\bnode:)(?=.*[\\/]).*:\d+/;
 
@@ -116,7 +115,7 @@ let replaced: Replaced[] = [];
 let holders = 0;
 let unwatch = (): void => {};
 
-/** Puts the guard in place, if it is not; what it gives takes it away again, with the last one. */
+/** Installs the guard, and returns a function that removes it when no user is left. */
 export function guardGlobals(): () => void {
   if (holders === 0) {
     replaced = [...forbidden.map(standIn), ...dates()];
@@ -131,7 +130,7 @@ export function guardGlobals(): () => void {
     holders -= 1;
     if (holders > 0) return;
     for (const one of replaced.splice(0)) restore(one);
-    // What was left behind comes first, and may never end.
+    // Pending callbacks run first, and may never end.
     setImmediate(unwatch);
   };
 }
@@ -143,7 +142,7 @@ function standIn(one: Forbidden): Replaced {
     refuse(one);
     return Reflect.apply(original, this, given);
   };
-  // Some have members, such as process.hrtime.bigint.
+  // Some functions have members, such as process.hrtime.bigint.
   Object.defineProperties(guarded, Object.getOwnPropertyDescriptors(original));
   return replace(holder, key, guarded);
 }
@@ -158,41 +157,44 @@ function replace(holder: Record<string, unknown>, key: string, now: unknown): Re
   return { holder, key, before, now };
 }
 
-/** Unless somebody else has put something of his own there since. */
+/** Does not overwrite replacements that other code has made since. */
 function restore({ holder, key, before, now }: Replaced): void {
   if (holder[key] === now) Object.defineProperty(holder, key, before);
 }
 
 interface Forbidden {
-  /** What the function is a member of, and under which name. */
   holder: Record<string, unknown>;
   key: string;
-  /** As a user writes it. */
+  /** Name for error messages. */
   name: string;
-  /** What the script did, and what to do instead. */
+  /** Description of the violation for error messages. */
   what: string;
   advice: string;
-  /** Also after the call: there would be no run that could tell of it. */
+  /** Also enforced outside of calls: the process would end without an error. */
   always?: true;
 }
 
 type Why = Pick<Forbidden, 'what' | 'advice' | 'always'>;
 
-const chance: Why = { what: 'drew its own chance', advice: 'use rng, the second argument' };
-const clock: Why = { what: 'read a clock', advice: 'use view.nowMs' };
+const chance: Why = { what: 'random number without rng', advice: 'use rng, the second argument' };
+const clock: Why = { what: 'clock read', advice: 'use view.nowMs' };
 const timer: Why = {
-  what: 'set a timer',
-  advice: "it is not of the world's time; use { do: 'wake' }",
+  what: 'timer set',
+  advice: "use { do: 'wake' }, which runs in virtual time",
 };
-const later: Why = { what: 'left something for later', advice: 'expected an answer at once' };
-const exit: Why = { what: 'ended the process', advice: 'a script may not', always: true };
-const talk: Why = { what: 'spoke to another process', advice: 'a script may not' };
+const later: Why = { what: 'deferred call', advice: 'scripts must be synchronous' };
+const exit: Why = {
+  what: 'process exit',
+  advice: 'scripts must not end the process',
+  always: true,
+};
+const talk: Why = { what: 'message to another process', advice: 'scripts must not send any' };
 
 const nameOf = (of: string, key: string) => `${of}.${key}`;
 
 const forbiddenIn = (holder: object, of: string, why: Why, ...keys: string[]): Forbidden[] =>
   keys
-    // What is an accessor there leads to one of the others.
+    // Accessors delegate to the other functions.
     .filter((key) => Object.getOwnPropertyDescriptor(holder, key)?.writable)
     .map((key) => ({ holder: holder as never, key, name: nameOf(of, key), ...why }));
 
@@ -219,7 +221,7 @@ export const forbidden: readonly Forbidden[] = [
   ...forbiddenIn(process, 'process', talk, 'send', 'disconnect'),
 ];
 
-/** A Date that reads the clock by way of `refuse` only: with a time given, it is any Date. */
+/** A Date that is restricted only when it reads the clock. */
 function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstructor {
   const Original = globalThis.Date;
   const guarded = function (this: unknown, ...given: unknown[]): unknown {
@@ -240,18 +242,17 @@ function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstru
 }
 
 /*
- * A promise of a script goes on after the call that made it, when nothing is timed or refused any
- * more, so a script may make none.
+ * Promises run after the call, when time limits and restrictions no longer apply. Scripts must not
+ * create any.
  */
 
-/** What goes on so often goes on for ever. */
+/** More steps than this count as endless. */
 const MOST_STEPS = 1_000_000;
 
 /**
- * Looks at each promise of the process, until what it gives is called.
- * @param made whether a promise that is being made is a script's.
- * @param endless told when those of scripts go on for ever, and nothing else gets a turn; again
- * when they still do.
+ * Watches all promises of the process, until the returned function is called.
+ * @param made returns true if a new promise belongs to a script.
+ * @param endless called when promises of scripts block the event loop; with true if they continue.
  */
 function watchPromises(made: () => boolean, endless: (again: boolean) => void): () => void {
   const strays = new WeakSet<Promise<unknown>>();
@@ -277,23 +278,23 @@ function watchPromises(made: () => boolean, endless: (again: boolean) => void): 
 }
 
 /*
- * V8's own watchdog, by node:vm, ends a call that runs for too long, an endless loop too. It costs
- * some 50 microseconds each time, so frequent calls share one, a slice at a time.
+ * V8's watchdog, through node:vm, terminates calls that run too long, including endless loops. It
+ * costs about 50 microseconds, so frequent calls share one watchdog in time slices.
  */
 
-/** What was begun has not come back in time. What it had got to is unknown. */
+/** A call was terminated after its time limit. Its state is unknown. */
 export class TookTooLong extends Error {
   override name = 'TookTooLong';
 }
 
-/** Where the program of the watchdog finds what it is to run. */
+/** Global slot through which the watchdog's program finds its work. */
 const workSlot = Symbol.for('folkmoot.script.work');
 const workHolder = globalThis as unknown as Record<symbol, (() => void) | undefined>;
 const runWork = new Script('globalThis[Symbol.for("folkmoot.script.work")]()');
 
 /**
- * Runs something that does not wait, for so many milliseconds at most.
- * @throws {TookTooLong} when it was ended. @throws what it throws itself.
+ * Runs synchronous work with a time limit.
+ * @throws {TookTooLong} at the limit. @throws the error of the work.
  */
 export function runWithin(milliseconds: number, work: () => void): void {
   const outer = workHolder[workSlot];
@@ -304,17 +305,17 @@ export function runWithin(milliseconds: number, work: () => void): void {
     const { code } = (cause ?? {}) as { code?: unknown };
     if (code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw cause;
     abandon();
-    throw new TookTooLong(`it took more than ${milliseconds / 1000} s and was ended`, { cause });
+    throw new TookTooLong(`stopped after ${milliseconds / 1000} s`, { cause });
   } finally {
     if (outer) workHolder[workSlot] = outer;
     else delete workHolder[workSlot];
   }
 }
 
-/** A slice lasts so long: then the watchdog begins anew, so that it times single calls. */
+/** Length of a time slice. A new watchdog per slice keeps the limit per call. */
 const SLICE_MS = 1_000;
 
-/** Takes step after step, each of which says whether there are more; none may take so long. */
+/** Runs steps until one returns false. Each step has the time limit. */
 export function stepWithin(milliseconds: number, next: () => boolean): void {
   let more = true;
   while (more) {

@@ -1,6 +1,6 @@
 /**
- * The interface of a script: the functions that it may export, the view that each of them is given,
- * and the strategy of its group, which follows the personality where the script has no function.
+ * The interface of scripts: exported functions, the view that each receives, and the strategy of a
+ * group with a script. Without a function, the agent follows its personality.
  */
 import type { Stream } from '../../rng.js';
 import type {
@@ -16,192 +16,191 @@ import type {
 import { byPersonality } from '../strategies.js';
 import type { ScriptCommand } from './commands.js';
 
-/** A block in voting as the agent knows it. A frozen copy, as all that a view shows. */
+/** A block in voting as the agent knows it. A frozen copy, like everything in a view. */
 export interface ScriptBlock {
-  /** Its hash. */
+  /** Block hash. */
   readonly hash: string;
-  /** Ordinal of its producer; -1 for a stranger. */
+  /** Ordinal of the producer; -1 outside the scenario. */
   readonly producer: number;
-  /** Name of the producer's group; '' for a stranger. */
+  /** Name of the producer's group; empty outside the scenario. */
   readonly producerGroup: string;
-  /** Percent of its transactions that add up. */
+  /** Percent of sound transactions. */
   readonly soundness: number;
-  /** Whether it carries a meme. */
+  /** True if the block carries a meme. */
   readonly hasMeme: boolean;
-  /** Milliseconds since it was proposed. */
+  /** Milliseconds since the proposal. */
   readonly ageMs: number;
-  /** Neighbours' votes that the agent has received. */
+  /** Votes of neighbours that the agent has received. */
   readonly votes: readonly ReceivedVote[];
-  /** Memes about it that the agent has received. */
+  /** Memes about the block that the agent has received. */
   readonly memes: readonly ReceivedMeme[];
-  /** Neighbours' remarks about it that the agent has received. */
+  /** Remarks of neighbours about the block that the agent has received. */
   readonly remarks: readonly ReceivedRemark[];
-  /** What each of its transactions says. */
+  /** Data of each transaction. */
   readonly transactions: readonly string[];
 }
 
-/** The agent itself. */
+/** The agent of the call. */
 export interface ScriptAgent {
-  /** Its number in the scenario, from 0. */
+  /** Index in the scenario, from 0. */
   readonly ordinal: number;
-  /** Its id on the network. */
+  /** Agent id on the network. */
   readonly id: string;
-  /** Its name. */
+  /** Agent name. */
   readonly name: string;
-  /** Name of its group. */
+  /** Group name. */
   readonly group: string;
-  /** Name of its personality. */
+  /** Personality name. */
   readonly personality: string;
 }
 
-/** What an agent sees when a function of its script is called: frozen, but for its notes. */
+/** The state that an agent knows. Frozen, except for `memory` and `shared`. */
 export interface ScriptView {
-  /** Milliseconds since the run began. */
+  /** Milliseconds since the start of the run. */
   readonly nowMs: number;
-  /** The agent itself. */
+  /** The agent of the call. */
   readonly me: ScriptAgent;
-  /** Has set its status to something else than active. */
+  /** True if the agent's status is not active. */
   readonly onBreak: boolean;
-  /** Ordinals of its neighbours, ascending. */
+  /** Ordinals of neighbours, ascending. */
   readonly neighbours: readonly number[];
-  /** Ids of the alliances that it is a member of. */
+  /** Ids of the agent's alliances. */
   readonly alliances: readonly string[];
-  /** Ordinals of those who share an alliance with it. */
+  /** Ordinals of agents that share an alliance with the agent. */
   readonly allies: readonly number[];
-  /** Its overall reputation as it was last told, 0 to 100. */
+  /** Last known overall reputation, 0 to 100. */
   readonly reputation: number;
-  /** The head as the agent knows it; contested when it knows of a block in voting on it. */
+  /** The head known to the agent; contested if the agent knows a block in voting on it. */
   readonly head: { readonly hash: string; readonly contested: boolean; readonly own: boolean };
-  /** The block that the call is about, in `hear` and `vote`; else null. */
+  /** The block of the call, in `hear` and `vote`; otherwise null. */
   readonly block: ScriptBlock | null;
-  /** Counts the calls of `vote` for this block, from 0. */
+  /** Index among the calls of `vote` for this block, from 0. */
   readonly round: number;
-  /** Id of the alliance that it is invited to, in `invited`; else null. */
+  /** Id of the alliance of an invitation, in `invited`; otherwise null. */
   readonly alliance: string | null;
-  /** What a neighbour's script has sent, in `receive`; else null. */
+  /** Message of a neighbour's script, in `receive`; otherwise null. */
   readonly message: ReceivedMessage | null;
   /** `parameters` of the strategy in the scenario. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The agent's own notes in this run: whatever is put there is there at its next call. */
+  /** State of the agent, kept between calls of this run. */
   readonly memory: Record<string, unknown>;
-  /** Notes that all agents of the group share in this run: one operator behind many keys. */
+  /** State shared by all agents of the group in this run, such as one operator with many keys. */
   readonly shared: Record<string, unknown>;
-  /** Ordinals of who is in an alliance of its own, or in one that it is invited to. */
+  /** Members of the agent's alliance, or of one that it is invited to. */
   membersOf(alliance: string): readonly number[];
-  /** Name of the group of an agent; '' for a stranger. */
+  /** Group name of an agent; empty outside the scenario. */
   groupOf(agent: number): string;
-  /** Ordinals of the agents of a group, ascending; none for a group that is not there. */
+  /** Ordinals of a group's agents, ascending; empty for an unknown group. */
   agentsOf(group: string): readonly number[];
 }
 
-/** A function of a script: what the agent sees and its own random stream, to what it does. */
+/** A function of a script. Receives the view and a random stream, and returns commands. */
 export type ScriptFunction = (
   view: ScriptView,
   rng: Stream,
 ) => ScriptCommand | readonly ScriptCommand[] | null | undefined;
 
-/** What a script notes down for a group, as it is at the end. */
+/** Final state of a group. */
 export interface ScriptGroup {
-  /** Its name. */
+  /** Group name. */
   readonly group: string;
-  /** Ordinals of its agents, ascending. */
+  /** Ordinals of the agents, ascending. */
   readonly agents: readonly number[];
-  /** The notes of each agent that has any, by its ordinal. */
+  /** `memory` of each agent that has any, by ordinal. */
   readonly memories: Readonly<Record<number, Readonly<Record<string, unknown>>>>;
-  /** The notes that its agents share. */
+  /** `shared` of the group. */
   readonly shared: Readonly<Record<string, unknown>>;
-  /** `parameters` of its strategy in the scenario. */
+  /** `parameters` of the strategy in the scenario. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** A block that was proposed, and what became of it. */
+/** A proposed block and its outcome. */
 export interface ScriptReportBlock {
-  /** Counts the blocks of the run, from 0. */
+  /** Index of the block in the run, from 0. */
   readonly number: number;
-  /** Its hash. */
+  /** Block hash. */
   readonly hash: string;
-  /** Ordinal of its producer; -1 for a stranger. */
+  /** Ordinal of the producer; -1 outside the scenario. */
   readonly producer: number;
-  /** Finalized, rejected, expired, orphaned, or voting when the run ended before. */
+  /** Outcome, or voting if the block was open at the end. */
   readonly status: 'finalized' | 'rejected' | 'expired' | 'orphaned' | 'voting';
-  /** Percent of its transactions that add up; null for a stranger's. */
+  /** Percent of sound transactions; null outside the scenario. */
   readonly soundness: number | null;
-  /** Whether it was proposed in the warm-up. */
+  /** True if the block was proposed in the warm-up. */
   readonly warmup: boolean;
-  /** When it was proposed, milliseconds since the run began. */
+  /** Time of the proposal in milliseconds since the start of the run. */
   readonly proposedMs: number;
-  /** When it closed; null while in voting. */
+  /** Time of closing; null if still in voting. */
   readonly closedMs: number | null;
-  /** How many voted. */
+  /** Number of votes. */
   readonly votes: number;
   /** Approving weight. */
   readonly approve: number;
   /** Rejecting weight. */
   readonly reject: number;
-  /** Weight of all its electors together. */
+  /** Total weight of the electorate. */
   readonly electorate: number;
 }
 
-/** What `report` sees at the end of the run: frozen. */
+/** The view of `report` at the end of the run. Frozen. */
 export interface ScriptReportView {
-  /** The group that is reported on; null for the whole run. */
+  /** The group to report on; null for the whole run. */
   readonly group: string | null;
-  /** How long the run was, in milliseconds. */
+  /** Length of the run in milliseconds. */
   readonly nowMs: number;
-  /** Notes of that group; for the run, of each group that follows the script. */
+  /** State of that group; for the run, of all groups with the script. */
   readonly groups: readonly ScriptGroup[];
-  /** All blocks of the run, in the order of their proposals. */
+  /** All blocks of the run, in order of proposal. */
   readonly blocks: readonly ScriptReportBlock[];
   /** Ordinals of an agent's neighbours, ascending. */
   neighboursOf(agent: number): readonly number[];
-  /** Name of the group of an agent; '' for a stranger. */
+  /** Group name of an agent; empty outside the scenario. */
   groupOf(agent: number): string;
-  /** Ordinals of the agents of a group, ascending; none for a group that is not there. */
+  /** Ordinals of a group's agents, ascending; empty for an unknown group. */
   agentsOf(group: string): readonly number[];
 }
 
 /**
- * Gives measures of the author's own, by name, null where one cannot be said: called once for the
- * run and once for each group that follows the script.
+ * Returns custom measures by name, null for undefined ones. Called once for the run and once for
+ * each group with the script.
  */
 export type ScriptReport = (
   view: ScriptReportView,
 ) => Readonly<Record<string, number | null>> | null | undefined;
 
 /**
- * A module of a user's own. Each function is called with what the agent sees and its own random
- * stream, and gives what it does; a function that is left out acts by the agent's personality. A
- * script must draw all its random numbers from the stream and read no clock: the same seed gives
- * the same bytes only then. What it uses of its own is named, and ends the run.
+ * A script module. Each function receives the agent's view and random stream, and returns commands.
+ * Without a function, the agent follows its personality. All random numbers must come from the
+ * stream, and no clock may be read. Only then does the same seed give the same log. A violation
+ * ends the run with an error that names it.
  */
 export interface ScriptModule {
-  /** It has joined, or begins again after a crash. */
+  /** Called after joining, and after a crash. */
   start?: ScriptFunction;
-  /** It hears of a block in voting. */
+  /** Called when the agent receives a block in voting. */
   hear?: ScriptFunction;
-  /** It has thought about a block, or waited. */
+  /** Called after the thinking time, or after `wait`. */
   vote?: ScriptFunction;
-  /** It is its turn to produce. */
+  /** Called on the agent's turn to produce a block. */
   produce?: ScriptFunction;
-  /** An occasion for social life. */
+  /** Called on occasions for social actions. */
   mingle?: ScriptFunction;
-  /** It is invited to an alliance. */
+  /** Called on an invitation to an alliance. */
   invited?: ScriptFunction;
-  /** It wanted to be called again, by the command `wake`. */
+  /** Called after the command `wake`. */
   wake?: ScriptFunction;
-  /** A neighbour's script has sent it something, by the command `send`. */
+  /** Called when a neighbour's command `send` has arrived. */
   receive?: ScriptFunction;
-  /** The end of the run: the measures of the author's own. */
+  /** Called at the end of the run for custom measures. */
   report?: ScriptReport;
 }
 
 /*
- * The view is made of frozen copies, so that a script that writes into it does not change the
- * world. A part that costs something is made when it is first read, and kept for as long as the
- * call.
+ * Views are frozen copies, so that scripts cannot change the world. Expensive members are computed
+ * on first access and cached during the call.
  */
 
-/** What a call is about. */
+/** The subject of a call. */
 export interface Occasion {
   block?: BlockTalk;
   round?: number;
@@ -209,7 +208,7 @@ export interface Occasion {
   message?: ReceivedMessage;
 }
 
-/** What is the same at each call of an agent. */
+/** Members of the view that are the same for all calls of an agent. */
 export interface CallContext extends Pick<ScriptView, 'parameters' | 'memory' | 'shared'> {
   me: ScriptAgent;
   neighbours: readonly number[];
@@ -259,7 +258,7 @@ export function createView(
   return Object.freeze(view);
 }
 
-/** Of alliances that the agent has to do with: nobody else's are told to it. */
+/** Only for alliances that concern the agent. Others are hidden from it. */
 function membersOf(agent: number, name: string, invited: string | undefined, world: World) {
   const own = name === invited || world.alliancesOf(agent).includes(name);
   return own ? Object.freeze([...world.membersOf(name)]) : nobody;
@@ -304,15 +303,14 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Copies of plain records. */
 function frozen<T extends object>(records: readonly T[]): readonly T[] {
   return Object.freeze(records.map((record) => Object.freeze({ ...record })));
 }
 
-/** A function that is called for an agent. */
+/** Functions that are called for an agent. */
 export type CalledFunction = Exclude<keyof ScriptModule, 'report'>;
 
-/** Whether the script has the function; if so, what it says is done. */
+/** Calls the function. Returns false if the script lacks it. */
 type Ask = (
   name: CalledFunction,
   agent: ScriptedAgent,

@@ -1,13 +1,13 @@
 /**
- * The scripts of a run: their modules, loaded anew for each group, the notes of each group and
- * agent, and the measures that they report at the end. A run begins with no notes and leaves
- * nothing behind; a script that does not come back is ended and named.
+ * The scripts of a run: modules, loaded separately for each group, the memory of groups and agents,
+ * and reported measures. Each run starts with empty memory. A script that exceeds its time limit
+ * ends the run with an error that names it.
  */
 
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../../engine/store/folder.js';
 import { fileInside } from '../../scenario/files.js';
-import { ScenarioError } from '../../scenario/problem.js';
+import { ScenarioError, scenarioError } from '../../scenario/problem.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
 import type { CallLoop, ScriptedAgent, Strategy, World } from '../port.js';
 import { commandFor, deepFrozen, oneLine } from './commands.js';
@@ -32,30 +32,30 @@ import {
   strategyFrom,
 } from './interface.js';
 
-/** What one call of a script, or its loading, may take. */
+/** Time limit of one call, and of loading. */
 const SCRIPT_LIMIT_MS = 10_000;
 
 export class Scripts {
-  /** sha256 of each module, by its path in the scenario. */
+  /** SHA-256 of each module, by its path in the scenario. */
   readonly modules: Record<string, string> = {};
   readonly #limitMs: number;
   readonly #release = guardGlobals();
   readonly #reporters: Reporter[] = [];
-  /** The call that is under way, or the last one. */
+  /** The current or last call, for errors. */
   #underWay = '';
 
   constructor(limitMs = SCRIPT_LIMIT_MS) {
     this.#limitMs = limitMs;
   }
 
-  /** To be called at the end: whatever scripts must not use is given back. */
+  /** Removes the restrictions. Call it at the end of the run. */
   close(): void {
     this.#release();
   }
 
   /**
-   * The strategy of those that follow a script: a group, or, without measures of their own, others.
-   * @throws {ScenarioError} when its module cannot be loaded.
+   * Returns the strategy of a script, for a group, or without reported measures for null.
+   * @throws {ScenarioError} if the module cannot be loaded.
    */
   async strategyOf(
     { group, strategy }: { group: string | null; strategy: StrategyOf<'script'> },
@@ -72,18 +72,18 @@ export class Scripts {
     );
   }
 
-  /** Lets agents be called one after another, and ends a call that takes too long. */
+  /** Calls agents in order, and stops a call at the time limit. */
   readonly callLoop: CallLoop = (next) => this.#limited(() => stepWithin(this.#limitMs, next));
 
-  /** Whether any of them has measures of its own. */
+  /** True if a script reports measures. */
   get reports(): boolean {
     return this.#reporters.length > 0;
   }
 
   /**
-   * The measures of their own, at the end of the run.
-   * @param taken names that measures and columns of tables have already.
-   * @throws {ScenarioError} when a script throws, or gives what is no measure.
+   * Collects the reported measures at the end of the run.
+   * @param taken names of existing measures and columns.
+   * @throws {ScenarioError} if a script throws or returns an invalid measure.
    */
   report(end: ReportedEnd, taken: ReadonlySet<string>): Reported {
     return reportedBy(this.#reporters, end, taken, (what, call) => {
@@ -103,12 +103,12 @@ export class Scripts {
       work();
     } catch (cause) {
       if (!(cause instanceof TookTooLong)) throw cause;
-      const limit = `took more than ${this.#limitMs / 1000} s and was ended`;
-      throw new ScenarioError(`script ${this.#underWay} ${limit}`, { cause });
+      const values = { call: this.#underWay, seconds: this.#limitMs / 1000 };
+      throw scenarioError('SCRIPT_TIMEOUT', values, { cause });
     }
   }
 
-  /** Whether the module has the function; if so, what it says is done. */
+  /** Calls a function and performs its commands. Returns false if the module lacks it. */
   #ask(
     { path, functions, notes }: Followed,
     name: CalledFunction,
@@ -124,7 +124,7 @@ export class Scripts {
       const view = createView(agent, world, occasion, notes.keptFor(agent, world));
       const { block, round = 0, alliance } = occasion;
       const doing = { agent, world, block, round, alliance };
-      // What it gives is read in the call too: members may be functions of its own.
+      // Convert the result inside the guarded call: its members may be getters.
       const acts = callGuarded(() => {
         const rng = block ? agent.rng(`script/${name}`, block, round) : agent.rng('script');
         const given = asked(view, rng);
@@ -132,7 +132,7 @@ export class Scripts {
       });
       for (const act of acts) act();
     } catch (cause) {
-      throw new ScenarioError(`script ${what}: ${oneLine(cause)}`, { cause });
+      throw scenarioError('SCRIPT_FAILED', { call: what, detail: oneLine(cause) }, { cause });
     }
     return true;
   }
@@ -149,7 +149,7 @@ function listOf(given: unknown): readonly unknown[] {
   return Array.isArray(given) ? given : [given];
 }
 
-/** What a script may export, and is called. */
+/** Functions that a script can export. */
 export const functionNames = [
   ...['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive', 'report'],
 ] as (keyof ScriptModule)[];
@@ -160,26 +160,26 @@ interface LoadedModule {
 }
 
 /**
- * Runs what stands at the top of the module, for so long at most.
- * @throws {ScenarioError} when it cannot be loaded, or has none of the functions.
+ * Loads a module and runs its top-level code, within the time limit.
+ * @throws {ScenarioError} if it cannot be loaded or exports none of the functions.
  */
 async function loadModule(path: string, folder: string, limitMs: number): Promise<LoadedModule> {
   try {
     const found = fileInside(path, folder, 'a module');
-    if ('why' in found) throw new Error(`it ${found.why}`);
+    if ('why' in found) throw new Error(`module ${found.why}`);
     const { file } = found;
     const text = readBounded(file, fileBounds.text).toString();
     const functions = functionsOf(await evaluated(file, folder, limitMs));
     return { functions, sha256: sha256Hex(text) };
   } catch (cause) {
-    throw new ScenarioError(`script ${path}: ${oneLine(cause)}`, { cause });
+    throw scenarioError('SCRIPT_FAILED', { call: path, detail: oneLine(cause) }, { cause });
   }
 }
 
 async function evaluated(file: string, folder: string, limitMs: number): Promise<object> {
   const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, { moduleCache: false, fsCache: false });
-  // The compiler is loaded before anything is guarded or timed.
+  // Load the compiler before the guard and the time limit apply.
   jiti.transform({ source: '', ts: true });
   let module: object = {};
   try {
@@ -189,7 +189,7 @@ async function evaluated(file: string, folder: string, limitMs: number): Promise
   } catch (error) {
     const waits = error instanceof SyntaxError && error.message.startsWith('await is only valid');
     if (!waits) throw error;
-    throw new SyntaxError('it awaits something at its top; a script is loaded at once');
+    throw new SyntaxError('top-level await; scripts must be synchronous');
   }
   return module;
 }
@@ -198,7 +198,7 @@ function functionsOf(module: object): ScriptModule {
   const given = module as Record<keyof ScriptModule, unknown>;
   const names = functionNames.filter((name) => typeof given[name] === 'function');
   if (names.length > 0) return Object.fromEntries(names.map((name) => [name, given[name]]));
-  throw new Error(`it exports none of the functions ${functionNames.join(', ')}`);
+  throw new Error(`no function exported; expected one of ${functionNames.join(', ')}`);
 }
 
 class Notes {
@@ -210,7 +210,7 @@ class Notes {
     this.#parameters = parameters;
   }
 
-  /** What an agent is shown at each of its calls. */
+  /** Returns the members of the view that are the same in all calls of the agent. */
   keptFor(agent: ScriptedAgent, world: World): CallContext {
     const known = this.#kept.get(agent.ordinal);
     if (known) return known;
@@ -228,7 +228,7 @@ class Notes {
     return kept;
   }
 
-  /** As they are at the end: nobody writes into them any more. */
+  /** Returns the memory at the end of the run, frozen. */
   final(group: string, world: World): ScriptGroup {
     const noted = [...this.#kept].sort(([a], [b]) => a - b);
     const memories = noted.map(([ordinal, { memory }]) => [ordinal, deepFrozen(memory)] as const);
@@ -245,7 +245,7 @@ class Notes {
 type WorldGroups = Pick<ScriptReportView, 'groupOf' | 'agentsOf'>;
 const groupsByWorld = new WeakMap<World, WorldGroups>();
 
-/** Who is of which group: the same for all of a world. */
+/** Cached per world. */
 function groupsIn(world: World): WorldGroups {
   const made = groupsByWorld.get(world);
   if (made) return made;
@@ -270,19 +270,18 @@ function membersOf(group: string, groups: Map<string, readonly number[]>, world:
   return found;
 }
 
-/** Numbers by name; null where one cannot be said. */
+/** Numbers by name; null if undefined for the run. */
 export type Figures = Record<string, number | null>;
 
-/** Measures that scripts of the scenario made: of the run, and of each group. */
+/** Measures reported by scripts, of the run and of each group. */
 export interface Reported {
   run: Figures;
-  /** By the names of the groups that have any. */
+  /** By group name; only groups with measures. */
   groups: Record<string, Figures>;
-  /** Warnings about measures that were not finite, as a mean over no blocks. */
+  /** Warnings about measures that were not finite, such as a mean over no blocks. */
   missing?: string[];
 }
 
-/** A group whose script has measures. */
 interface Reporter {
   path: string;
   group: string;
@@ -290,19 +289,18 @@ interface Reporter {
   report: ScriptReport;
 }
 
-/** The run at its end. */
 interface ReportedEnd {
   world: World;
   blocks: readonly ScriptReportBlock[];
 }
 
-/** Calls a function of a script, which is named so. */
+/** Calls a report function. `what` names the call in errors. */
 type AskReport = (what: string, call: () => Figures) => Figures;
 
-/** Receives a warning about a measure that became a missing value. */
+/** Receives a warning about a measure that is not finite. */
 type Warn = (text: string) => void;
 
-/** Each script once for the run, by the first of its groups, and once for each group. */
+/** Calls each script once for the run, with the options of its first group, and once per group. */
 function reportedBy(
   reporters: readonly Reporter[],
   end: ReportedEnd,
@@ -317,7 +315,7 @@ function reportedBy(
       return ask(what, call);
     } catch (cause) {
       if (cause instanceof ScenarioError) throw cause;
-      throw new ScenarioError(`script ${what}: ${oneLine(cause)}`, { cause });
+      throw scenarioError('SCRIPT_FAILED', { call: what, detail: oneLine(cause) }, { cause });
     }
   };
   for (const path of new Set(reporters.map((one) => one.path))) {
@@ -358,10 +356,10 @@ function reportViewOf(
 const MEASURE_NAME = /^[a-z][a-z0-9_]{0,31}$/;
 
 /**
- * Checks the measures of a script. A number that is not finite is a missing value with a warning: a
- * script of a short run divides by zero blocks, and the run is still good.
+ * Validates reported measures. A number that is not finite becomes a missing value with a warning:
+ * the script of a short run may divide by zero blocks, and the run is still valid.
  *
- * @throws {ScenarioError} naming the first value that cannot be a measure.
+ * @throws {ScenarioError} naming the first invalid measure.
  */
 function figuresOf(
   given: unknown,
@@ -369,27 +367,28 @@ function figuresOf(
   { what, warn }: { what: string; warn: Warn },
 ): Figures {
   if (given === null || given === undefined) return {};
-  const wrong = (text: string) => new ScenarioError(`script ${what}: ${text}`);
   if (typeof given !== 'object' || Array.isArray(given)) {
-    throw wrong(`it gave ${oneLine(given)}; expected numbers by name, at once`);
+    throw scenarioError('INVALID_REPORT', { call: what, value: oneLine(given) });
   }
   const figures: Figures = {};
   for (const [name, value] of Object.entries(given)) {
-    if (!MEASURE_NAME.test(name))
-      throw wrong(`it names a measure ${name}; expected ${MEASURE_NAME.source}`);
-    if (taken.has(name)) throw wrong(`it names a measure ${name}, which is there already`);
+    if (!MEASURE_NAME.test(name)) {
+      const pattern = MEASURE_NAME.source;
+      throw scenarioError('INVALID_MEASURE_NAME', { call: what, name, pattern });
+    }
+    if (taken.has(name)) throw scenarioError('MEASURE_EXISTS', { call: what, name });
     if (value !== null && typeof value !== 'number') {
-      throw wrong(`its measure ${name} is ${oneLine(value)}; expected a number, or null`);
+      throw scenarioError('INVALID_MEASURE', { call: what, name, value: oneLine(value) });
     }
     const isKnown = value === null || Number.isFinite(value);
-    if (!isKnown) warn(`${what}: measure ${name} is ${value}, which counts as missing`);
+    if (!isKnown) warn(`${what}: measure ${name} is ${value}, recorded as missing`);
     figures[name] = isKnown ? value : null;
   }
   return figures;
 }
 
 /**
- * Loading a module runs what stands at its top.
+ * Loads modules, which runs their top-level code.
  * @param modules their paths in the scenario.
  * @throws {ScenarioError} naming the first module that cannot be loaded.
  */

@@ -1,6 +1,6 @@
 /**
- * Whether TypeScript scripts fit the types of folkmoot/sim: asked of the TypeScript that is
- * installed where the scenario is, or where the command is given. Nothing of a script is run.
+ * Type-checks TypeScript scripts against folkmoot/sim. Uses the TypeScript that is installed in the
+ * scenario's folder or the working directory. Does not run the scripts.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,20 +8,19 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ScenarioError } from '../../scenario/problem.js';
+import { scenarioError } from '../../scenario/problem.js';
 
-/** What TypeScript says. */
 interface TypesChecked {
-  /** Its version; null where none is installed. */
+  /** Version of TypeScript; null if not installed. */
   typescript: string | null;
-  /** A line each: the script from the scenario's folder, line, and what is wrong. */
+  /** One line per problem, with script and line. */
   problems: string[];
 }
 
 const ours = fileURLToPath(new URL('../../index.d.ts', import.meta.url));
 const isTyped = (path: string) => /\.[cm]?tsx?$/.test(path);
 
-/** @param modules paths from the folder; those that are no TypeScript are left alone. */
+/** @param modules paths from the folder. Modules that are not TypeScript are ignored. */
 export function checkTypes(modules: readonly string[], folder: string): TypesChecked | null {
   const typed = modules.filter(isTyped);
   if (typed.length === 0) return null;
@@ -37,8 +36,8 @@ export function checkTypes(modules: readonly string[], folder: string): TypesChe
     });
     const problems = problemsIn(stdout, typed, folder, work);
     if (status !== 0 && problems.length === 0) {
-      const said = `${stdout}${stderr}`.trim().split('\n', 1)[0];
-      throw new ScenarioError(`TypeScript ${compiler.version} cannot check the scripts: ${said}`);
+      const detail = `${stdout}${stderr}`.trim().split('\n', 1)[0]!;
+      throw scenarioError('TYPE_CHECK_FAILED', { version: compiler.version, detail });
     }
     return { typescript: compiler.version, problems };
   } finally {
@@ -56,19 +55,19 @@ function compilerFor(folder: string): { version: string; program: string } | nul
   return { version, program: join(dirname(file), bin.tsc) };
 }
 
-/** From the folder, or from where the command is given. */
+/** Resolves a package from the folder, then from the working directory. */
 function resolved(name: string, folder: string): string | null {
   for (const from of [folder, process.cwd()]) {
     try {
       return createRequire(join(resolve(from), 'here.js')).resolve(name);
     } catch {
-      // It may be found from the other place.
+      // Try the next folder.
     }
   }
   return null;
 }
 
-/** A program that takes each script for a ScriptModule: what it exports need not say so itself. */
+/** Writes a program that assigns each script to ScriptModule, so scripts need no annotations. */
 function writeProject(work: string, modules: readonly string[], folder: string): void {
   const checks = modules.map((module, index) => {
     const file = join(work, `check-${index}.ts`);
@@ -94,10 +93,10 @@ function writeProject(work: string, modules: readonly string[], folder: string):
   writeFileSync(join(work, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
 }
 
-/** As TypeScript prints them, one a line, with paths from the folder; continued lines are left. */
+/** A line of the compiler's output. Continuation lines are ignored. */
 const PROBLEM = /^(.+?)\((\d+),\d+\): error (TS\d+): (.*)$/;
 
-/** Node's own modules, where their types are not installed: no fault of the script. */
+/** Errors about Node modules without installed types. Not problems of the script. */
 const unknownNode: ReadonlySet<string> = new Set(['TS2580', 'TS2591']);
 
 function problemsIn(
@@ -112,6 +111,6 @@ function problemsIn(
     const file = resolve(folder, path);
     const check = /check-(\d+)\.ts$/.exec(relative(work, file));
     if (!check) return [`${relative(folder, file)}:${number}: ${text} (${code})`];
-    return [`${modules[Number(check[1])]}: it is no ScriptModule: ${text} (${code})`];
+    return [`${modules[Number(check[1])]}: not a ScriptModule: ${text} (${code})`];
   });
 }

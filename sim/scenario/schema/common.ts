@@ -1,19 +1,16 @@
-/**
- * Terms that the parts of the scenario schema share, and the words for the values that a schema
- * allows: for errors and for the reference in the docs.
- */
+/** Shared parts of the scenario schema, and descriptions of allowed values for errors and docs. */
 import { type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 
 export const MOST_AGENTS = 200_000;
 export const MOST_MS = 86_400_000_000;
 
 export const strictly = { additionalProperties: false } as const;
-/** A section that may be left out: its members have defaults. */
+/** An optional section: all its members have defaults. */
 export const section = { ...strictly, default: {} } as const;
 
 export const about = (description: string) => ({ description });
 
-/** A fraction of one. */
+/** A fraction from 0 to 1. */
 export const Share = (description: string, standard?: number) =>
   Type.Number({
     minimum: 0,
@@ -22,7 +19,7 @@ export const Share = (description: string, standard?: number) =>
     ...(standard === undefined ? {} : { default: standard }),
   });
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 export const integerFrom = (
   minimum: number,
   maximum: number,
@@ -36,9 +33,9 @@ export const integerFrom = (
     ...(standard === undefined ? {} : { default: standard }),
   });
 
-/** A kilobit a second is a bit a millisecond. */
+/** One kilobit per second is one bit per millisecond. */
 export const UplinkKbps = (description: string) =>
-  integerFrom(1, 10_000_000, `kilobits a second that leave an uplink, ${description}`);
+  integerFrom(1, 10_000_000, `uplink bandwidth in kilobits per second, ${description}`);
 
 export const GroupName = (description: string) =>
   Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$', description });
@@ -60,14 +57,14 @@ interface Plain extends TSchema {
   additionalProperties?: unknown;
 }
 
-/** The schema of a member, or undefined where there is none. */
+/** Returns the schema of a member, or undefined if it is unknown. */
 export function findSchema(schema: TSchema, path: readonly string[]): TSchema | undefined {
   let at: Plain | undefined = schema as Plain;
   for (const step of path) at = /^\d+$/.test(step) && at?.items ? at.items : memberOf(at, step);
   return at;
 }
 
-/** Not what every object inherits. */
+/** Ignores inherited names such as `constructor`. */
 function memberOf(schema: Plain | undefined, name: string): Plain | undefined {
   const { properties = {} } = schema ?? {};
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -78,38 +75,46 @@ export function describeAllowed(schema: TSchema): string {
   if (only !== undefined) return String(only);
   if (some) return `one of ${some.join(', ')}`;
   if (anyOf) return alternatives(anyOf);
-  if (properties) return `some of the members ${Object.keys(properties).join(', ')}`;
-  if (items) return `a list${boundsText(schema, 'minItems', 'maxItems')} of ${plural(items)}`;
-  if (type === 'integer') return `a whole number${boundsText(schema, 'minimum', 'maximum')}`;
+  if (properties) return `an object with ${Object.keys(properties).join(', ')}`;
+  if (items) return `a list${countRange(schema, 'minItems', 'maxItems')} ${plural(items)}`;
+  if (type === 'integer') return `an integer${boundsText(schema, 'minimum', 'maximum')}`;
   if (type === 'number') return `a number${boundsText(schema, 'minimum', 'maximum')}`;
-  if (pattern) return `a text that fits ${pattern}`;
-  if (type === 'string') return `a text${lengthRange(schema)}`;
+  if (pattern) return `a string matching ${pattern}`;
+  if (type === 'string') return `a string${lengthRange(schema)}`;
   if (type === 'null') return 'null';
-  return type === 'boolean' ? 'true or false' : type === 'object' ? 'members of any name' : 'any';
+  return type === 'boolean' ? 'true or false' : type === 'object' ? 'an object' : 'any value';
 }
 
-/** Variants that have a kind are told by it. */
+/** Lists the kinds of variants that have one. */
 function alternatives(variants: Plain[]): string {
   const kinds = variants.flatMap(({ properties }) => properties?.kind?.const ?? []);
   if (kinds.length < variants.length)
     return variants.map((one) => describeAllowed(one)).join(', or ');
-  return `a member kind, one of ${kinds.join(', ')}`;
+  return `an object of kind ${kinds.join(', ')}`;
 }
 
 function plural(items: Plain): string {
-  if (items.enum) return items.enum.join(', ');
-  if (items.type === 'string') return 'texts';
-  return items.properties || items.anyOf ? 'members' : describeAllowed(items);
+  if (items.enum) return `of ${items.enum.join(', ')}`;
+  if (items.type === 'string') return 'strings';
+  if (items.properties) return 'objects';
+  if (items.anyOf) return 'items';
+  return describeAllowed(items).replace(/^an? (number|integer|string|list)/, '$1s');
 }
 
 function lengthRange(schema: TSchema): string {
-  const bounds = boundsText(schema, 'minLength', 'maxLength');
-  return bounds === '' ? '' : ` of${bounds.replace(' from', '')} characters`;
+  if (boundsText(schema, 'minLength', 'maxLength') === '') return '';
+  return `${countRange(schema, 'minLength', 'maxLength')} characters`;
 }
+
+/** Formats the bounds of a count, such as ` of 1 to 20`. */
+const countRange = (schema: TSchema, least: keyof Plain, most: keyof Plain): string =>
+  ` of${boundsText(schema, least, most)
+    .replace(/^ (?:from|of)/, '')
+    .replace(/(\d+) to \1$/, '$1')}`;
 
 function boundsText(schema: TSchema, least: keyof Plain, most: keyof Plain): string {
   const { [least]: low, [most]: high } = schema as Plain;
   if (low === undefined && high === undefined) return '';
-  if (high === undefined) return ` from ${low}`;
+  if (high === undefined) return ` of at least ${low}`;
   return low === undefined ? ` up to ${high}` : ` from ${low} to ${high}`;
 }

@@ -1,7 +1,4 @@
-/**
- * The network of a scenario: the topology over which agents hear each other, the links with their
- * latency and loss, and the faults that hit them.
- */
+/** Schema of topology, links and faults. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { GroupName, integerFrom, Share, UplinkKbps } from './common.js';
 
@@ -12,27 +9,26 @@ export const Topology = Type.Object(
       {
         default: 'small_world',
         description:
-          'who hears whom: everybody (2,000 agents at most); a ring; a ring with some links ' +
-          'rewired (Watts and Strogatz); preferential attachment (Barabasi and Albert); each ' +
-          'link by chance (Erdos and Renyi); a ring inside each group, some links rewired to ' +
-          'other groups; the links of a file',
+          'shape of the graph: complete (at most 2,000 agents); ring; ring with some rewired ' +
+          'links (Watts-Strogatz); preferential attachment (Barabasi-Albert); random links ' +
+          '(Erdos-Renyi); a ring per group with some links to other groups; links from a file',
       },
     ),
-    degree: integerFrom(2, 1_000, 'mean neighbours of an agent; even, except in erdos_renyi', 8),
+    degree: integerFrom(2, 1_000, 'mean number of neighbours; even, except in erdos_renyi', 8),
     probability: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'erdos_renyi: of each link, in place of degree',
+        description: 'erdos_renyi: probability of each link, instead of degree',
       }),
     ),
-    rewired: Share('of links that lead elsewhere, in small_world and groups', 0.1),
+    rewired: Share('of rewired links, in small_world and groups', 0.1),
     file: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 500,
         description:
-          "edges: a CSV file in the scenario's folder, a line a,b for each link: agents by " +
+          "edges: a CSV file in the scenario's folder with a line a,b per link; agents by " +
           'ordinal from 0, or by name',
       }),
     ),
@@ -40,7 +36,7 @@ export const Topology = Type.Object(
   {
     additionalProperties: false,
     default: {},
-    description: 'the social graph, along which votes and memes are heard',
+    description: 'the social graph, along which votes and memes spread',
   },
 );
 
@@ -50,9 +46,9 @@ export const Latency = Type.Object(
   {
     distribution: Type.Enum(
       ['constant', 'uniform', 'normal', 'exponential', 'lognormal', 'pareto', 'empirical'],
-      { default: 'uniform', description: 'drawn for each message and link by itself' },
+      { default: 'uniform', description: 'drawn independently for each message and link' },
     ),
-    mean_ms: integerFrom(1, 600_000, 'mean time a message needs', 200),
+    mean_ms: integerFrom(1, 600_000, 'mean latency of a message', 200),
     spread_ms: integerFrom(
       0,
       600_000,
@@ -63,7 +59,7 @@ export const Latency = Type.Object(
       Type.Number({
         minimum: 1.1,
         maximum: 100,
-        description: 'pareto: its exponent, in place of spread_ms; at 1 it would have no mean',
+        description: 'pareto: exponent, instead of spread_ms; above 1, so that the mean is finite',
       }),
     ),
     file: Type.Optional(
@@ -71,15 +67,15 @@ export const Latency = Type.Object(
         minLength: 1,
         maxLength: 500,
         description:
-          "empirical: a CSV file in the scenario's folder: a line for each time in " +
-          'milliseconds, or quantile,ms from quantile 0 to 1',
+          "empirical: a CSV file in the scenario's folder with one sample in milliseconds per " +
+          'line, or lines of quantile,ms from quantile 0 to 1',
       }),
     ),
   },
   {
     additionalProperties: false,
     default: {},
-    description: 'never under 10 ms; a wide spread is cut off there',
+    description: 'at least 10 ms; lower draws are raised to it',
   },
 );
 
@@ -90,8 +86,11 @@ export const Links = Type.Object(
       Type.Object(
         {
           from: GroupName('a group, a region, or network'),
-          to: GroupName('the same'),
-          one_way: Type.Boolean({ default: false, description: 'only what from sends to to' }),
+          to: GroupName('a group, a region, or network'),
+          one_way: Type.Boolean({
+            default: false,
+            description: 'apply only to messages from from to to',
+          }),
           latency: Latency,
         },
         { additionalProperties: false, description: 'latency between two places' },
@@ -99,17 +98,17 @@ export const Links = Type.Object(
       {
         maxItems: 400,
         default: [],
-        description: 'where it differs by who sends to whom: the last entry that fits',
+        description: 'exceptions by sender and receiver; the last match applies',
       },
     ),
-    loss: Share('of messages that are lost; the feed of events sends again', 0),
-    duplication: Share('of requests that arrive twice', 0),
-    uplink_kbps: Type.Optional(UplinkKbps('of each agent; left out: no limit')),
+    loss: Share('of lost messages; the event feed retransmits', 0),
+    duplication: Share('of requests delivered twice', 0),
+    uplink_kbps: Type.Optional(UplinkKbps('per agent; default: unlimited')),
   },
   {
     additionalProperties: false,
     default: {},
-    description: 'between agents, and between an agent and the network',
+    description: 'links between agents, and between agents and the network',
   },
 );
 
@@ -120,43 +119,46 @@ const DAY_MS = 86_400_000;
 
 export const Selector = Type.Object(
   {
-    group: Type.Optional(GroupName('left out: out of all agents')),
-    count: Type.Optional(integerFrom(1, 200_000, 'so many of them, drawn by the seed')),
-    share: Type.Optional(Share('of them, rounded down, drawn by the seed')),
+    group: Type.Optional(GroupName('group to select from; default: all agents')),
+    count: Type.Optional(integerFrom(1, 200_000, 'number of agents, drawn by the seed')),
+    share: Type.Optional(Share('of the agents, rounded down, drawn by the seed')),
   },
-  { additionalProperties: false, description: 'some agents; with neither count nor share, all' },
+  {
+    additionalProperties: false,
+    description: 'a selection of agents; all if neither count nor share is set',
+  },
 );
 
 const fault = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
   Type.Object(
     {
       kind: Type.Literal(kind),
-      start_ms: integerFrom(0, 365 * DAY_MS, 'after the start of the run'),
-      length_ms: integerFrom(1, 365 * DAY_MS, 'how long it lasts'),
-      whom: Type.Array(Selector, { minItems: 1, maxItems: 20, description: 'whom it hits' }),
+      start_ms: integerFrom(0, 365 * DAY_MS, 'start, in time of the run'),
+      length_ms: integerFrom(1, 365 * DAY_MS, 'duration'),
+      whom: Type.Array(Selector, { minItems: 1, maxItems: 20, description: 'affected agents' }),
       ...own,
     } as const,
     { additionalProperties: false, description: text },
   );
 
 export const Fault = Type.Union([
-  fault('partition', 'cuts them off from everybody else and from the network', {
+  fault('partition', 'cuts agents off from all others and from the network', {
     direction: Type.Enum(['both', 'in', 'out'], {
       default: 'both',
-      description: 'both; only what they would hear; only what they say',
+      description: 'both directions; only messages to them; only messages from them',
     }),
   }),
-  fault('crash', 'they stop, forget what they had begun, and start again at the end', {}),
-  fault('pause', 'they stand still and go on at the end where they were', {}),
-  fault('slow_link', 'what they send and hear takes longer', {
-    factor: integerFrom(2, 1_000, 'times the latency', 10),
+  fault('crash', 'stops agents, discards their pending work, and restarts them at the end', {}),
+  fault('pause', 'suspends agents and resumes them at the end', {}),
+  fault('slow_link', 'multiplies the latency of messages to and from agents', {
+    factor: integerFrom(2, 1_000, 'multiplies the latency', 10),
   }),
-  fault('clock_skew', 'their clocks are wrong', {
-    skew_ms: integerFrom(-DAY_MS, DAY_MS, 'ahead; behind when negative'),
+  fault('clock_skew', 'shifts the clocks of agents', {
+    skew_ms: integerFrom(-DAY_MS, DAY_MS, 'offset; negative: behind'),
   }),
-  fault('churn', 'they leave and come back, again and again', {
-    stay_ms: integerFrom(1_000, DAY_MS, 'mean time between leaves', 60_000),
-    away_ms: integerFrom(1_000, DAY_MS, 'mean time away', 20_000),
+  fault('churn', 'makes agents leave and return repeatedly', {
+    stay_ms: integerFrom(1_000, DAY_MS, 'mean time present', 60_000),
+    away_ms: integerFrom(1_000, DAY_MS, 'mean time absent', 20_000),
   }),
 ]);
 

@@ -1,31 +1,30 @@
 /**
- * The nine built-in personalities as data, and the traits with which a group departs from them: a
- * number for all of its agents, or drawn for each. A vote is the weighted mean of four opinions,
- * each 0 to 100, in percent; at `threshold` and above it approves. The other members say how lively
- * they are.
+ * The nine built-in personalities, and the traits by which a group differs from them. A trait is a
+ * number for the whole group or drawn per agent. A vote is the weighted mean of four opinions, each
+ * 0 to 100. At `threshold` and above the agent approves. The other members are activity rates.
  */
 
 import { type Static, type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import type { builtInPersonalities } from '../../../engine/protocol/schema/primitives.js';
 
-/** How an agent votes, and how lively it is: a vote is the weighted mean of four opinions. */
+/** Weights of the four opinions in a vote, and activity rates. */
 export interface Personality {
   technical: number;
   social: number;
   meme: number;
   random: number;
   threshold: number;
-  /** The share of its transactions that are sound when it produces a block. */
+  /** Share of sound transactions in its blocks. */
   care: number;
-  /** The share of blocks it hears of that it makes a meme about, of votes that it argues for. */
+  /** Share of received blocks with a meme by the agent, and of votes with a remark. */
   memes: number;
   remarks: number;
-  /** The share of occasions on which it invites to an alliance; of invitations that it accepts. */
+  /** Share of occasions with an invitation, and of accepted invitations. */
   invites: number;
   accepts: number;
-  /** The share of blocks on which it does not vote. */
+  /** Share of blocks without a vote. */
   abstains: number;
-  /** The most it thinks before it votes, in milliseconds. */
+  /** Maximum delay before a vote in milliseconds. */
   think_ms: number;
 }
 
@@ -61,14 +60,14 @@ export const personalities: Readonly<Record<string, Personality>> = builtIn;
 
 export const personalityNames = Object.keys(personalities);
 
-/** What weighs in a vote, each with the weight and the opinion of that name. */
+/** Names of the weights and opinions in a vote. */
 export const factors = ['technical', 'social', 'meme', 'random'] as const;
 export type Factor = (typeof factors)[number];
 
-/** The opinion of who has none: neither for nor against. */
+/** A neutral opinion. */
 export const NO_OPINION = 50;
 
-/** The four opinions, each 0 to 100. */
+/** Opinions from 0 to 100. */
 export interface Opinions {
   technical: number;
   social: number;
@@ -76,7 +75,7 @@ export interface Opinions {
   random: number;
 }
 
-/** Whether the weighted opinions reach the threshold, in integers. */
+/** Returns true if the weighted mean reaches the threshold. Uses integers only. */
 export function approves(personality: Personality, opinions: Opinions): boolean {
   const sum =
     personality.technical * opinions.technical +
@@ -89,7 +88,7 @@ export function approves(personality: Personality, opinions: Opinions): boolean 
 const number = (description: string) =>
   Type.Optional(Type.Number({ minimum: -3_600_000, maximum: 3_600_000, description }));
 
-/** Parameters that each distribution needs; others it may not have. */
+/** Required parameters of each distribution. */
 export const parametersOf = {
   uniform: ['from', 'to'],
   normal: ['mean', 'deviation'],
@@ -100,36 +99,36 @@ export const parametersOf = {
 export const Drawn = Type.Object(
   {
     distribution: Type.Enum(['uniform', 'normal', 'beta', 'choice'], {
-      description: 'drawn for each agent from its own stream, and cut at the bounds of the trait',
+      description: 'distribution, drawn once per agent and clamped to the range of the trait',
     }),
-    from: number('uniform: the least; beta: what 0 stands for'),
-    to: number('uniform: the largest; beta: what 1 stands for'),
-    mean: number('normal: the mean, before what is cut'),
+    from: number('uniform: minimum; beta: value at 0'),
+    to: number('uniform: maximum; beta: value at 1'),
+    mean: number('normal: mean before clamping'),
     deviation: Type.Optional(
       Type.Number({ minimum: 0, maximum: 3_600_000, description: 'normal: standard deviation' }),
     ),
     alpha: Type.Optional(
-      Type.Number({ minimum: 0.01, maximum: 1_000, description: 'beta: its first parameter' }),
+      Type.Number({ minimum: 0.01, maximum: 1_000, description: 'beta: first parameter' }),
     ),
     beta: Type.Optional(
-      Type.Number({ minimum: 0.01, maximum: 1_000, description: 'beta: its second parameter' }),
+      Type.Number({ minimum: 0.01, maximum: 1_000, description: 'beta: second parameter' }),
     ),
     values: Type.Optional(
       Type.Array(Type.Number({ minimum: 0, maximum: 3_600_000 }), {
         minItems: 1,
         maxItems: 1_000,
-        description: 'choice: one of these',
+        description: 'choice: possible values',
       }),
     ),
     weights: Type.Optional(
       Type.Array(Type.Number({ minimum: 0, maximum: 1e9 }), {
         minItems: 1,
         maxItems: 1_000,
-        description: 'choice: how often each, left out: all alike',
+        description: 'choice: weight of each value; default: equal',
       }),
     ),
   },
-  { additionalProperties: false, description: 'a trait that differs from agent to agent' },
+  { additionalProperties: false, description: 'a trait that is drawn per agent' },
 );
 
 const trait = <T extends TSchema>(plain: T, description: string) =>
@@ -142,25 +141,25 @@ const share = (description: string) =>
 
 export const Traits = Type.Object(
   {
-    technical: percent('weight of what is in it'),
+    technical: percent("weight of the block's content"),
     social: percent("weight of the neighbours' votes"),
-    meme: percent('weight of the memes heard'),
-    random: percent('weight of a whim'),
-    threshold: percent('approves at this mean opinion and above'),
-    care: share('of its transactions that are sound when it produces'),
-    memes: share('of blocks it hears of that it makes a meme about'),
-    remarks: share('of its votes that it also argues for aloud'),
-    invites: share('of occasions on which it invites neighbours to an alliance'),
-    accepts: share('of invitations that it accepts'),
-    abstains: share('of blocks on which it does not vote'),
+    meme: percent('weight of received memes'),
+    random: percent('weight of a random opinion'),
+    threshold: percent('mean opinion from which the agent approves'),
+    care: share("of sound transactions in the agent's blocks"),
+    memes: share('of received blocks with a meme by the agent'),
+    remarks: share('of votes with a remark'),
+    invites: share('of occasions with an invitation to an alliance'),
+    accepts: share('of accepted invitations'),
+    abstains: share('of blocks without a vote'),
     think_ms: trait(
       Type.Integer({ minimum: 0, maximum: 3_600_000 }),
-      'the most it thinks before it votes',
+      'maximum delay before a vote',
     ),
   },
   {
     additionalProperties: false,
-    description: "what differs from the personality's own traits",
+    description: 'values that replace those of the personality',
   },
 );
 
@@ -173,7 +172,7 @@ interface Bounds {
   maximum: number;
 }
 
-/** What values a trait may have. */
+/** Returns the allowed range of a trait. */
 export const getTraitBounds = (name: keyof Traits): Bounds =>
   (Traits.properties[name] as unknown as { anyOf: [Bounds] }).anyOf[0];
 

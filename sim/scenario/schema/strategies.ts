@@ -1,37 +1,37 @@
 /**
- * The strategies of agents: how a group acts, with the parameters of each. Three of them ask a
- * decider outside of the process: a program, a server at a URL, or a tool of an MCP server.
+ * Schema of the strategies and their parameters. Three of them call an external decider: a program,
+ * a server at a URL, or a tool of an MCP server.
  */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { about, GroupName, integerFrom, Share } from './common.js';
 
-/** When a decider may be asked: the functions that a script may have. */
+/** Occasions on which a decider can be asked. They match the functions of a script. */
 export const occasions = [
   ...(['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive'] as const),
 ];
 
-/** Names an environment variable. */
+/** Name of an environment variable. */
 const variableName = { pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' } as const;
 
-/** Of every decider. */
+/** Parameters of all deciders. */
 const asked = {
   asks: Type.Array(Type.Enum(occasions), {
     minItems: 1,
     maxItems: occasions.length,
     uniqueItems: true,
     default: ['vote'],
-    ...about('when it is asked; at all other times its agents act by their personality'),
+    ...about('occasions on which it is asked; on all others its agents follow their personality'),
   }),
   parameters: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
-    ...about('shown to it with each question'),
+    ...about('sent with each question'),
   }),
-  timeout_ms: integerFrom(1, 3_600_000, 'of the wall, for one call', 30_000),
-  retries: integerFrom(0, 10, 'calls after one that gave no answer that can be used', 2),
+  timeout_ms: integerFrom(1, 3_600_000, 'timeout of one call, in wall time', 30_000),
+  retries: integerFrom(0, 10, 'retries after a failed call', 2),
   backoff_ms: integerFrom(
     0,
     60_000,
-    'of the wall, before the second call; then twice as long',
+    'wait before the first retry, in wall time; then doubled',
     500,
   ),
 };
@@ -39,69 +39,66 @@ const asked = {
 const Command = Type.Array(Type.String({ minLength: 1, maxLength: 4_000 }), {
   minItems: 1,
   maxItems: 100,
-  ...about("program and arguments, started in the scenario's folder and by no shell"),
+  ...about("program and arguments, started in the scenario's folder without a shell"),
 });
 const Variables = Type.Array(Type.String(variableName), {
   maxItems: 100,
   default: [],
-  ...about('environment variables that it is given, beside PATH, HOME and their like'),
+  ...about('environment variables that are passed, in addition to PATH, HOME and similar'),
 });
 const exec = {
   command: Command,
-  processes: integerFrom(
-    1,
-    64,
-    'how many are started; an agent is always asked of the same one',
-    1,
-  ),
+  processes: integerFrom(1, 64, 'number of processes; an agent always uses the same one', 1),
   env: Variables,
-  most_at_once: integerFrom(1, 256, 'questions that one process is asked at once', 1),
+  most_at_once: integerFrom(1, 256, 'maximum concurrent questions per process', 1),
   ...asked,
 };
 
 const promptPath = (description: string) =>
   Type.String({ minLength: 1, maxLength: 500, ...about(description) });
 
-/** Where somebody listens. */
+/** URL of a server. */
 const Address = (description: string) =>
   Type.String({ minLength: 1, maxLength: 2_000, pattern: '^https?://', ...about(description) });
-/** A key is never part of a scenario. */
+/** Keys come from the environment, never from a scenario. */
 const KeyVariable = Type.Optional(
   Type.String({
     ...variableName,
-    ...about('environment variable with a key, which is sent as Authorization: Bearer'),
+    ...about('environment variable with the key, sent as Authorization: Bearer'),
   }),
 );
 
 const http = {
-  url: Address('where questions are posted to; http or https'),
+  url: Address('endpoint for questions; http or https'),
   dialect: Type.Enum(['folkmoot', 'openai'], {
     default: 'folkmoot',
-    ...about('openai: chat completions, as many model servers have them'),
+    ...about('openai: chat completions API'),
   }),
   key_env: KeyVariable,
   model: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, ...about('openai: name of the model') }),
+    Type.String({ minLength: 1, maxLength: 200, ...about('openai: model name') }),
   ),
   prompts: Type.Optional(
     Type.Object(
       {
-        system: Type.Optional(promptPath('a file: who the model is, and how it answers')),
+        system: Type.Optional(promptPath('file with the system prompt')),
         ...Object.fromEntries(
           occasions.map((name) => [
             name,
-            Type.Optional(promptPath(`a file: what is said at ${name}; else the question as JSON`)),
+            Type.Optional(
+              promptPath(`file with the prompt for ${name}; default: the question as JSON`),
+            ),
           ]),
         ),
       },
-      { additionalProperties: false, ...about("openai: texts, files in the scenario's folder") },
+      { additionalProperties: false, ...about("openai: prompt files in the scenario's folder") },
     ),
   ),
   request: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
-    ...about('openai: further members of the request, such as temperature'),
+    ...about('openai: additional members of the request, such as temperature'),
   }),
-  most_at_once: integerFrom(1, 256, 'calls under way at once', 8),
+  most_at_once: integerFrom(1, 256, 'maximum concurrent calls', 8),
   ...asked,
 };
 
@@ -109,16 +106,16 @@ const mcp = {
   tool: Type.String({
     minLength: 1,
     maxLength: 200,
-    ...about('name of the tool; a question is its arguments, an answer its result'),
+    ...about('name of the tool; the question is its arguments, the answer its result'),
   }),
   command: Type.Optional(Command),
-  url: Type.Optional(Address('instead of a command: where the server listens; http or https')),
+  url: Type.Optional(Address('instead of a command: URL of the server; http or https')),
   env: Variables,
   key_env: KeyVariable,
   most_at_once: integerFrom(
     1,
     64,
-    'sessions, each asked one question at a time; of a command, each has a process of its own',
+    'number of sessions, with one question at a time each; one process per session of a command',
     4,
   ),
   ...asked,
@@ -132,73 +129,80 @@ const strategy = <K extends string, P extends TProperties>(kind: K, text: string
 
 export const Strategy = Type.Union(
   [
-    strategy('personality', 'votes by its personality: content, neighbours, memes and whim', {}),
-    strategy('honest', 'approves every sound block and rejects every other', {
-      soundness: integerFrom(0, 100, 'percent of transactions that must add up', 100),
+    strategy('personality', 'votes by its personality: content, neighbours, memes and chance', {}),
+    strategy('honest', 'approves sound blocks and rejects all others', {
+      soundness: integerFrom(0, 100, 'minimum percent of sound transactions', 100),
     }),
-    strategy('equivocator', 'votes one way, then the other way too', {
-      rate: Share('of blocks on which it does', 1),
-      gap_ms: integerFrom(0, 600_000, 'between its two votes', 200),
+    strategy('equivocator', 'votes both ways on the same block', {
+      rate: Share('of blocks with two votes', 1),
+      gap_ms: integerFrom(0, 600_000, 'time between the two votes', 200),
     }),
     strategy(
       'bloc',
-      'approves what its own group proposes and rejects all else; its blocks are bad',
+      'approves blocks of its group and rejects all others; its own blocks are unsound',
       {
         honest_blocks: Type.Boolean({
           default: false,
-          description: 'its blocks are sound after all',
+          description: 'produce sound blocks',
         }),
       },
     ),
-    strategy('contrarian', 'votes against the majority of what it heard, else against content', {}),
-    strategy('follower', 'votes as most neighbours did, and waits until it has heard some', {
-      hears: integerFrom(1, 1_000, 'votes that it waits for', 2),
-      patience_ms: integerFrom(0, 600_000, 'then votes by its personality', 5_000),
+    strategy(
+      'contrarian',
+      'votes against the majority of received votes, or against the content without one',
+      {},
+    ),
+    strategy('follower', 'waits for votes of neighbours and follows the majority', {
+      hears: integerFrom(1, 1_000, 'number of votes to wait for', 2),
+      patience_ms: integerFrom(0, 600_000, 'maximum wait; then it votes by its personality', 5_000),
     }),
-    strategy('lazy', 'approves without looking, now and then', {
-      effort: Share('of blocks on which it votes', 0.3),
+    strategy('lazy', 'votes occasionally, and approves without judging', {
+      effort: Share('of blocks with a vote', 0.3),
     }),
-    strategy('flip_flop', 'approves one block and rejects the next', {}),
-    strategy('meme_spammer', 'floods each block with memes and votes as they say', {
-      memes: integerFrom(1, 100, 'memes a block', 5),
+    strategy('flip_flop', 'alternates between approving and rejecting', {}),
+    strategy('meme_spammer', 'posts many memes about each block and votes accordingly', {
+      memes: integerFrom(1, 100, 'memes per block', 5),
       stance: Type.Enum(['approve', 'reject'], {
         default: 'reject',
-        description: 'what they say, and vote',
+        description: 'stance of the memes and votes',
       }),
     }),
-    strategy('sybil', 'one operator behind many keys: all vote alike, at once, and ally', {
-      approves: Share('of blocks, the same ones for the whole group', 0.5),
-    }),
+    strategy(
+      'sybil',
+      'one operator with many keys: all cast the same vote at once, and form alliances',
+      {
+        approves: Share('of approved blocks, the same for the whole group', 0.5),
+      },
+    ),
     strategy('silent', 'never votes', {}),
-    strategy('censor', 'leaves the transactions of a group out of its blocks', {
-      against: GroupName('whose transactions it leaves out'),
+    strategy('censor', "excludes a group's transactions from its blocks", {
+      against: GroupName('excluded group'),
     }),
     strategy(
       'vote_exhauster',
-      'floods the network with blocks that never add up, so that all others run out of votes, ' +
-        'and votes for those of its own group only',
-      { every_ms: integerFrom(100, 600_000, 'between its attempts to propose', 1_000) },
+      'floods the network with unsound blocks until all others run out of votes, and votes ' +
+        'only for blocks of its group',
+      { every_ms: integerFrom(100, 600_000, 'interval between proposals', 1_000) },
     ),
     strategy(
       'slot_holder',
-      'takes each place for a block in voting as soon as it is free, with blocks that never add ' +
-        'up, and never votes',
-      { every_ms: integerFrom(100, 600_000, 'between its attempts to propose', 200) },
+      'occupies each free place for a block in voting with an unsound block, and never votes',
+      { every_ms: integerFrom(100, 600_000, 'interval between proposals', 200) },
     ),
-    strategy('script', 'a module of your own', {
+    strategy('script', 'runs a script module', {
       module: Type.String({
         minLength: 1,
         maxLength: 500,
-        description: "path from the scenario's folder, inside it",
+        description: "path inside the scenario's folder",
       }),
       parameters: Type.Record(Type.String(), Type.Unknown(), {
         default: {},
-        description: 'handed to the module',
+        description: 'passed to the module',
       }),
     }),
-    strategy('http', 'is decided by whoever answers at a URL: see deciders.md', http),
-    strategy('exec', 'is decided by a program that it starts: see deciders.md', exec),
-    strategy('mcp', 'is decided by a tool of an MCP server: see deciders.md', mcp),
+    strategy('http', 'asks a decider at a URL; see deciders.md', http),
+    strategy('exec', 'asks a decider program; see deciders.md', exec),
+    strategy('mcp', 'asks a tool of an MCP server; see deciders.md', mcp),
   ],
   { default: { kind: 'personality' } },
 );
@@ -206,7 +210,7 @@ export const Strategy = Type.Union(
 export type Strategy = Static<typeof Strategy>;
 export type StrategyOf<K extends Strategy['kind']> = Extract<Strategy, { kind: K }>;
 
-/** Decided outside of this process. */
+/** Strategies with an external decider. */
 export type External = StrategyOf<'http' | 'exec' | 'mcp'>;
 const external: ReadonlySet<string> = new Set<External['kind']>(['http', 'exec', 'mcp']);
 

@@ -1,4 +1,4 @@
-/** Votes for sale: a cartel offers a price to all; who sells votes with it from then on. */
+/** Vote buying: a cartel offers a price to all agents. Sellers vote with it from then on. */
 import type { ScriptModule } from 'folkmoot/sim';
 
 const CARTEL = 'cartel';
@@ -9,7 +9,7 @@ export const start: ScriptModule['start'] = ({ me, parameters, neighbours, group
   return { do: 'send', to: others, content: { price: Number(parameters.price) } };
 };
 
-/** What honesty is worth to each is drawn by chance; the cartel allies with those who sell. */
+/** Each agent's value of honesty is random. The cartel forms alliances with sellers. */
 export const receive: ScriptModule['receive'] = ({ me, memory, shared, message }, rng) => {
   if (me.group === CARTEL) return { do: 'invite', agents: [message!.from] };
   memory.worth ??= rng.real();

@@ -1,18 +1,18 @@
 /**
- * An information cascade (Bikhchandani, Hirshleifer and Welch 1992): voters come one after another,
- * each with a signal of its own that is right with `accuracy`, and sees all votes before its own.
+ * An information cascade (Bikhchandani, Hirshleifer and Welch 1992): voters decide in turn. Each
+ * has a private signal that is right with `accuracy`, and sees all earlier votes.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
 const TURN_MS = 300;
 
-/** Each has its turn, by its number. */
+/** Agents vote in order of their ordinals. */
 export const hear: ScriptModule['hear'] = ({ me, agentsOf }) => ({
   do: 'wait',
   ms: (1 + agentsOf(me.group).indexOf(me.ordinal)) * TURN_MS,
 });
 
-/** When two more have voted for one side than for the other, a signal no longer counts. */
+/** Once one side leads by two votes, the signal no longer matters. */
 export const vote: ScriptModule['vote'] = ({ block, shared, parameters }, rng) => {
   const ahead = block!.votes.reduce(
     (sum, { decision }) => sum + (decision === 'approve' ? 1 : -1),
@@ -25,7 +25,7 @@ export const vote: ScriptModule['vote'] = ({ block, shared, parameters }, rng) =
   return { do: 'vote', decision: (follows ? ahead > 0 : signal) ? 'approve' : 'reject' };
 };
 
-/** A block is sound or it is not, with equal chance. */
+/** Blocks are sound or unsound with equal probability. */
 export const produce: ScriptModule['produce'] = (_, rng) => ({
   do: 'propose',
   transactions: 1,

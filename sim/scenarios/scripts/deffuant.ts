@@ -1,6 +1,6 @@
 /**
- * Bounded confidence (Deffuant, Neau, Amblard and Weisbuch 2000): two neighbours who meet, and
- * differ by less than `confidence`, each move half of the way towards the other.
+ * Bounded confidence (Deffuant, Neau, Amblard and Weisbuch 2000): two neighbours whose opinions
+ * differ by less than `confidence` each move half of the distance towards the other.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
@@ -11,13 +11,13 @@ export const start: ScriptModule['start'] = ({ memory }, rng) => {
   return { do: 'wake', ms: 1 + rng.int(PACE_MS) };
 };
 
-/** Meets a neighbour drawn by chance, and says what it thinks. */
+/** Sends the opinion to a random neighbour. */
 export const wake: ScriptModule['wake'] = ({ memory, neighbours }, rng) => [
   { do: 'wake', ms: PACE_MS / 2 + rng.int(PACE_MS) },
   { do: 'send', to: [rng.pick(neighbours)], content: { asks: true, opinion: memory.opinion } },
 ];
 
-/** Who is asked says what it thought before it moved. */
+/** Replies with the opinion before moving. */
 export const receive: ScriptModule['receive'] = ({ memory, message, parameters }) => {
   const { asks, opinion } = message!.content as { asks: boolean; opinion: number };
   const own = Number(memory.opinion);
@@ -26,7 +26,7 @@ export const receive: ScriptModule['receive'] = ({ memory, message, parameters }
   return asks ? { do: 'send', to: [message!.from], content: { asks: false, opinion: own } } : null;
 };
 
-/** Opinions that stand apart by more than a hundredth; few people are no cluster. */
+/** Clusters are separated by more than 0.01. Clusters of few agents do not count. */
 export const report: ScriptModule['report'] = ({ group, groups: [town] }) => {
   if (!group) return null;
   const sorted = Object.values(town!.memories)

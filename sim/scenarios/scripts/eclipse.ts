@@ -1,6 +1,6 @@
 /**
- * An eclipse (Heilman, Kendler, Zohar and Goldberg 2015): everybody keeps a table of a few peers,
- * the last that announced themselves to a place of it, and looks to their votes.
+ * An eclipse attack (Heilman, Kendler, Zohar and Goldberg 2015): each agent keeps a small table of
+ * peers. The latest announcement replaces an entry. Agents consider the votes of these peers.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
@@ -9,7 +9,7 @@ const PEERS = 4;
 const PERIOD_MS = 10_000;
 const HURRY_MS = 2_000;
 
-/** Attackers announce themselves so many times as often as others. */
+/** Attackers announce themselves `rate` times as often as others. */
 export const start: ScriptModule['start'] = (_, rng) => ({ do: 'wake', ms: 1 + rng.int(HURRY_MS) });
 export const wake: ScriptModule['wake'] = ({ me, parameters }, rng) => {
   const period = PERIOD_MS / (me.group === ATTACKERS ? Number(parameters.rate) : 1);
@@ -19,7 +19,7 @@ export const wake: ScriptModule['wake'] = ({ me, parameters }, rng) => {
   ];
 };
 
-/** Each announcement takes a place by chance. */
+/** Each announcement replaces a random entry. */
 export const receive: ScriptModule['receive'] = ({ me, memory, message }, rng) => {
   if (me.group === ATTACKERS) return null;
   const peers = Array.isArray(memory.peers) ? (memory.peers as number[]) : [];
@@ -28,7 +28,7 @@ export const receive: ScriptModule['receive'] = ({ me, memory, message }, rng) =
   return null;
 };
 
-/** Attackers reject at once; others mind the content, unless all of their peers reject it. */
+/** Attackers reject at once. Others judge the content, unless all their peers reject. */
 export const hear: ScriptModule['hear'] = ({ me }) => ({
   do: 'wait',
   ms: me.group === ATTACKERS ? 1 : 2_000,
@@ -46,7 +46,7 @@ export const vote: ScriptModule['vote'] = ({ me, memory, shared, block, groupOf 
   return { do: 'vote', decision: !eclipsed && block!.soundness === 100 ? 'approve' : 'reject' };
 };
 
-/** Of the votes since the attackers came. */
+/** Counts votes since the attackers joined. */
 export const report: ScriptModule['report'] = ({ group, groups: [town] }) =>
   group === null || group === ATTACKERS || !town!.shared.votes
     ? null

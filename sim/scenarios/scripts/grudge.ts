@@ -1,13 +1,13 @@
 /**
- * A strategy for `kind: script`: approves blocks that add up, and bears a grudge against producers
- * of blocks that did not. What is left out here, such as producing, follows the personality.
+ * A strategy for `kind: script`: approves sound blocks, and holds a grudge against the producers of
+ * unsound ones. Without further functions, such as produce, the agent follows its personality.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
-/** Called when the agent has thought about a block: what it gives, the agent does. */
+/** Called after the agent's thinking time. The returned commands are performed. */
 export const vote: ScriptModule['vote'] = ({ block, memory, parameters }) => {
   if (!block) return null;
-  // Notes that it finds again at its next call: how many more blocks it rejects, by producer.
+  // Kept between calls: the number of blocks still to reject, by producer.
   const grudges = memory as Record<string, number>;
   const patience = Number(parameters.patience ?? 1);
   const left = grudges[block.producer] ?? 0;
@@ -20,7 +20,7 @@ export const vote: ScriptModule['vote'] = ({ block, memory, parameters }) => {
   return { do: 'vote', decision: 'reject', reason: 'I have not forgotten the last one' };
 };
 
-/** Called when it hears of a block: here it says so aloud, now and then, and thinks for a while. */
+/** Called when the agent receives a block. Sometimes posts a remark, then waits before voting. */
 export const hear: ScriptModule['hear'] = ({ block, memory }, rng) => {
   const angry = block !== null && Number(memory[block.producer] ?? 0) > 0;
   const thinks = { do: 'wait', ms: 200 + rng.int(2_000) } as const;

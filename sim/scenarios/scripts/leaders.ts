@@ -1,7 +1,7 @@
-/** Measures of a leader's failure: slots without a block, and the longest time between two. */
+/** Measures of leader failures: slots without a block, and the longest gap between two blocks. */
 import type { ScriptModule } from 'folkmoot/sim';
 
-/** Its parameters repeat the fault and the slots of the scenario. */
+/** The parameters repeat the fault and the slots of the scenario. */
 export const report: ScriptModule['report'] = ({ group, groups: [leaders], blocks }) => {
   if (!group) return null;
   const { start_ms, length_ms, slot_ms } = leaders!.parameters as Record<string, number>;
@@ -11,7 +11,7 @@ export const report: ScriptModule['report'] = ({ group, groups: [leaders], block
   const gaps = times.slice(1).map((time, index) => time - times[index]!);
   return {
     missed_share: 1 - during / (length_ms! / slot_ms!),
-    // One block has no block before it to be apart from.
+    // The first block has no predecessor.
     longest_gap_ms: gaps.length === 0 ? null : Math.max(...gaps),
   };
 };

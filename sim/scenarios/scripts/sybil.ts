@@ -1,4 +1,4 @@
-/** One operator behind keys that come in waves: each rejects whatever it hears of, at once. */
+/** One operator with keys that join in waves. Each key rejects every block at once. */
 import type { ScriptModule } from 'folkmoot/sim';
 
 export const start: ScriptModule['start'] = ({ shared }) => {
@@ -14,7 +14,7 @@ export const vote: ScriptModule['vote'] = ({ shared }) => ({
   reason: `one of ${shared.keys}`,
 });
 
-/** Weights of electorates: the largest that still decided, the smallest that did not. */
+/** Sizes of electorates: the largest that finalized, and the smallest that did not. */
 export const report: ScriptModule['report'] = ({ group, blocks, groups: [sybils] }) => {
   if (!group) return null;
   const of = (final: boolean) =>

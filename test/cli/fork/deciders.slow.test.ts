@@ -40,10 +40,10 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   const silence = '{ kind: silence, whom: [{ agent: 1 }], at_height: 2 }';
   const what = ['fork', run, '--intervention', silence, '--out', out];
   for (const [args, said] of [
-    [[], /^folkmoot: deciders .* for minds \(exec\), and a fork asks them .* expected --record$/m],
-    [['--record'], /minds is a program, .* mind\.mjs: --folder says in which folder it is started/],
-    [['--replicates', '2'], /expected --record$/m],
-    [['--replicates', '2', '--record'], /--folder says/],
+    [[], /^folkmoot: .*minds \(exec\).*--record$/m],
+    [['--record'], /minds .* mind\.mjs; .*--folder$/m],
+    [['--replicates', '2'], /--record$/m],
+    [['--replicates', '2', '--record'], /--folder$/m],
     [['--most-calls', '3'], /--most-calls is for --record/],
   ] as [string[], RegExp][]) {
     const ended = await folkmoot([...what, ...args]);
@@ -56,7 +56,7 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   const spent = await folkmoot([...what, ...record, '--most-calls', '0']);
   expect([spent.code, spent.stderr]).toEqual([
     16,
-    expect.stringContaining('budget is spent: 0 calls'),
+    expect.stringContaining('0 calls (--most-calls)'),
   ]);
   const forked = await folkmoot([...what, ...record, '--json']);
   expect([forked.code, forked.stderr]).toEqual([0, expect.anything()]);

@@ -183,9 +183,7 @@ test('sim --url: agents leave at the end, and rejoin with a warning', async () =
   expect(first.stderr).not.toContain('note:');
   const again = await run();
   expect([again.code, await statuses(url)], again.stderr).toEqual([0, 0]);
-  expect(again.stderr).toMatch(
-    /^folkmoot: note: \S+ has agents of the seed .* give another --seed$/m,
-  );
+  expect(again.stderr).toMatch(/^folkmoot: note: .*--seed/m);
   const others = await run('--seed', 'others');
   expect([others.code, await statuses(url)]).toEqual([0, 0]);
   expect(others.stderr).not.toContain('note:');

@@ -98,9 +98,11 @@ test('ablation: is deterministic', async () => {
 test('ablation: refuses a run with missing or changed data files', async () => {
   const world = await worldOf('memes', 'planted');
   const { folder: _, ...without } = world;
-  await expect(attributed({ ...without } as never)).rejects.toThrow('--folder says where they are');
+  await expect(attributed({ ...without } as never)).rejects.toMatchObject({
+    code: 'SOURCE_NOT_FOUND',
+  });
   appendFileSync(join(world.folder, 'edges.csv'), '3,4\n');
-  await expect(attributed(world)).rejects.toThrow('is not what the run had: its sha256 was');
+  await expect(attributed(world)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' });
   rmSync(join(world.folder, 'edges.csv'));
   await expect(attributed(world)).rejects.toThrow(/edges\.csv/);
 });

@@ -45,7 +45,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   [
     'a status',
     'refused',
-    /status 500/,
+    /500/,
     (_, response) => {
       response.statusCode = 500;
       return vote;
@@ -54,7 +54,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   [
     'a redirect',
     'refused',
-    /status 302/,
+    /302/,
     (_, response) => {
       response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
       return own;
@@ -63,17 +63,17 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ['no bytes', 'no_json', /not JSON/, raw('')],
   ['garbage', 'no_json', /not JSON/, raw(Buffer.from([0xff, 0xfe, 0x00]))],
   ['a page', 'no_json', /not JSON/, raw('<html>busy</html>')],
-  ['a megabyte', 'too_long', /more than 262144 bytes/, raw(`"${'x'.repeat(1_048_576)}"`)],
+  ['a megabyte', 'too_long', /262144 bytes/, raw(`"${'x'.repeat(1_048_576)}"`)],
   ['depth', 'no_json', /nested deeper than 16/, () => deep(50)],
   ['a name that is refused', 'no_json', /refused/, raw('{"__proto__":{"commands":[]}}')],
-  ['a text', 'wrong', /its answer/, () => 'approve'],
+  ['a text', 'wrong', /answer/, () => 'approve'],
   ['an unknown member', 'wrong', /\/mood /, () => ({ commands: [], mood: 1 })],
   ['an unknown command', 'wrong', /vote \| meme/, () => ({ do: 'abolish' })],
   ['a wrong command', 'wrong', /decision/, () => ({ do: 'vote', decision: 'maybe' })],
   [
     'one wrong command of two',
     'wrong',
-    /no agent 999/,
+    /agent: 999/,
     () => [vote, { do: 'invite', agents: [999] }],
   ],
   [
@@ -86,7 +86,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   [
     'a large memory',
     'wrong',
-    /its memory has/,
+    /memory .* bytes/,
     () => ({ commands: [], memory: { a: 'x'.repeat(9_000) } }),
   ],
   ['a control character', 'wrong', /U\+001b/, () => ({ ...vote, reason: 'red \u001b[31m' })],
@@ -129,11 +129,7 @@ test('answers: one that is slow, and one that never begins, are given up in time
   const hooks = { onNote: (note: string) => notes.push(note) };
   const { deciders } = await simulate(scenario, { out, deciders: { record: true } }, hooks);
   expect(deciders!.failures).toEqual({ unreachable: deciders!.questions });
-  expect(notes).toEqual([
-    expect.stringMatching(
-      /^the decider of group minds has not answered yet \(unreachable: .*ECONN/,
-    ),
-  ]);
+  expect(notes).toEqual([expect.stringMatching(/group minds .*\(unreachable: .*ECONN/)]);
   // Once it is seen to be down, nothing is asked twice.
   expect(deciders!.calls).toBe(deciders!.questions + 3 * 2);
 });
@@ -200,7 +196,7 @@ test('answers: a key goes to the server, and nowhere else', async () => {
   );
   expect(seen).toBe('Bearer sk-very-secret-0123456789');
   expect(result.deciders!.failures).toEqual({ wrong: 4 });
-  expect(cassette).toContain('its answer holds a key that it was given');
+  expect(cassette).toContain('"reason":"wrong"');
   expect(cassette + JSON.stringify(result)).not.toContain('very-secret');
 });
 

@@ -109,7 +109,7 @@ export const notesKeys = `
 export async function expectOneKey({ folder, file }: Minds): Promise<void> {
   const args = ['sim', file, '--record', '--out', join(folder, 'run')];
   const unset = await folkmoot(args);
-  expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('variable MIND_KEY')]);
+  expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('MIND_KEY')]);
   const env = { MIND_KEY: 'key-of-the-mind', OTHER_KEY: 'of nobody else' };
   const ended = await folkmoot(args, { env });
   expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);

@@ -48,15 +48,9 @@ test('programs: what a user can mend is said in a line, with its exit code', asy
   const run = join(folder, 'run');
   const without = await folkmoot(['sim', file]);
   expectOneLine(without, 1);
-  expect([without.code, without.stderr]).toEqual([
-    2,
-    expect.stringContaining('--record asks them'),
-  ]);
+  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--record')]);
   const kept = await folkmoot(['sim', file, '--record', '--out', run, '--most-calls', '2']);
-  expect([kept.code, kept.stderr]).toEqual([
-    16,
-    expect.stringContaining('budget is spent: 2 calls'),
-  ]);
+  expect([kept.code, kept.stderr]).toEqual([16, expect.stringContaining('2 calls (--most-calls)')]);
   const beyond = await folkmoot(['sim', file, '--cassette', run]);
   expect([beyond.code, beyond.stderr]).toEqual([13, expect.stringMatching(/after record \d+/)]);
   await simJson(file, '--record', '--out', run);
@@ -70,12 +64,9 @@ test('programs: what a user can mend is said in a line, with its exit code', asy
   const text = readFileSync(file, 'utf8');
   writeFileSync(nothing, text.replace(JSON.stringify(process.execPath), '"no-such-program"'));
   const missing = await folkmoot(['sim', nothing, '--record', '--out', join(folder, 'none')]);
-  expect([missing.code, missing.stderr]).toEqual([
-    2,
-    expect.stringContaining('decider no-such-program cannot be started'),
-  ]);
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('no-such-program')]);
   const live = await folkmoot(['serve', '--scenario', file, '--data', join(folder, 'data')]);
-  expect(live.stderr + live.stdout).toContain('time waits for them');
+  expect(live.stderr + live.stdout).toContain('virtual time');
   expect(live.code).not.toBe(0);
 });
 
@@ -91,7 +82,7 @@ test('programs: a sweep keeps a cassette for each run, and is made again from th
     ['runs.csv', 'summary.csv'].map((name) => readFileSync(join(out, name), 'utf8'));
   const [a, b] = [join(folder, 'a'), join(folder, 'b')];
   const without = await folkmoot(['sweep', file, '--out', b, '--json']);
-  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--record asks')]);
+  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--record')]);
   const recorded = await folkmoot(['sweep', file, '--record', '--out', a]);
   expect([recorded.code, recorded.stderr]).toEqual([0, expect.anything()]);
   const before = asked().length;

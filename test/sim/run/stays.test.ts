@@ -60,7 +60,7 @@ test('leave: when all have left nothing is due, and the run ends there', async (
   expect([result.ended_by, result.verdict]).toEqual(['nothing_due', 'pass']);
   // Calls that nobody answers any more are still due.
   expect(result.virtual_ms).toBeLessThan(120_000);
-  expect(result.censored[0]).toMatch(/^nothing was due any more/);
+  expect(result.censored[0]).toMatch(/^no event left /);
 });
 
 test('join: whoever is down when it should join or leave does so when it is up', async () => {
@@ -141,19 +141,19 @@ test('cut short: those that were to join or leave after the end', async () => {
   const scenario = town({ agents: [honest, coming, going], length: { virtual_ms: 30_000 } });
   const { censored, measures } = await simulate(scenario, options);
   expect(measures.never_joined).toBe(6);
-  expect(censored).toContainEqual('late was to join after the end');
-  expect(censored).toContainEqual('going was to leave in part after the end');
+  expect(censored).toContainEqual(expect.stringMatching(/ late after /));
+  expect(censored).toContainEqual(expect.stringMatching(/ going partly after /));
 });
 
 test.each([
-  [{ leave: { at_ms: 1_000 } }, /^agents.0.leave.at_ms is 1000; expected at least 2000, when all/],
+  [{ leave: { at_ms: 1_000 } }, /^agents.0.leave.at_ms is 1000; expected at least 2000, /],
   [
     { join: { start_ms: 5_000, waves: 3, every_ms: 1_000 }, leave: { at_ms: 8_000 } },
     /^agents.0.leave.at_ms is 8000; expected at least 9000/,
   ],
-  [{ leave: {} }, /^agents.0.leave.at_ms is missing; expected a whole number from 0/],
-  [{ join: { at_ms: 1 } }, /^agents.0.join.at_ms is not known here; .*start_ms, over_ms/],
-  [{ join: { waves: 0 } }, /^agents.0.join.waves is 0; expected a whole number from 1/],
+  [{ leave: {} }, /^agents.0.leave.at_ms is missing; expected .* from 0/],
+  [{ join: { at_ms: 1 } }, /^agents.0.join.at_ms .*start_ms, over_ms/],
+  [{ join: { waves: 0 } }, /^agents.0.join.waves is 0; expected .* from 1/],
 ])('stays: %j is refused', (stay, message) => {
   const agents = [{ ...honest, ...stay }];
   expect(() => completeScenario({ ...town(), population: undefined, agents })).toThrow(message);

@@ -16,7 +16,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
     'unknown keys',
     (count) => town + times(count, (at) => `${padded(at)}: 1\n`).join(''),
     6,
-    `${padded(0)} is not known here`,
+    `${padded(0)} is an unknown key`,
   ],
   [
     'unknown keys of a group in JSON',
@@ -25,7 +25,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
       return JSON.stringify({ title: 't', agents: [group] });
     },
     1,
-    `agents.0.${padded(0)} is not known here`,
+    `agents.0.${padded(0)} is an unknown key`,
   ],
   [
     'groups',
@@ -58,7 +58,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
       return town + [...anchors, ...times(count, (at) => `l${at}: *a${at}\n`)].join('');
     },
     6,
-    'k0 is not known here',
+    'k0 is an unknown key',
   ],
   [
     'aliases of a list of empty lists',
@@ -77,7 +77,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
       return `%YAML 1.1\n---\n${town}k: &a { ${members.join(', ')} }\n${merged}`;
     },
     8,
-    'k is not known here',
+    'k is an unknown key',
   ],
   [
     'members of an ordered map',
@@ -86,7 +86,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
       return `%YAML 1.1\n---\n${town}k: !!omap [${members}]\n`;
     },
     8,
-    'k is not known here',
+    'k is an unknown key',
   ],
   ['levels', (count) => `a: ${'['.repeat(10 * count)}`, 1, 'the scenario is nested too deeply'],
 ];

@@ -1,4 +1,4 @@
-/** What the command line says of scenario files and scripts: one line, and the exit code. */
+/** The command line reports errors of scenarios and scripts in one line, with an exit code. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scenarioJsonSchema } from 'folkmoot/sim';
@@ -8,13 +8,13 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
 import { fileOf, town, wrong } from './wrong.js';
 
-test('scenario schema: is printed as it is', async () => {
+test('scenario schema: prints the schema', async () => {
   const { code, stdout } = await runCommand(['scenario', 'schema']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
 });
 
-test('scenario check: a line a file, and exit code 2 when one of them is bad', async () => {
+test('scenario check: prints a line per file, and exits with 2 if one is invalid', async () => {
   const good = fileOf(town);
   const files = wrong.slice(0, 12).map(([, text]) => fileOf(text));
   const { code, stdout, stderr } = await runCommand([
@@ -29,19 +29,17 @@ test('scenario check: a line a file, and exit code 2 when one of them is bad', a
   expect(lines).toHaveLength(14);
   expect(lines[0]).toBe(`ok ${good}: t (4 agents)`);
   for (const [at, file] of files.entries()) expect(lines[at + 1]).toContain(`bad ${file}:`);
-  expect(lines[13]).toMatch(/^bad nowhere does not exist; .*byzantine/);
+  expect(lines[13]).toMatch(/^bad .*nowhere.*byzantine/);
 });
 
-test('sim: a bad scenario is one line, and exit code 2', async () => {
+test('sim: reports an invalid scenario in one line, and exits with 2', async () => {
   const file = fileOf(`${town}colour: red\n`);
   const { code, stdout, stderr } = await runCommand(['sim', file]);
   expect([code, stdout]).toEqual([2, '']);
-  expect(linesOf(stderr)).toEqual([
-    expect.stringMatching(/^folkmoot: .*town.yaml:6: colour is not/),
-  ]);
+  expect(linesOf(stderr)).toEqual([expect.stringMatching(/^folkmoot: .*town.yaml:6: colour /)]);
 });
 
-test('script: a mistake is exit code 2, and says function and agent', async () => {
+test('script: reports function and agent of an error, and exits with 2', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'own.ts'), 'export const vote = () => (42);');
   const file = join(folder, 'town.yaml');
@@ -50,5 +48,5 @@ test('script: a mistake is exit code 2, and says function and agent', async () =
   const { code, stderr } = await runCommand(['sim', file]);
   const [, line, ...more] = linesOf(stderr);
   expect([code, more]).toEqual([2, []]);
-  expect(line).toMatch(/^folkmoot: script own\.ts: vote for agent \w+-\d: it gave 42/);
+  expect(line).toMatch(/^folkmoot: script own\.ts: vote for agent \w+-\d: .*42/);
 });

@@ -102,19 +102,19 @@ test('agents.csv: what each agent has; the personality and the group say the res
 describe('refusals', () => {
   test.each([
     [{ distribution: 'zipf' }, /traits.care is \{"distribution":"zipf"\}; expected/],
-    [{ distribution: 'uniform', from: 0 }, /traits.care.to is missing; uniform needs from and to/],
-    [{ distribution: 'normal', from: 0 }, /care.mean is missing; normal needs mean and deviation/],
-    [{ distribution: 'uniform', from: 0, to: 1, mean: 1 }, /care.mean is not of uniform; expected/],
+    [{ distribution: 'uniform', from: 0 }, /traits.care.to is missing; expected from and to/],
+    [{ distribution: 'normal', from: 0 }, /care.mean is missing; expected mean and deviation/],
+    [{ distribution: 'uniform', from: 0, to: 1, mean: 1 }, /care.mean is an unknown key; expected/],
     [{ distribution: 'uniform', from: 0.6, to: 0.5 }, /care.from is 0.6; expected at most 0.5/],
     [{ distribution: 'uniform', from: 0, to: 2 }, /care.to is 2; expected a number from 0 to 1/],
     [{ distribution: 'choice', values: [0, 7] }, /care.values.1 is 7; expected a number from 0/],
     [
       { distribution: 'choice', values: [0, 1], weights: [1] },
-      /care.weights are 1; expected 2, one of them above 0/,
+      /care.weights is 1; expected 2 weights/,
     ],
-    [{ distribution: 'choice', values: [0], weights: [0] }, /care.weights are 0; expected 1/],
+    [{ distribution: 'choice', values: [0], weights: [0] }, /care.weights is 0; expected 1/],
     [{ distribution: 'beta', alpha: 0, beta: 1 }, /traits.care/],
-    ['much', /traits.care is "much"; expected a number from 0 to 1, or some of the members/],
+    ['much', /traits.care is "much"; expected a number from 0 to 1, or /],
   ])('%o', (care, message) => {
     const agents = [{ group: 'a', count: 4, producers: 1, traits: { care } }];
     expect(() => completeScenario({ title: 't', agents })).toThrow(ScenarioError);

@@ -103,8 +103,10 @@ test('sim --set: the change that is at fault is named, else the file and its lin
     expect(code).toBe(2);
     return stderr;
   };
-  expect(await told('seed=x', 'population=3')).toMatch(/^folkmoot: --set population: agents are 4/);
+  expect(await told('seed=x', 'population=3')).toMatch(
+    /^folkmoot: --set population: agents are 4 /,
+  );
   expect(await told('agents.a.count=x', 'seed=y')).toMatch(/^folkmoot: --set agents\.a\.count: /);
   writeFileSync(file, 'title: t\npopulation: 3\nagents:\n  - { group: a, count: 4 }\n');
-  expect(await told('seed=x')).toMatch(/town\.yaml:3: agents are 4 in all/);
+  expect(await told('seed=x')).toMatch(/town\.yaml:3: agents are 4 /);
 });

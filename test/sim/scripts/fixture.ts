@@ -1,14 +1,14 @@
-/** Small worlds whose agents follow a script of the test. */
+/** Runs of small worlds with a script. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { completeScenario, simulate } from 'folkmoot/sim';
+import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
 import { expect } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { live, nearby, quiet, type Raw } from '../fixture.js';
 
 export const honest = { group: 'honest', count: 5, producers: 2, strategy: { kind: 'honest' } };
 
-/** A group that follows a script, in the folder where it is. */
+/** Writes a script, and returns its folder and a group that follows it. */
 export function scripted(text: string, parameters: Raw = {}, name = 'own.ts') {
   const folder = temporaryFolder();
   writeFileSync(join(folder, name), text);
@@ -16,14 +16,14 @@ export function scripted(text: string, parameters: Raw = {}, name = 'own.ts') {
   return { folder, group: { group: 'own', count: 3, strategy } };
 }
 
-/** Runs it beside some honest agents, and gives all that was sent. */
+/** Runs the script together with honest agents, and returns everything sent. */
 export const run = (text: string, sections: Raw = {}) => {
   const { folder, group } = scripted(text);
   return live([honest, group], { length: { blocks: 3 }, ...sections }, folder);
 };
 
-/** What ends the run. */
-export async function mistake(text: string, scriptMs?: number): Promise<Error> {
+/** Returns the error that ends the run. */
+export async function mistake(text: string, scriptMs?: number): Promise<ScenarioError> {
   const { folder, group } = scripted(text);
   const scenario = completeScenario(
     {
@@ -38,6 +38,6 @@ export async function mistake(text: string, scriptMs?: number): Promise<Error> {
   );
   const options = { folder, store: 'memory', ...(scriptMs === undefined ? {} : { scriptMs }) };
   const error = await simulate(scenario, options as never).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(Error);
-  return error as Error;
+  expect(error).toBeInstanceOf(ScenarioError);
+  return error as ScenarioError;
 }

@@ -34,7 +34,7 @@ type Bad = [name: string, reason: string, detail: RegExp, of: { tool?: Tool; bef
 const row = (...of: Bad): Bad => of;
 
 export const bad: Bad[] = [
-  row('a failure', 'refused', /^its tool failed: I am tired$/, {
+  row('a failure', 'refused', /: I am tired$/, {
     tool: () => ({ isError: true, content: [{ type: 'text', text: 'I am\ntired' }] }),
   }),
   row('an error of the protocol', 'refused', /MCP error .*of mine/, {
@@ -42,12 +42,12 @@ export const bad: Bad[] = [
       throw new Error('of mine');
     },
   }),
-  row('nothing', 'wrong', /neither structured content nor a text/, {
+  row('nothing', 'wrong', /structured content/, {
     tool: () => ({ content: [] }),
   }),
   ['prose', 'no_json', /not JSON/, { tool: text('I approve of it.') }],
-  ['300 kB', 'too_long', /more than 262144 bytes/, { tool: text(`"${'x'.repeat(300_000)}"`) }],
-  row('two megabytes', 'too_long', /more than 1048576 bytes/, {
+  ['300 kB', 'too_long', /262144 bytes/, { tool: text(`"${'x'.repeat(300_000)}"`) }],
+  row('two megabytes', 'too_long', /1048576 bytes/, {
     tool: text(`"${'x'.repeat(2_097_152)}"`),
   }),
   row('depth', 'no_json', /nested deeper than 16/, {
@@ -66,10 +66,10 @@ export const bad: Bad[] = [
   row('a wrong command', 'wrong', /decision/, {
     tool: structured({ do: 'vote', decision: 'maybe' }),
   }),
-  row('another status', 'refused', /status 503/, {
+  row('another status', 'refused', /503/, {
     before: onCall((_, response) => response.writeHead(503, { 'retry-after': '0' }).end('no')),
   }),
-  row('a redirect', 'refused', /status 307/, {
+  row('a redirect', 'refused', /307/, {
     before: onCall((_, response) =>
       response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end(),
     ),
@@ -79,10 +79,10 @@ export const bad: Bad[] = [
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>busy</p>'),
     ),
   }),
-  ['garbage', 'no_json', /no message of MCP/, { before: page('busy') }],
-  ['another JSON', 'no_json', /no message of MCP/, { before: page('{"a":1}') }],
-  ['garbage as an event', 'no_json', /no message of MCP/, { before: events('data: busy\n\n') }],
-  row('a result that is none', 'no_json', /no message of MCP/, {
+  ['garbage', 'no_json', /MCP message/, { before: page('busy') }],
+  ['another JSON', 'no_json', /MCP message/, { before: page('{"a":1}') }],
+  ['garbage as an event', 'no_json', /MCP message/, { before: events('data: busy\n\n') }],
+  row('a result that is none', 'no_json', /MCP message/, {
     before: page('{"jsonrpc":"2.0","id":ID,"result":{"content":7}}'),
   }),
   row('a connection that breaks', 'unreachable', /./, {

@@ -98,9 +98,7 @@ test('mcp: one that never begins is unreachable, and is told of once', async () 
   await decider.close();
   const { deciders, notes } = await decidedBy(decider, { retries: 2 });
   expect(deciders.failures).toEqual({ unreachable: deciders.questions });
-  expect(notes).toEqual([
-    expect.stringMatching(/^the decider of group minds has not answered yet \(unreachable: .*ECO/),
-  ]);
+  expect(notes).toEqual([expect.stringMatching(/group minds .*\(unreachable: .*ECO/)]);
   // Once it is seen to be down, nothing is asked twice.
   expect(deciders.calls).toBe(deciders.questions + 3 * 2);
 });
@@ -128,7 +126,8 @@ test('mcp: a tool that is not there ends the run; one that goes away later does 
   const out = join(temporaryFolder(), 'run');
   const error = await failing(runIn(scenario, out, record));
   expect(error).toBeInstanceOf(ScenarioError);
-  expect(error.message).toBe('its MCP server has no tool judge; expected one of decide');
+  expect(error.code).toBe('UNKNOWN_TOOL');
+  expect(error.message).toMatch(/judge .*decide/);
   // The folder is none of another scenario's: nothing was answered for it.
   const { deciders: first } = await runIn(townOf(decider), out, record);
   expect(first!.failures).toEqual({});
@@ -180,11 +179,11 @@ test('mcp: what cannot be is refused before anything runs', () => {
   const command = ['node', 'server.mjs'];
   const cases: [strategy: Raw, said: RegExp][] = [
     [{ url: undefined }, /agents\.1\.strategy\.command is missing; expected a command or a url/],
-    [{ command }, /strategy\.url stands beside a command; expected one of the two/],
-    [{ env: ['A'] }, /strategy\.env is for a command; a server at a url takes key_env/],
-    [{ url: undefined, command, key_env: 'A' }, /key_env is for a url; expected it in env/],
-    [{ url: 'http://me:secret@host/' }, /url has a name or a password in it/],
-    [{ url: 'ftp://host/' }, /url is "ftp:\/\/host\/"; expected a text that fits/],
+    [{ command }, /strategy\.url has command and url/],
+    [{ env: ['A'] }, /strategy\.env .*command.*key_env/],
+    [{ url: undefined, command, key_env: 'A' }, /key_env .*url.*env/],
+    [{ url: 'http://me:secret@host/' }, /strategy\.url .*key_env/],
+    [{ url: 'ftp://host/' }, /url is "ftp:\/\/host\/"; expected/],
     [{ tool: '' }, /tool is ""/],
     [{ tool: undefined }, /tool/],
     [{ most_at_once: 65 }, /most_at_once is 65; expected/],

@@ -70,12 +70,9 @@ test.each([
     /links.between.0.to is nowhere; expected one of a, b, south, c, network/,
   ],
   [{ from: 'x', to: 'a' }, /links.between.0.from is x; expected one of/],
-  [{ from: 'a' }, /links.between.0.to is missing; expected a text/],
-  [
-    { from: 'a', to: 'b', latency: { shape: 2 } },
-    /0.latency.shape is 2; expected with distribution pareto/,
-  ],
-  [{ from: 'a', to: 'b', latency: { distribution: 'empirical' } }, /0.latency.file is missing/],
-])('between: %o is refused', (entry, message) => {
+  [{ from: 'a' }, /links.between.0.to is missing;/],
+  [{ from: 'a', to: 'b', latency: { shape: 2 } }, /0.latency.shape .*distribution pareto/],
+  [{ from: 'a', to: 'b', latency: { distribution: 'empirical' } }, /0.latency.file is missing;/],
+])('between: rejects %o', (entry, message) => {
   expect(() => scenarioWith([entry])).toThrow(message);
 });
