@@ -68,6 +68,7 @@ test('cli: what any command is needs neither engine, server nor simulator to be 
     'bench/load/options.ts',
     'engine/protocol/bundled/typebox.ts',
     'engine/protocol/event-types.ts',
+    'engine/protocol/messages.ts',
     'engine/protocol/schema/genesis.ts',
     'engine/store/process-end.ts',
     'report/shell.ts',
