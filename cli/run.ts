@@ -134,10 +134,16 @@ function usageError(text: string): string {
   return `${escapeControls(error)}${suggestion}\n`;
 }
 
-/** Formats a list default as the user types it, and omits the default of an empty list. */
+/**
+ * Formats a list default as the user types it, and omits the default of an empty list. Joins a
+ * default in the text with the environment variable.
+ */
 function describeOption(this: Help, option: Option): string {
   const { defaultValue, defaultValueDescription } = option;
-  const describe = (one: Option) => Help.prototype.optionDescription.call(this, one);
+  const describe = (one: Option) =>
+    Help.prototype.optionDescription
+      .call(this, one)
+      .replace(/( \(default: [^()]*)\) \(env: /, '$1, env: ');
   if (!Array.isArray(defaultValue) || defaultValueDescription) return describe(option);
   const shown: Option = Object.assign(Object.create(option), {
     defaultValue: defaultValue.length === 0 ? undefined : defaultValue,

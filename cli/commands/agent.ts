@@ -181,7 +181,7 @@ function addSocial(add: Add): void {
     'comment on a block in voting',
     'discuss 12 "well done" --sentiment positive',
     `discuss ${block} "too large" --sentiment negative`,
-    `discuss ${block} "see this" --memes meme_83b0f16e94c2d7a5e1904b3c6fd82a70`,
+    `discuss ${block} "same as block 12"`,
   )
     .argument('<block>', blockSyntax)
     .argument('<message>', 'comment')
@@ -232,7 +232,7 @@ function allyCommand(): Command {
     'propose',
     'found an alliance and invite agents',
     'propose Bob --purpose "calm growth"',
-    `propose ${ada} ${bob} --purpose "calm growth"`,
+    `propose ${ada} ${bob} --purpose growth`,
     'propose Bob --purpose "calm growth" --duration P1D',
   )
     .argument('<agents...>', agentSyntax)

@@ -26,8 +26,8 @@ export function certifyCommand(): Command {
     .argument('<dir|file>', 'saved run, data folder or printed log')
     .argument('<block>', blockSyntax)
     .option('--through <n>', 'last entry of the digest chain', position)
-    .option('--bridge <kib>', 'size limit for results of other entries', sizes, 1024)
-    .option('--most <kib>', 'size limit of the certificate', sizes, 16 * 1024)
+    .option('--bridge <kib>', 'size limit for results of other entries, in KiB', sizes, 1024)
+    .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--out <file>', 'file to write (default: standard output)')
     .addHelpText(
       'after',
@@ -112,7 +112,7 @@ export function checkCertificateCommand(): Command {
       trustedDigest,
       [],
     )
-    .option('--most <kib>', 'size limit of the certificate', sizes, 16 * 1024)
+    .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

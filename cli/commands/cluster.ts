@@ -55,7 +55,7 @@ that etcd can delete its batches. A running node of this name exits. Also
 deletes a bad card of this name.`,
         examples: [
           'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
-          'cluster forget n3 --cluster etcd://10.0.0.1,10.0.0.2 --network-id town',
+          'cluster forget n3 --cluster etcd://10.0.0.1 --network-id town',
           'cluster forget n3 --network-id town',
         ],
       }),

@@ -69,7 +69,7 @@ docs/deciders.md.`;
 const examples = [
   "fork runs/7 --intervention '{ kind: mute, meme: 17, at_ms: 0 }'",
   `fork runs/7 --out runs/7-reject --intervention \\
-      '{ kind: vote, agent: lawful-3, block: 5, decision: reject, at_height: 4 }'`,
+      '{ kind: vote, agent: lawful-3, block: 5, decision: reject, at_ms: 0 }'`,
   `fork runs/7 --replicates 40 --intervention \\
       '{ kind: silence, whom: [{ group: town, share: 0.2 }], at_ms: 60000 }'`,
 ];

@@ -55,7 +55,7 @@ export function sweepCommand(): Command {
       ]),
     )
     .option('--seed <text>', "random seed (default: the scenario's)")
-    .option('--run-minutes <n>', 'time limit of a run', whole(1, 10_000), 60);
+    .option('--run-minutes <n>', 'time limit of a run, in minutes', whole(1, 10_000), 60);
   for (const option of [...deciderOptions(), ...queueOptions()]) command.addOption(option);
   return command
     .option('--json', 'print one JSON object')
@@ -73,7 +73,7 @@ progress is a result. A sweep with scripts first executes one run twice, and
 stops with exit code 12 if the digests differ. The first failed run sets the
 exit code.
 
---until-interval starts with 30 runs per cell and adds half as many until the
+--until-interval starts with 30 runs per cell and grows by half until the
 interval is narrow enough. The intervals are corrected for the repeated tests.
 
 --shard executes a part of the runs on this machine. folkmoot merge combines the

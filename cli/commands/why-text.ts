@@ -19,7 +19,8 @@ export function explanationLines(explanation: Explanation): string[] {
   const voted = electors.filter(({ vote }) => vote !== null).length;
   return [
     `block ${block_hash} at height ${height}: ${status}`,
-    `  policy ${policy}, weights ${block.weights}: ${approve} for, ${reject} against, of ${total}; ` +
+    `  policy ${policy}, weights ${block.weights}: ${approve} for, ${reject} against, ` +
+      `of ${total}; ` +
       `${voted} of ${electors.length} electors voted`,
     '',
     `power to decide: quota ${power.decision.quota} of ${total}`,

@@ -26,15 +26,10 @@ export function workerCommand(): Command {
   return command
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
     .option('--scripts', 'run scenario scripts from the queue (trusted etcd only)')
-    .option(
-      '--lease-seconds <n>',
-      'time without contact before runs are reassigned',
-      whole(2, 3_600),
-      15,
-    )
+    .option('--lease-seconds <n>', 'lease of a run, in seconds', whole(2, 3_600), 15)
     .option(
       '--idle-minutes <n>',
-      'exit after this time without a run (default: never)',
+      'exit after idle time, in minutes (default: never)',
       whole(1, 100_000),
     )
     .addHelpText(

@@ -86,7 +86,8 @@ export async function readKeys(file: string, option = '--key'): Promise<AgentKey
   try {
     return loadKeys(text);
   } catch (error) {
-    throw new UsageError('INVALID_FILE', { option, file, problem: (error as Error).message });
+    const problem = (error as Error).message;
+    throw new UsageError('INVALID_ARGUMENT', { option, value: file, problem });
   }
 }
 

@@ -30,9 +30,10 @@ export function scenarioOptions(): Option[] {
 }
 
 export const scriptSeconds = (): Option =>
-  new Option('--script-seconds <n>', 'time limit of one script call (default: 10)').argParser(
-    integer({ least: 1, most: 86_400 }),
-  );
+  new Option(
+    '--script-seconds <n>',
+    'time limit of a script call, in seconds (default: 10)',
+  ).argParser(integer({ least: 1, most: 86_400 }));
 
 /** Parses `agents.town.share=0.4`. A value that is not JSON is a string. */
 function change(text: string, before: Change[] | undefined): Change[] {

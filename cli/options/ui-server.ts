@@ -26,7 +26,7 @@ export interface WatchFlags extends UiServerFlags {
 }
 
 export const watchOption = (what: string): Option =>
-  new Option('--watch [how]', `show ${what} on a live page (=paused: start from the page)`)
+  new Option('--watch [how]', `show ${what} on a live page (=paused: start there)`)
     // Commander takes a following argument as the value.
     .argParser((text) => {
       if (text === 'paused') return text;

@@ -13,7 +13,7 @@ export const usageMessages = {
   INVALID_VALUE: { text: 'invalid {option}: {value} (expected {expected})' },
   /** Without the value, which is a secret or empty. */
   INVALID_OPTION: { text: 'invalid {option} (expected {expected})' },
-  INVALID_FILE: { text: 'invalid {option} {file}: {problem}' },
+  INVALID_ARGUMENT: { text: 'invalid {option} {value}: {problem}' },
   MISSING_OPTION: { text: 'missing {option}', fix: 'give {example}' },
   EXPECTED_ONE_OPTION: { text: 'expected exactly one of {options}' },
   OPTION_REQUIRES: { text: '{option} requires {required}' },

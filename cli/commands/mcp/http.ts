@@ -107,7 +107,8 @@ function doorOf(token: string, names: readonly string[]): Door {
     return new Door({ token, names });
   } catch (error) {
     const problem = (error as Error).message;
-    throw new UsageError('INVALID_FILE', { option: '--hosts', file: names.join(','), problem });
+    const value = names.join(',');
+    throw new UsageError('INVALID_ARGUMENT', { option: '--hosts', value, problem });
   }
 }
 

@@ -250,6 +250,6 @@ async function secretIn(file: string): Promise<string> {
     return checkedSecret(text);
   } catch (error) {
     const problem = (error as Error).message;
-    throw new UsageError('INVALID_FILE', { option: '--peer-secret', file, problem });
+    throw new UsageError('INVALID_ARGUMENT', { option: '--peer-secret', value: file, problem });
   }
 }

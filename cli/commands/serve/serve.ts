@@ -53,8 +53,8 @@ ${nodeHelp}`,
           'serve --port 0 --data ./moot',
           'serve --scenario healthy-town --speed 2',
           'serve --scenario healthy-town --clock held',
-          `serve --cluster etcd://10.0.0.1,10.0.0.2 --node n1 --network-id town \\
-      --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
+          `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
+      --node n1 --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
         ],
       }),
     )
@@ -190,7 +190,7 @@ async function checkDoor({ hosts, cors }: ServeFlags): Promise<void> {
         check(value);
       } catch (error) {
         const problem = (error as Error).message;
-        throw new UsageError('INVALID_FILE', { option, file: value, problem });
+        throw new UsageError('INVALID_ARGUMENT', { option, value, problem });
       }
     }
   }
@@ -367,7 +367,7 @@ function addServiceOptions(command: Command): void {
 
 function addAccessOptions(command: Command): Command {
   return command
-    .addOption(option('--response-key <file>', 'RESPONSE_KEY', 'key file that signs responses'))
+    .addOption(option('--response-key <file>', 'RESPONSE_KEY', 'signing key of responses'))
     .addOption(
       option('--cors <origins>', 'CORS', 'comma-separated list of allowed origins')
         .argParser(list)
@@ -488,7 +488,7 @@ async function limitsFile(path: string): Promise<OwnLimits> {
   const { limitNames } = await import('../../../api/index.js');
   const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
   const bad = (problem: string) =>
-    new UsageError('INVALID_FILE', { option: '--limits-file', file: path, problem });
+    new UsageError('INVALID_ARGUMENT', { option: '--limits-file', value: path, problem });
   let parsed: unknown;
   try {
     parsed = JSON.parse(readBounded(path, fileBounds.text).toString());

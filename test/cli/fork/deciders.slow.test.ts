@@ -1,4 +1,4 @@
-/** `folkmoot fork` and `why` of runs whose agents are decided for by a program. */
+/** `folkmoot fork` and `why` for runs with an external decider. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -33,7 +33,7 @@ async function recorded() {
   return { folder, run, json, asked };
 }
 
-test('fork: of a run with deciders, once and over seeds; why only counts again', async () => {
+test('fork: re-runs deciders with --record; why needs --mechanical', async () => {
   const { folder, run, json, asked } = await recorded();
   const before = asked();
   const out = join(folder, 'fork');
@@ -44,7 +44,7 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
     [['--record'], /minds is a program, .* mind\.mjs: --folder says in which folder it is started/],
     [['--replicates', '2'], /expected --record$/m],
     [['--replicates', '2', '--record'], /--folder says/],
-    [['--most-calls', '3'], /--most-calls is for --record/],
+    [['--most-calls', '3'], /--most-calls requires --record/],
   ] as [string[], RegExp][]) {
     const ended = await folkmoot([...what, ...args]);
     expectOneLine(ended);
@@ -71,7 +71,7 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
   expect(JSON.parse(ended.stdout).completed).toBe(4);
   expect(readdirSync(join(seeds, 'cassettes')).length).toBe(4);
-  // What is there is not asked again.
+  // Recorded answers are not requested again.
   const all = asked();
   expect((await folkmoot([...over, '--resume'])).code).toBe(0);
   expect(asked()).toBe(all);

@@ -260,11 +260,11 @@ test('conformance: exit codes 0 and 12, with the first difference', async () => 
 });
 
 test.each<[string[], number, RegExp]>([
-  [[], 2, /expected one of --out DIR/],
-  [['--out', 'x', '--list'], 2, /expected one of --out DIR/],
-  [['--check', 'results'], 2, /belong together/],
-  [['--out', 'x', '--only', 'nothing'], 2, /no case nothing/],
-  [['--check', 'nowhere', '--against', '.'], 2, /nowhere does not exist/],
+  [[], 2, /exactly one of --out DIR/],
+  [['--out', 'x', '--list'], 2, /exactly one of --out DIR/],
+  [['--check', 'results'], 2, /--check requires --against/],
+  [['--out', 'x', '--only', 'nothing'], 2, /unknown case: nothing/],
+  [['--check', 'nowhere', '--against', '.'], 2, /file not found: nowhere/],
   [['--check', 'package.json', '--against', '.'], 2, /suite\.json: expected/],
   [['--out', 'docs'], 13, /docs is not empty/],
 ])('conformance %j: exit code %i', async (flags, expected, message) => {
