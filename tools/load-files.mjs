@@ -1,5 +1,5 @@
-// Writes docs/load-result.schema.json, and the dictionary at the end of docs/load-testing.md, from
-// what was built. With --print it writes the guide to standard output instead.
+// Writes docs/load-result.schema.json, and the dictionary in docs/load-testing.md. Requires
+// `npm run build`. With --print, writes the guide to standard output.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const schema = 'docs/load-result.schema.json';
 const guide = 'docs/load-testing.md';
 
-/** A Markdown table with its columns in line. */
+/** Formats an aligned Markdown table. */
 function dictionary(head, entries) {
   const rows = [[head, 'meaning'], ...entries.map(([name, text]) => [`\`${name}\``, text])];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column].length)));

@@ -1,5 +1,5 @@
-// Writes docs/measures.md from the data dictionary that was built: `npm run build` comes first.
-// With --print it writes to standard output instead.
+// Writes docs/measures.md from the data dictionary. Requires `npm run build`. With --print, writes
+// to standard output.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measureKinds, measures } from '../dist/report/shared/measures.js';
@@ -57,7 +57,7 @@ const between = {
   'summary.csv': 'The columns of the factors follow `cell`.',
 };
 
-/** A Markdown table with its columns in line. */
+/** Formats an aligned Markdown table. */
 function dictionaryTable(head, dictionary, kinds) {
   const kindOf = (name) => (kinds ? [kinds[name]] : []);
   const rows = Object.entries(dictionary).map(([name, text]) => [
@@ -79,7 +79,7 @@ function tableSection([name, columns]) {
   return parts.join('\n\n');
 }
 
-/** What each member of a line is. */
+/** Descriptions of the members of a line. */
 const decisionMembers = Object.fromEntries(
   Object.entries(DecisionLine.properties).map(([name, { description }]) => [name, description]),
 );

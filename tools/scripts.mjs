@@ -1,5 +1,5 @@
-// Writes docs/scripts.md out of the types and schemas that scripts go by: `npm run build` comes
-// first. With --print it writes to standard output instead.
+// Writes docs/scripts.md from the types and schemas of scripts. Requires `npm run build`. With
+// --print, writes to standard output.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { scriptCommands } from '../dist/sim/agents/script/commands.js';
@@ -11,7 +11,7 @@ const types = ['sim/agents/script/interface.ts', 'sim/agents/port.ts', 'sim/rng.
   .map((path) => readFileSync(root + path, 'utf8'))
   .join('\n');
 
-/** The members of an interface: name, type and docstring of each, as they are written. */
+/** Returns name, type and docstring of the members of an interface. */
 function membersOf(name) {
   const begin = types.indexOf(`export interface ${name} {`);
   if (begin < 0) throw new Error(`there is no interface ${name}`);
@@ -34,7 +34,7 @@ function docText(doc) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** A Markdown table with its columns in line. */
+/** Formats an aligned Markdown table. */
 function table(head, rows) {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at].length)));

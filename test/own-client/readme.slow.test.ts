@@ -1,4 +1,4 @@
-/** README, "Connect an agent": what it shows is run against a served network. */
+/** README, "Connect an agent": runs its commands against a served network. */
 import { execFile, execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ import { served } from './start-server.js';
 const run = promisify(execFile);
 const part = section(document('README.md'), 'Connect an agent');
 const here = 'http://127.0.0.1:8080';
-/** Far above what it takes. */
+/** Far above the expected time. */
 const timeout = 60_000;
 
-/** The lines of the shell block that begins with this, without their comments. */
+/** Returns the lines of a shell block with this first line, without comments. */
 function commands(beginning: string): string[] {
   const block = fenced(part, 'sh').find((text) => text.startsWith(beginning))!;
   return block
@@ -34,7 +34,7 @@ function has(program: string): boolean {
   }
 }
 
-test('README: serves as the tests here do', () => {
+test('README: uses the same serve command as these tests', () => {
   expect(commands('npx folkmoot serve')).toEqual(['npx folkmoot serve --limits bench']);
 });
 
@@ -60,9 +60,9 @@ test('README: the client example finalizes a block in under 20 lines', async () 
   }
 });
 
-test('README: git ignores what its commands make', () => {
+test('README: git ignores the files that its commands write', () => {
   const made = ['runs/7/network/data.mdb', 'folkmoot-data/data.mdb', 'ada.key.json'];
-  // Prints what is ignored, and fails when nothing is.
+  // Prints ignored files, and fails if there are none.
   const ignored = execFileSync('git', ['check-ignore', '--no-index', ...made], {
     cwd: root,
     encoding: 'utf8',
@@ -70,7 +70,7 @@ test('README: git ignores what its commands make', () => {
   expect(ignored.trim().split('\n')).toEqual(made);
 });
 
-/** Runs the commands of an agent in a folder; gives the newest block that they print. */
+/** Runs the commands of an agent in a folder. Returns the newest printed block. */
 async function shellExample(url: string, cwd: string): Promise<{ blocks: object[] }> {
   const env: Record<string, string | undefined> = { ...process.env, FOLKMOOT_URL: url };
   let blockHash = '';
@@ -81,7 +81,7 @@ async function shellExample(url: string, cwd: string): Promise<{ blocks: object[
     const command = line
       .replace('npx folkmoot', `'${process.execPath}' '${cli}'`)
       .replace('BLOCK_HASH', blockHash);
-    // Throws when the command fails.
+    // Throws if the command fails.
     const { stdout, stderr } = await run('sh', ['-c', command], { cwd, env, timeout });
     expect(stderr, line).toBe('');
     blockHash = /"block_hash":"(\w+)"/.exec(stdout)?.[1] ?? blockHash;
