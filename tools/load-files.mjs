@@ -22,15 +22,15 @@ function dictionary(head, entries) {
 
 const reference = `## 7. Every figure
 
-\`result.json\`, member by member. Latencies are milliseconds; rates are a second; what cannot be
-said is \`null\`. All latencies have the members that \`finality\` has.
+Members of \`result.json\`. Latencies are in milliseconds, rates per second. An unknown value is
+\`null\`. All latencies have the same members as \`finality\`.
 
 ${dictionary(
   'member',
   meanings().map(({ path, meaning }) => [path, meaning]),
 )}
 
-\`seconds.csv\` has the columns of \`seconds[]\`, empty where the member is \`null\`. The others:
+\`seconds.csv\` has the columns of \`seconds[]\`. A \`null\` is an empty cell. The other tables:
 
 ${Object.entries(tables)
   .map(([name, columns]) => dictionary(name, Object.entries(columns)))

@@ -10,12 +10,12 @@ export interface ProgressDisplay<T> {
   stop(): void;
 }
 
-interface Shown<T> {
+interface DisplayOptions<T> {
   /** `done` of the last update. */
   total: number;
   done(at: T): number;
   /** Format of the text after the bar, for cli-progress, with the names in `fields`. */
-  beside: string;
+  format: string;
   fields(at: T): object;
   /** Initial state. Without it the bar appears at the first update. */
   first?: T;
@@ -28,7 +28,7 @@ export function showProgress(): ProgressDisplay<Progress> {
   return show<Progress>({
     total: 1,
     done: ({ done }) => done,
-    beside: '{percentage}% | {closed} blocks | {votes} votes{asked} | {duration_formatted}',
+    format: '{percentage}% | {closed} blocks | {votes} votes{asked} | {duration_formatted}',
     fields: ({ closed, votes, calls }) => ({ closed, votes, asked: asked(calls, ' |') }),
     first: { done: 0, closed: 0, votes: 0, virtualMs: 0, seq: 0, digest: '' },
     line: ({ closed, votes, calls, seq, digest }, tenth) => {
@@ -56,7 +56,7 @@ export function showCount(first: number, what: string): CountDisplay {
   const display = show<Counted>({
     total: 1,
     done: ({ done, of }) => (of === 0 ? 1 : done / of),
-    beside: `{done}/{of} ${what} | {eta_formatted} left`,
+    format: `{done}/{of} ${what} | {eta_formatted} left`,
     fields: (counted) => ({ ...counted }),
     line: ({ done, of }) => `${done}/${of} ${what}${estimate(done, of)}`,
   });
@@ -97,7 +97,8 @@ export function roughTime(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-const show = <T>(shown: Shown<T>): ProgressDisplay<T> => (canRedraw() ? bar(shown) : lines(shown));
+const show = <T>(options: DisplayOptions<T>): ProgressDisplay<T> =>
+  canRedraw() ? bar(options) : lines(options);
 
 /** Loads cli-progress on demand: it brings twenty modules. */
 const load = () => createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
@@ -105,10 +106,10 @@ const load = () => createRequire(import.meta.url)('cli-progress') as typeof impo
 /** Columns of the bar. The text after it needs the rest of an 80-column terminal. */
 const BAR = 24;
 
-function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDisplay<T> {
+function bar<T>({ total, done, format, fields, first }: DisplayOptions<T>): ProgressDisplay<T> {
   const { Presets, SingleBar } = load();
   const drawn = new SingleBar(
-    { format: ` {bar} ${beside}`, stream: io().stderr, etaBuffer: 50, barsize: BAR },
+    { format: ` {bar} ${format}`, stream: io().stderr, etaBuffer: 50, barsize: BAR },
     Presets.shades_classic,
   );
   let started = false;
@@ -121,7 +122,7 @@ function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDispl
   return { update, stop: () => drawn.stop() };
 }
 
-function lines<T>({ total, done, line }: Shown<T>): ProgressDisplay<T> {
+function lines<T>({ total, done, line }: DisplayOptions<T>): ProgressDisplay<T> {
   let tenths = -1;
   return {
     update(at) {

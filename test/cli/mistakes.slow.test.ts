@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/fixture.js';
 import { main } from '../support/paths.js';
 import { linesOf } from '../support/runs.js';
 
-const nobody = 'http://127.0.0.1:9';
+const unreachable = 'http://127.0.0.1:9';
 const short = ['--agents', '4', '--blocks', '1'];
 const hash = '0'.repeat(64);
 
@@ -56,7 +56,7 @@ describe('mistakes: a file', () => {
     ['scenario', 'show', file],
     ['serve', '--scenario', file],
     ['serve', '--response-key', file, '--data', join(temporaryFolder(), 'data')],
-    ['agent', 'status', 'active', '--key', file, '--url', nobody],
+    ['agent', 'status', 'active', '--key', file, '--url', unreachable],
     ['load', 'compare', file, file],
   ];
 
@@ -109,13 +109,13 @@ test('mistakes: a folder locked by another process exits with 13', async () => {
 test('mistakes: an unreachable server exits with 1', async () => {
   const key = join(temporaryFolder(), 'key.json');
   expect((await folkmoot(['keygen', '--out', key])).code).toBe(0);
-  const as = ['--key', key, '--url', nobody];
-  await expectCode(1, ['network', 'state', '--url', nobody]);
+  const as = ['--key', key, '--url', unreachable];
+  await expectCode(1, ['network', 'state', '--url', unreachable]);
   await expectCode(1, ['agent', 'watch', ...as]);
   await expectCode(1, ['agent', 'vote', hash, 'approve', ...as]);
-  await expectCode(1, ['sim', ...short, '--url', nobody]);
-  await expectCode(1, ['load', '--url', nobody]);
-  await expectCode(1, ['load', '--saturate', '--url', nobody]);
+  await expectCode(1, ['sim', ...short, '--url', unreachable]);
+  await expectCode(1, ['load', '--url', unreachable]);
+  await expectCode(1, ['load', '--saturate', '--url', unreachable]);
 });
 
 test('mistakes: a port in use exits with 1', async () => {

@@ -169,14 +169,14 @@ test('reports: code shared with the page runs in a browser and imports nothing',
 
 test('ui: imports only modules for browsers, and only tests import it', () => {
   // The engine runs in the page. Its modules for Node fail to bundle.
-  const beside = ['api/view', 'report/shared', 'engine', 'dist/engine'];
+  const allowed = ['api/view', 'report/shared', 'engine', 'dist/engine'];
   const wrong = offences(({ path }, to) => {
     if (under(to, 'ui')) return under(path, 'ui', 'test') ? null : 'the page is served, not used';
-    if (!under(path, 'ui') || under(to, ...beside)) return null;
+    if (!under(path, 'ui') || under(to, ...allowed)) return null;
     if (/^(?:preact|@preact\/signals|palette$|\.)/.test(to)) return null;
     // The engine uses Buffer of Node.
     if (to === 'buffer' && path === 'ui/verify/buffer.ts') return null;
-    return `the page may import ${beside.join(', ')} and preact`;
+    return `the page may import ${allowed.join(', ')} and preact`;
   });
   expect(wrong).toEqual([]);
 });

@@ -31,7 +31,7 @@ export const ofProcesses: Record<string, Fault<Around>> = {
     await more(5);
     for (const node of killed) await node.restart();
   },
-  async 'a node stands still'({ nodes, below }) {
+  async 'a node is stopped'({ nodes, below }) {
     const node = nodes[below(3)]!;
     await node.signal('SIGSTOP');
     await sleep(1_000 + below(5_000));
@@ -43,7 +43,7 @@ export const ofProcesses: Record<string, Fault<Around>> = {
     await more(5 + below(20));
     leader.restart();
   },
-  async "etcd's leader stands still"({ order, below }) {
+  async "etcd's leader is stopped"({ order, below }) {
     const leader = await order.leader();
     await leader.signal('SIGSTOP');
     await sleep(1_000 + below(5_000));
@@ -88,7 +88,7 @@ export const betweenHosts: Record<string, Fault<Linked>> = {
     for (const { host } of order.members) network.lose(host, node.host);
     await lost(around, [node], order.members);
   },
-  async 'a node is heard by etcd, and hears nothing'(around) {
+  async 'a node can send to etcd, but receives nothing'(around) {
     await lost(around, around.order.members, [around.nodes[around.below(3)]!]);
   },
   async "etcd's leader is cut off from the others"(around) {
@@ -97,16 +97,16 @@ export const betweenHosts: Record<string, Fault<Linked>> = {
     for (const { host } of rest) around.network.lose(host, leader.host);
     await lost(around, [leader], rest);
   },
-  async "etcd's leader is heard by the others, and hears nothing"(around) {
+  async "etcd's leader can send, but receives nothing"(around) {
     const leader = await around.order.leader();
     await lost(around, others(around.order, leader), [leader]);
   },
-  async 'a node and a member are left to themselves'(around) {
+  async 'a node and a member are partitioned'(around) {
     const { order, below } = around;
     await leftAlone(around, order.members[below(3)]!);
   },
   // Other nodes may watch this member and do not learn that it lost the leadership.
-  async "a node and etcd's leader are left to themselves"(around) {
+  async "a node and etcd's leader are partitioned"(around) {
     await leftAlone(around, await around.order.leader());
   },
 };

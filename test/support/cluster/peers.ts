@@ -71,7 +71,7 @@ export async function goneOn(node: NodeProcess, order: EtcdOrder, times = 3): Pr
 /** Returns the reason of `/readyz`, or ok. */
 export async function readiness({ url }: NodeProcess): Promise<string> {
   const answer = await fetch(`${url}/readyz`).catch(() => null);
-  if (!answer) return 'nobody there';
+  if (!answer) return 'unreachable';
   const { error } = (await answer.json()) as { error?: Record<string, unknown> };
   if (!error) return String(answer.status);
   const { reason } = error.details as { reason: string };
