@@ -18,7 +18,7 @@ or \`indices.csv\`. The same scenario and seed give the same bytes in every tabl
 
 Times are milliseconds of virtual time since the start of the run. Shares are fractions of one.
 Shares and means of a run are rounded to six decimals. An unknown value, such as a share of zero
-items, is \`null\` in JSON and empty in tables. Tables are CSV (RFC 4180) in UTF-8, with a header and
+items, is \`null\` in JSON and empty in tables. Tables are CSV (RFC 4180) in UTF-8 with a header and
 LF line ends. Agents of the network that are not in the scenario count in the totals and belong to
 no group.
 
