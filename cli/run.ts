@@ -127,11 +127,25 @@ async function runProgram(argv: readonly string[]): Promise<void> {
   await program.parseAsync(argv, { from: 'user' });
 }
 
-/** Escapes the arguments that commander repeats. Keeps its suggestion on a separate line. */
+/** Errors of commander for an invalid value: of an option, of a variable, and of an argument. */
+const wrongOption = /^error: option '(?:-\w, )?(--[a-z-]+)[^']*' argument '(.*?)' is invalid\. /s;
+const wrongVariable = /^error: option '[^']*' value '(.*?)' from env '(\w+)' is invalid\. /s;
+const wrongArgument = /^error: command-argument value '(.*?)' is invalid for argument '(.+?)'\. /s;
+const expectedValue = /: (?:expected|Allowed choices are) ([^\n]*?)\.?$/;
+
+/**
+ * Gives an invalid value the form of other usage errors. Escapes the arguments that commander
+ * repeats, and keeps its suggestion on a separate line.
+ */
 function usageError(text: string): string {
   const [, error = '', suggestion = ''] =
     /^([\s\S]*?)(\n\(Did you mean .*\))?\n*$/.exec(text) ?? [];
-  return `${escapeControls(error)}${suggestion}\n`;
+  const plain = error
+    .replace(wrongOption, 'error: invalid $1: $2: ')
+    .replace(wrongVariable, 'error: invalid $2: $1: ')
+    .replace(wrongArgument, 'error: invalid $2: $1: ');
+  const shown = plain === error ? error : plain.replace(expectedValue, ' (expected $1)');
+  return `${escapeControls(shown)}${suggestion}\n`;
 }
 
 /**

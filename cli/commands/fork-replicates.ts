@@ -31,7 +31,7 @@ export async function forkOverSeeds(
 ): Promise<void> {
   const { out, jobs = availableParallelism(), resume = false, asking: deciders } = flags;
   const plan = planFork(kept, scenario, flags);
-  writeStderr(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} at a time, in ${out}`);
+  writeStderr(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} in parallel, in ${out}`);
   const made = build();
   const interrupt = interruption();
   const progress = showCount(plan.runs, 'runs');
@@ -96,18 +96,18 @@ const FEW = 5;
 
 /** Formats the measures whose interval excludes zero, and the number of tested measures. */
 function luckLines(differences: readonly Difference[], replicates: number): string[] {
-  const told = differences.filter(({ n }) => n > 0);
-  const clear = told.filter(({ low, high }) => low !== null && (low > 0 || high! < 0));
+  const tested = differences.filter(({ n }) => n > 0);
+  const clear = tested.filter(({ low, high }) => low !== null && (low > 0 || high! < 0));
   const widest = Math.max(0, ...clear.map(({ measure }) => measure.length));
   const lines = clear.map(({ measure, mean, low, high }) => {
     const by = `${mean! > 0 ? '+' : ''}${shown(mean!)}`;
     return `${measure.padEnd(widest)}  ${by}  (95 %: ${shown(low!)} to ${shown(high!)})`;
   });
-  const still = told.filter(({ mean, low }) => mean === 0 && low === null).length;
+  const still = tested.filter(({ mean, low }) => mean === 0 && low === null).length;
   return [
     `difference with minus without the change, mean of ${replicates} pairs of runs:`,
     ...(lines.length > 0 ? lines : ['no measure has an interval that excludes 0']),
-    `${told.length} measures tested; expect 1 in 20 intervals to exclude 0 by chance`,
+    `${tested.length} measures tested; expect 1 in 20 intervals to exclude 0 by chance`,
     ...(replicates < FEW ? [`too few pairs: ${replicates}; use ${FEW} or more`] : []),
     ...(still > 0 ? [`${still} measures were identical in every pair`] : []),
   ];

@@ -1,7 +1,7 @@
 /** Usage errors of the command line, and the format of its help. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { exitCodes, UsageError } from '../../dist/cli/output/exit.js';
 import {
   listenMessages,
@@ -54,8 +54,17 @@ test.each([
 
 test('usage: a number out of range names the range', async () => {
   const { stderr } = await runCommand(['sim', '--agents', '0']);
-  expect(linesOf(stderr)[0]).toMatch(/--agents.*'0'.*1 to 200000/);
+  expect(linesOf(stderr)[0]).toMatch(/^error: invalid --agents: 0 \(expected .*1 to 200000\)$/);
   expect(stderr).toContain('--help');
+});
+
+test('usage: an invalid argument or variable is named with its value', async () => {
+  const { stderr } = await runCommand(['agent', 'vote', '1', 'maybe', '--key', 'k']);
+  expect(linesOf(stderr)[0]).toBe('error: invalid decision: maybe (expected approve, reject)');
+  vi.stubEnv('FOLKMOOT_PORT', 'abc');
+  const served = await runCommand(['serve']);
+  vi.unstubAllEnvs();
+  expect(linesOf(served.stderr)[0]).toMatch(/^error: invalid FOLKMOOT_PORT: abc \(expected /);
 });
 
 test('help: help sim equals sim --help, and an unknown topic is a usage error', async () => {

@@ -79,7 +79,7 @@ test.each([
 });
 
 test.each([
-  [['--kind', 'mood'], "'mood' is invalid. expected one of meme, agent, alliance"],
+  [['--kind', 'mood'], 'invalid --kind: mood '],
   [['--margin', '1'], 'expected a number above 0 and below 1'],
   [['--most-replicates', '10'], 'invalid --most-replicates: 10 '],
 ])('why: %j is a usage error', async (args, text) => {

@@ -167,7 +167,7 @@ test.each([
     ['--speed', 'max', '--url', 'http://127.0.0.1:1'],
     /cannot be used with --url/,
   ],
-  ['an invalid value of --watch', ['--watch=loudly'], /'loudly' is invalid/],
+  ['an invalid value of --watch', ['--watch=loudly'], /invalid --watch: loudly /],
   ['a page of a server', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
   ['a page of two runs', ['--check-determinism', '--watch'], /cannot be used with/],
 ])('sim: %s is refused', async (_, args, text) => {
