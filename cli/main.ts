@@ -1,8 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=128
 /**
- * The program `folkmoot`. The flag gives young objects more room: entries live from apply to
- * commit, and with V8's default of 16 MiB they are copied on their way, which costs an eighth of a
- * vote. It can be set at the start only.
+ * The program `folkmoot`. The flag enlarges the young generation of the heap: entries live from
+ * apply to commit, and V8's default of 16 MiB copies them meanwhile, which costs an eighth of the
+ * time of a vote. V8 reads the flag only at the start.
  */
 import { exitProcess } from '../engine/store/process-end.js';
 import { exitCodes, OutputError, report } from './output/exit.js';
@@ -12,12 +12,12 @@ import { run } from './run.js';
 const fail = (error: unknown) => exitProcess(report(error));
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader went away, as `| head` does.
+  // The reader closed the pipe, as `| head` does.
   if (error.code === 'EPIPE') exitProcess(exitCodes.done);
-  else fail(new OutputError(`standard output cannot be written: ${error.message}`));
+  else fail(new OutputError('STDOUT_NOT_WRITABLE', { reason: error.message }));
 });
 
-// The reader of progress went away: the command goes on.
+// The command continues when the reader of its progress closes the pipe.
 process.stderr.on('error', () => {});
 
 process.on('uncaughtException', fail);

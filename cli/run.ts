@@ -1,6 +1,6 @@
-/** The command line: lists the commands; each is loaded when it is named. */
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { exitCodes, report } from './output/exit.js';
+import { exitCodesHelp, helpText } from './output/help.js';
 import { type Io, runWith, setExitCode } from './output/io.js';
 import { escapeControls, printHelp, sayUsage } from './output/output.js';
 import { packageVersion } from './output/provenance.js';
@@ -8,13 +8,13 @@ import { packageVersion } from './output/provenance.js';
 /**
  * Runs one command line.
  *
- * @param around its arguments, beginning with the name of the command, and its streams.
- * @returns the exit code. An error is reported on standard error, never thrown.
+ * @param around arguments, beginning with the name of the command, and streams.
+ * @returns the exit code. An error is printed to standard error, never thrown.
  */
 export function run(around: Io): Promise<number> {
   return runWith(around, async () => {
     try {
-      await start(around.argv);
+      await runProgram(around.argv);
     } catch (error) {
       if (error instanceof CommanderError) {
         return setExitCode(error.exitCode === 0 ? exitCodes.done : exitCodes.usage);
@@ -26,85 +26,138 @@ export function run(around: Io): Promise<number> {
   });
 }
 
+const start = `Start here:
+  folkmoot sim --out runs/1   simulate 1,000 agents and 100 blocks
+  folkmoot explore runs/1     browse the run on a local page
+  folkmoot replay runs/1      verify the run from its log
+  folkmoot serve              serve a live network over HTTP`;
+
 const newProgram = () =>
   new Command('folkmoot')
-    .description('A deterministic simulation engine for networks of agents that reach consensus')
-    .version(packageVersion())
-    // What stands behind a command is its own, as --json behind `load compare`.
+    .description(`simulate, serve and audit networks of voting agents\n\n${start}`)
+    .usage('<command> [options]')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    // An option after a subcommand belongs to it, such as --json after `load compare`.
     .enablePositionalOptions()
     .configureOutput({
       writeOut: printHelp,
       writeErr: sayUsage,
       outputError: (text, write) => write(usageError(text)),
     })
-    .configureHelp({ optionDescription: describeOption })
-    .showHelpAfterError('(--help shows the options)')
+    .configureHelp({
+      helpWidth: 80,
+      optionDescription: describeOption,
+      subcommandTerm: (command) => command.name(),
+    })
+    .helpOption('-h, --help', 'show this help')
+    .showHelpAfterError('(see --help for the options)')
     .exitOverride()
     .addHelpText(
       'after',
-      `
-Examples:
-  $ folkmoot sim                            1,000 agents, 100 blocks, a digest to reproduce
-  $ folkmoot sim --seed 7 --out runs/7      keep log, state and tables
-  $ folkmoot replay runs/7 --signatures     recompute everything from the log alone
-
-Exit codes: 0 done, 1 a server refused, is gone or cannot listen, 2 usage (an option, or a file or
-folder that is not there or none of its kind), 10 no progress, 11 broken rule, 12 replay or a
-second run differs, or a certificate is refused, 13 crash, or data that is damaged, in use or
-cannot be written, 14 a load run whose figures cannot be trusted, 15 a condition of --fail-on is
-met, 16 an external decider's answer is missing, 17 a condition is about what is not measured.`,
+      helpText({
+        examples: [
+          'sim --seed 7 --out runs/7',
+          'sim healthy-town --set population=300',
+          'help sweep',
+        ],
+      }),
     );
 
-/** In the order of the help; each is loaded when it is named, or when all are to be listed. */
-const commands: Record<string, () => Promise<Command>> = {
-  serve: () => import('./commands/serve/serve.js').then((of) => of.serveCommand()),
-  agent: () => import('./commands/agent.js').then((of) => of.agentCommand()),
-  cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
-  network: () => import('./commands/network.js').then((of) => of.networkCommand()),
-  mcp: () => import('./commands/mcp/mcp.js').then((of) => of.mcpCommand()),
-  sim: () => import('./commands/sim.js').then((of) => of.simCommand()),
-  scenario: () => import('./commands/scenario.js').then((of) => of.scenarioCommand()),
-  fork: () => import('./commands/fork.js').then((of) => of.forkCommand()),
-  compare: () => import('./commands/compare.js').then((of) => of.compareCommand()),
-  sweep: () => import('./commands/sweep.js').then((of) => of.sweepCommand()),
-  merge: () => import('./commands/sweep.js').then((of) => of.mergeCommand()),
-  worker: () => import('./commands/worker.js').then((of) => of.workerCommand()),
-  swarm: () => import('./commands/swarm.js').then((of) => of.swarmCommand()),
-  replay: () => import('./commands/replay.js').then((of) => of.replayCommand()),
-  explore: () => import('./commands/explore.js').then((of) => of.exploreCommand()),
-  conformance: () => import('./commands/conformance.js').then((of) => of.conformanceCommand()),
-  load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
-  why: () => import('./commands/why.js').then((of) => of.whyCommand()),
-  log: () => import('./commands/log.js').then((of) => of.logCommand()),
-  events: () => import('./commands/events/events.js').then((of) => of.eventsCommand()),
-  archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
-  check: () => import('./commands/check.js').then((of) => of.checkCommand()),
-  certify: () => import('./commands/certificate.js').then((of) => of.certifyCommand()),
-  'check-certificate': () =>
-    import('./commands/certificate.js').then((of) => of.checkCertificateCommand()),
-  verify: () => import('./commands/verify.js').then((of) => of.verifyCommand()),
-  keygen: () => import('./commands/keygen.js').then((of) => of.keygenCommand()),
+/** Added last: a command that inherits the settings of the program keeps its own help command. */
+const helpCommand = () =>
+  new Command('help')
+    .helpOption(false)
+    .argument('[topic]')
+    .description('show help for a command, or for exit-codes')
+    .helpGroup('Help:');
+
+/** Groups and commands in the order of the help. A command is loaded when it is needed. */
+const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
+  'Simulate:': {
+    sim: () => import('./commands/sim.js').then((of) => of.simCommand()),
+    scenario: () => import('./commands/scenario.js').then((of) => of.scenarioCommand()),
+    fork: () => import('./commands/fork.js').then((of) => of.forkCommand()),
+    sweep: () => import('./commands/sweep.js').then((of) => of.sweepCommand()),
+    merge: () => import('./commands/sweep.js').then((of) => of.mergeCommand()),
+    worker: () => import('./commands/worker.js').then((of) => of.workerCommand()),
+    swarm: () => import('./commands/swarm.js').then((of) => of.swarmCommand()),
+  },
+  'Analyse:': {
+    explore: () => import('./commands/explore.js').then((of) => of.exploreCommand()),
+    compare: () => import('./commands/compare.js').then((of) => of.compareCommand()),
+    why: () => import('./commands/why.js').then((of) => of.whyCommand()),
+    replay: () => import('./commands/replay.js').then((of) => of.replayCommand()),
+    log: () => import('./commands/log.js').then((of) => of.logCommand()),
+    events: () => import('./commands/events/events.js').then((of) => of.eventsCommand()),
+    certify: () => import('./commands/certificate.js').then((of) => of.certifyCommand()),
+    'check-certificate': () =>
+      import('./commands/certificate.js').then((of) => of.checkCertificateCommand()),
+    conformance: () => import('./commands/conformance.js').then((of) => of.conformanceCommand()),
+  },
+  'Serve:': {
+    serve: () => import('./commands/serve/serve.js').then((of) => of.serveCommand()),
+    agent: () => import('./commands/agent.js').then((of) => of.agentCommand()),
+    network: () => import('./commands/network.js').then((of) => of.networkCommand()),
+    mcp: () => import('./commands/mcp/mcp.js').then((of) => of.mcpCommand()),
+    keygen: () => import('./commands/keygen.js').then((of) => of.keygenCommand()),
+  },
+  'Load-test:': {
+    load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
+  },
+  'Operate:': {
+    cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
+    archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
+    check: () => import('./commands/check.js').then((of) => of.checkCommand()),
+    verify: () => import('./commands/verify.js').then((of) => of.verifyCommand()),
+  },
 };
 
-async function start(argv: readonly string[]): Promise<void> {
+async function runProgram(argv: readonly string[]): Promise<void> {
+  const [named = '', topic] = argv;
+  if (named === 'help' && topic === 'exit-codes') return printHelp(exitCodesHelp());
   const program = newProgram();
-  const [named = ''] = argv;
-  const known = Object.hasOwn(commands, named) ? [commands[named]!] : Object.values(commands);
-  for (const load of known) program.addCommand(inherit(await load(), program));
+  const single = Object.values(groups).some((commands) => Object.hasOwn(commands, named));
+  for (const [group, commands] of Object.entries(groups)) {
+    for (const [name, load] of Object.entries(commands)) {
+      if (single && name !== named) continue;
+      program.addCommand(inherit((await load()).helpGroup(group), program));
+    }
+  }
+  program.addHelpCommand(helpCommand());
   await program.parseAsync(argv, { from: 'user' });
 }
 
-/** Arguments are repeated in it; only a suggestion stands on a line of its own. */
+/** Errors of commander for an invalid value: of an option, of a variable, and of an argument. */
+const wrongOption = /^error: option '(?:-\w, )?(--[a-z-]+)[^']*' argument '(.*?)' is invalid\. /s;
+const wrongVariable = /^error: option '[^']*' value '(.*?)' from env '(\w+)' is invalid\. /s;
+const wrongArgument = /^error: command-argument value '(.*?)' is invalid for argument '(.+?)'\. /s;
+const expectedValue = /: (?:expected|Allowed choices are) ([^\n]*?)\.?$/;
+
+/**
+ * Gives an invalid value the form of other usage errors. Escapes the arguments that commander
+ * repeats, and keeps its suggestion on a separate line.
+ */
 function usageError(text: string): string {
   const [, error = '', suggestion = ''] =
     /^([\s\S]*?)(\n\(Did you mean .*\))?\n*$/.exec(text) ?? [];
-  return `${escapeControls(error)}${suggestion}\n`;
+  const plain = error
+    .replace(wrongOption, 'error: invalid $1: $2: ')
+    .replace(wrongVariable, 'error: invalid $2: $1: ')
+    .replace(wrongArgument, 'error: invalid $2: $1: ');
+  const shown = plain === error ? error : plain.replace(expectedValue, ' (expected $1)');
+  return `${escapeControls(shown)}${suggestion}\n`;
 }
 
-/** Prints the default of a list as the user types it. An empty list is left out of the help. */
+/**
+ * Formats a list default as the user types it, and omits the default of an empty list. Joins a
+ * default in the text with the environment variable.
+ */
 function describeOption(this: Help, option: Option): string {
   const { defaultValue, defaultValueDescription } = option;
-  const describe = (one: Option) => Help.prototype.optionDescription.call(this, one);
+  const describe = (one: Option) =>
+    Help.prototype.optionDescription
+      .call(this, one)
+      .replace(/( \(default: [^()]*)\) \(env: /, '$1, env: ');
   if (!Array.isArray(defaultValue) || defaultValueDescription) return describe(option);
   const shown: Option = Object.assign(Object.create(option), {
     defaultValue: defaultValue.length === 0 ? undefined : defaultValue,
@@ -113,7 +166,7 @@ function describeOption(this: Help, option: Option): string {
   return describe(shown);
 }
 
-/** What the program set holds at every depth: a mistake there is usage too. */
+/** Copies the settings of the program to a command and to its subcommands. */
 function inherit(command: Command, from: Command): Command {
   command.copyInheritedSettings(from);
   for (const inner of command.commands) inherit(inner, command);

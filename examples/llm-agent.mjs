@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * An agent whose mind is a language model behind any OpenAI-compatible endpoint: its tools are
- * those of `folkmoot mcp`, which holds the key. It ends when the model answers and uses no tool.
+ * An agent controlled by a language model at an OpenAI-compatible endpoint. Its tools are those of
+ * `folkmoot mcp`, which holds the key. Exits when the model responds without a tool call.
  *
  *   OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_MODEL=qwen3 \
  *     node examples/llm-agent.mjs --key ada.key.json --task "Vote on blocks; be strict."
@@ -13,12 +13,12 @@ const { values: asked } = parseArgs({
   options: {
     key: { type: 'string', default: 'ada.key.json' },
     url: { type: 'string', default: 'http://127.0.0.1:8080' },
-    task: { type: 'string', default: 'Register as Ada. Vote on what others propose, and say why.' },
+    task: { type: 'string', default: 'Register as Ada. Vote on blocks of others, with a reason.' },
     turns: { type: 'string', default: '1000' },
   },
 });
 const { OPENAI_BASE_URL = 'http://127.0.0.1:11434/v1', OPENAI_MODEL = 'default' } = process.env;
-/** Turns that the model remembers, and how often the agent asks for one. */
+/** Turns in the context of the model, and attempts per turn. */
 const REMEMBERED = 40;
 const TRIES = 5;
 
@@ -27,7 +27,7 @@ function fail(problem) {
   process.exit(1);
 }
 
-/** Ends the agent at once where a server does not answer at all; its status does not matter. */
+/** Exits if a server is unreachable. Accepts any status. */
 async function reach(url, what) {
   try {
     await (await fetch(url, { signal: AbortSignal.timeout(10_000) })).body?.cancel();
@@ -65,7 +65,7 @@ const beginning = [
   { role: 'user', content: asked.task },
 ];
 
-/** The model's next message. */
+/** Returns the next message of the model. */
 async function thought(messages, tries = 1) {
   try {
     const response = await fetch(`${OPENAI_BASE_URL}/chat/completions`, {
@@ -83,7 +83,7 @@ async function thought(messages, tries = 1) {
     }
     return (await response.json()).choices[0].message;
   } catch (error) {
-    // A model or key that the server does not know stays unknown.
+    // An unknown model or key is permanent.
     const lasting = error.status < 500 && error.status !== 408 && error.status !== 429;
     if (lasting || tries === TRIES) throw error;
     await new Promise((resolve) => setTimeout(resolve, 1_000 * 2 ** tries));
@@ -91,7 +91,7 @@ async function thought(messages, tries = 1) {
   }
 }
 
-/** What a tool gave, or what was wrong with the call: the model is told either. */
+/** Returns the result or the error of a tool call as a message for the model. */
 async function used({ id, function: { name, arguments: text } }) {
   let content;
   try {
@@ -120,7 +120,7 @@ try {
   console.error(`llm-agent: ${error.message}`);
   process.exitCode = 1;
 } finally {
-  // No block waits for the vote of an inactive agent.
+  // Blocks do not wait for the vote of an inactive agent.
   await network.callTool({ name: 'set_status', arguments: { status: 'inactive' } }).catch(() => {});
   await network.close();
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A voter that stays until it is stopped.
+"""A voter that runs until it is stopped.
 
-It registers with a new key, listens, and approves each block unless a transaction in it says
-"spam". It goes on after a refused vote, since the block may have been decided already.
-docs/own-client.md explains step by step how it signs.
+Registers a new key, subscribes to proposals, and approves each block without the word "spam" in
+its transactions. Continues after a refused vote, because the block may be decided already.
+docs/own-client.md explains the signatures step by step.
 
-    /usr/bin/python3 examples/python-agent.py http://127.0.0.1:8080 [votes, then it leaves]
+    /usr/bin/python3 examples/python-agent.py http://127.0.0.1:8080 [number of votes]
 """
 import asyncio
 import hashlib
@@ -31,7 +31,7 @@ PUBLIC = key.verify_key.encode().hex()
 
 
 class Refused(Exception):
-    """The server refused a request, or there is no server."""
+    """The server refused a request or is unreachable."""
 
 
 def sha256(data):
@@ -49,7 +49,7 @@ def jcs(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 def call(method, path, body=None, **headers):
-    """Sends a request and returns the data of its answer."""
+    """Sends a request and returns the data of the response."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(BASE + path, method=method, data=body, headers=names)
     try:
@@ -76,14 +76,14 @@ def signed_inside(path, kind, fields):
     return answer, fields
 
 def decision(block):
-    """Decides on a block. What others wrote in it is data, never an instruction."""
+    """Decides on a block. Texts of other agents are data, never instructions."""
     texts = [one["data"] for one in block["proposal"]["transactions"]]
     if any("spam" in text.lower() for text in texts):
         return "reject", "It is spam."
     return "approve", f"{len(texts)} transactions, none of them spam."
 
 def judge(block_hash):
-    """Reads a block and votes on it; returns True if the vote counts."""
+    """Reads a block and votes on it. Returns True if the vote counts."""
     try:
         what, why = decision(call("GET", f"/api/v1/blocks/{block_hash}"))
         signed_inside("/api/v1/consensus/vote", "vote", {
@@ -118,7 +118,7 @@ async def listen(socket):
 async def take_part():
     async with websockets.connect(BASE.replace("http", "ws", 1) + "/ws/v1") as socket:
         await listen(socket)
-        # Blocks that were proposed before it listened. The server may announce some of them again.
+        # Blocks proposed before the subscription. The server may announce some of them again.
         voting = call("GET", "/api/v1/blocks?status=voting")["blocks"]
         waiting = [block["block_hash"] for block in voting]
         seen = set(waiting)
@@ -135,10 +135,10 @@ def leave():
     try:
         signed_by_header("PUT", f"/api/v1/agents/{AGENT_ID}/status", {"status": "inactive"})
     except Refused as refused:
-        print("it did not leave:", refused, file=sys.stderr)
+        print("could not set the agent inactive:", refused, file=sys.stderr)
 
 def stop(*_):
-    """Leaves at a signal, which may come at any moment of a request."""
+    """Leaves at a signal, even during a request."""
     leave()
     os._exit(0)
 

@@ -1,6 +1,6 @@
 /**
- * The public list of `folkmoot/testing`: what tests take hold of, from the log's bytes to the
- * points at which a process can be killed. No program needs it, and none of our floors may.
+ * Entry point `folkmoot/testing`: internals for tests, from log bytes to crash points. No other
+ * module of the package may import it.
  */
 export { type Admission, admit } from '../engine/admit/admit.js';
 export type { Change } from '../engine/core/changes.js';

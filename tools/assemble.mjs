@@ -1,7 +1,7 @@
 /**
- * Makes dist/ out of .build/, where the compiler writes incrementally. The compiler never removes
- * the output of a source that is gone, and the bundler changes files in place: so dist/ is made
- * anew each time, from the outputs that have a source.
+ * Rebuilds dist/ from .build/, the incremental output of the compiler. Copies only outputs that
+ * still have a source, because the compiler never deletes stale outputs. The bundler then changes
+ * the copies in place.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const [cache, dist] = [join(root, '.build'), join(root, 'dist')];
 const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'));
 
-/** Paths below `folder`, with `/` on every platform. */
+/** Returns the paths below a folder, with `/` on every platform. */
 const filesIn = (folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) =>
     path.replaceAll('\\', '/'),

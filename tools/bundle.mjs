@@ -1,6 +1,6 @@
 /**
- * The end of the build: in dist/, what programs of others become part of, and their licences. Who
- * installs the package needs none of these packages, only what stands here.
+ * Last step of the build: bundles third-party code and its licences into dist/, so that the package
+ * does not depend on these packages.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,13 +22,13 @@ import standaloneCode from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
 
 /*
- * Validators: ajv writes them as code out of the schemas. No process compiles a schema, and a page,
- * which may not compile, runs those of the protocol.
+ * Validators: ajv compiles the schemas to code at build time. No process compiles a schema, and the
+ * page, whose content policy forbids compiling, can run the validators of the protocol.
  */
 
 const built = (name) => import(new URL(`../dist/engine/protocol/${name}.js`, import.meta.url));
 
-/** The schemas of requests by kind, and of `genesis`. */
+/** Returns the schemas of requests by kind, and of `genesis`. */
 async function protocolSchemas() {
   const [{ unsigned }, { Genesis }] = await Promise.all(
     ['schema/request', 'schema/genesis'].map(built),
@@ -36,7 +36,7 @@ async function protocolSchemas() {
   return { ...unsigned, genesis: Genesis };
 }
 
-/** All schemas that modules name by `validator`: loading a module names its own. */
+/** Returns all schemas registered with `validator`. Loading a module registers its schemas. */
 async function namedSchemas(dist) {
   const users = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(
     (path) =>
@@ -47,7 +47,7 @@ async function namedSchemas(dist) {
   return Object.fromEntries([...validator.schemas].sort());
 }
 
-/** The code of a module whose exports are the validators of these schemas, by their names. */
+/** Generates a module that exports the validators of these schemas by name. */
 async function validatorsCode(schemas) {
   const { ajvOptions } = await built('bundled/options');
   const code = { ...ajvOptions.code, source: true, esm: true };
@@ -59,7 +59,7 @@ async function validatorsCode(schemas) {
   );
 }
 
-/** A schema whose equal objects are definitions: ajv then writes the code for each once. */
+/** Moves equal objects to definitions, so that ajv generates their code once. */
 function withShared(schema) {
   const seen = new Map();
   const isShared = (value) =>
@@ -94,8 +94,8 @@ function withShared(schema) {
 }
 
 /**
- * Ajv counts the characters of each text that may not be longer than something. None has more
- * characters than UTF-16 units, whose number is known, so hardly any need be counted.
+ * Avoids counting characters for maxLength: a text never has more characters than UTF-16 units, so
+ * only a text with too many units is counted.
  */
 function longFirst(code) {
   const tooLong = /(func\d+)\((data\d*)\) > (\d+)/g;
@@ -103,8 +103,8 @@ function longFirst(code) {
 }
 
 /*
- * Builds the page of ui/ into dist/ui: scripts and styles whose names change with what is in them,
- * packed ahead, and the list by which the server finds them; and the page of a run in one file.
+ * Builds ui/ into dist/ui: precompressed scripts and styles with content hashes in their names, the
+ * list of files for the server, and the single-file page of an exported run.
  */
 
 const types = {
@@ -113,7 +113,7 @@ const types = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** Files named by what is in them end in eight letters of a hash. */
+/** Names with a content hash of eight letters. */
 const IMMUTABLE = /-[A-Z0-9]{8}\.\w+$/;
 
 function writeList(folder, files) {
@@ -128,11 +128,11 @@ function writeList(folder, files) {
   writeFileSync(join(folder, 'files.json'), `${JSON.stringify(listed, null, 1)}\n`);
 }
 
-/** @returns what went into it, for its licences */
+/** @returns the bundled inputs, for the licences. */
 const buildExported = (root, common) =>
   build({
     ...common,
-    // A script inside of a document, or of a worker that is made of a text, is no module.
+    // An inline script and a worker from a Blob are not modules.
     format: 'iife',
     charset: 'ascii',
     outdir: join(root, 'dist/ui/exported'),
@@ -142,12 +142,12 @@ const buildExported = (root, common) =>
     })),
   });
 
-/** A worker is a file with this name; it is called by its folder. */
+/** File name of a worker, which is called by the name of its folder. */
 const WORKER = 'worker.ts';
 
 const target = ['chrome110', 'firefox115', 'safari16.4'];
 
-/** @returns what went into it, for its licences */
+/** @returns the bundled inputs, for the licences. */
 async function buildPage(root) {
   const source = join(root, 'ui');
   const out = join(root, 'dist/ui');
@@ -168,7 +168,7 @@ async function buildPage(root) {
     tsconfig: join(source, 'tsconfig.json'),
     plugins: [paletteOf(declarations)],
   };
-  // Workers first: the page has to know what they are called.
+  // Workers first, because the page needs their hashed names.
   const folders = readdirSync(source).filter((name) => existsSync(join(source, name, WORKER)));
   const workers = await build({
     ...common,
@@ -192,7 +192,7 @@ async function buildPage(root) {
     .replace('{script}', named(/^page-\w+\.js$/))
     .replace('{style}', named(/^page-\w+\.css$/));
   writeFileSync(join(out, 'index.html'), html);
-  // The same page, which knows from its first line that it shows a load run.
+  // The same page with a marker for load runs.
   const load = html
     .replace('<html ', '<html data-shows="load" ')
     .replaceAll('/api/v1/network/state', '/api/v1/load');
@@ -203,7 +203,7 @@ async function buildPage(root) {
 
 const outputsOf = ({ metafile }) => Object.keys(metafile.outputs).map((path) => basename(path));
 
-/** Reports and the page have their colours of one place: `@import 'palette'` stands for them. */
+/** Replaces `@import 'palette'` by the colors shared by reports and page. */
 const paletteOf = (declarations) => ({
   name: 'palette',
   setup(builder) {
@@ -218,7 +218,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const bundled = join(root, 'dist/engine/protocol/bundled');
 const vendor = join(root, 'dist/vendor');
 
-// TypeBox's 700 modules take longer to load than a small simulation to run.
+// Loading the 700 modules of TypeBox takes longer than a small simulation.
 const options = {
   bundle: true,
   format: 'esm',
@@ -237,20 +237,20 @@ const machines = join(root, 'dist/engine/core/bundled');
 libraries.push(
   await build({
     ...options,
-    // As ESM, of which only what is used is taken.
+    // ESM, for tree shaking.
     conditions: ['module'],
     entryPoints: [join(machines, 'xstate.js')],
     outdir: machines,
   }),
 );
 
-// Read when somebody asks an etcd; it brings 28 packages, which nobody else should have to install.
+// Loaded only for etcd. Bundling avoids 28 dependencies.
 const grpc = join(root, 'dist/cluster/etcd/bundled');
 libraries.push(
   await build({
     ...options,
     platform: 'node',
-    // As Node itself would take them.
+    // The same entry points as in Node.
     mainFields: ['main'],
     format: 'cjs',
     entryPoints: [join(grpc, 'grpc.js')],
@@ -274,7 +274,7 @@ libraries.push(
   }),
 );
 
-// A file for each other schema, which its first use loads: most processes meet few of them.
+// One file per schema, loaded on first use, because most processes use few of them.
 for (const [name, schema] of Object.entries(await namedSchemas(join(root, 'dist')))) {
   libraries.push(
     await build({
@@ -282,7 +282,7 @@ for (const [name, schema] of Object.entries(await namedSchemas(join(root, 'dist'
       format: 'cjs',
       minify: true,
       stdin: { contents: await validatorsCode({ [name]: schema }), resolveDir: bundled },
-      // The patterns are those of an ES module, which this file cannot load.
+      // This CommonJS file cannot load the patterns, which are in an ES module.
       banner: { js: 'module.exports = (pattern) => { const module = { exports: {} };' },
       footer: { js: 'return module.exports; };' },
       outfile: join(bundled, 'named', `${name}.cjs`),
@@ -290,7 +290,7 @@ for (const [name, schema] of Object.entries(await namedSchemas(join(root, 'dist'
   );
 }
 
-// The page at /docs is drawn by one file of RapiDoc; the package depends on a hundred and more.
+// /docs uses one file of RapiDoc. The npm package would add more than a hundred dependencies.
 const viewer = join(root, 'node_modules/rapidoc');
 mkdirSync(vendor, { recursive: true });
 copyFileSync(join(viewer, 'dist/rapidoc-min.js'), join(vendor, 'rapidoc-min.js'));
@@ -309,11 +309,11 @@ const licences = [...folders, viewer].flatMap(licencesOf);
 licences.push(join(viewer, 'dist/rapidoc-min.js.LICENSE.txt'));
 writeFileSync(join(vendor, 'LICENSES.txt'), licences.map(titled).join('\n'));
 
-// npm makes a command executable only when it creates a link to it, and a build writes a new file.
+// npm sets the executable bit only when it links a command, and the build writes a new file.
 const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 for (const command of Object.values(bin)) chmodSync(join(root, command), 0o755);
 
-/** @throws for a package without one: it may not be shipped. */
+/** @throws for a package without a licence, which must not be shipped. */
 function licencesOf(folder) {
   const names = readdirSync(folder).filter((name) => /^licen[cs]e/i.test(name));
   if (names.length === 0) throw new Error(`${folder} has no licence file`);

@@ -1,6 +1,6 @@
 /**
- * `npm run dev [tests]`: builds, then watches. A saved source is compiled, and the tests that it
- * concerns run again: all fast ones, or those whose paths are given.
+ * `npm run dev [tests]`: builds, then watches. Compiles a changed source and reruns the affected
+ * tests, either of all fast tests or of the given paths.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -39,7 +39,7 @@ createInterface(compiler.stdout).on('line', (line) => {
   process.stdout.write(`${line}\n`);
   if (built || !/Found \d+ error/.test(line)) return;
   built = true;
-  // From here on the compiler writes only what changed: what the bundler makes stays.
+  // From here on the compiler writes changed files only, so the bundles stay.
   run('tools/bundle.mjs');
   watchTests();
 });

@@ -1,6 +1,6 @@
 /**
- * Writes the documents of the API and of scenarios, and the schemas of scenarios, deciders and
- * certificates, into docs/, from what was built: `npm run build` comes first.
+ * Writes the API and scenario documents, and the schemas of scenarios, deciders and certificates,
+ * to docs/. Requires `npm run build`.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

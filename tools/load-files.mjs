@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const schema = 'docs/load-result.schema.json';
 const page = 'docs/load-result.md';
 
-/** A Markdown table with its columns in line. */
+/** Formats an aligned Markdown table. */
 function dictionary(head, entries) {
   const rows = [[head, 'meaning'], ...entries.map(([name, text]) => [`\`${name}\``, text])];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column].length)));

@@ -1,5 +1,5 @@
-// Writes docs/measures.md from the data dictionary that was built: `npm run build` comes first.
-// With --print it writes to standard output instead.
+// Writes docs/measures.md from the data dictionary. Requires `npm run build`. With --print, writes
+// to standard output.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measureKinds, measures } from '../dist/report/shared/measures.js';
@@ -8,21 +8,19 @@ import { sweepTables, tables } from '../dist/sim/measure/dictionary.js';
 
 const introduction = `# Measures
 
-What \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\` measure, and the columns of every table
-that they write. A run leaves \`summary.json\`, in which the measures are, and the tables
-\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`edges.csv\`, \`series.csv\`,
-\`messages.csv\`, if the scenario has \`measure.votes: true\` \`votes.csv\`, with
-\`measure.decisions: true\` \`decisions.ndjson\`, and if scripts have measures of their own
-\`reported.csv\`;
-\`report.html\` draws them. A sweep leaves \`runs.csv\`, \`run_groups.csv\`,
-\`summary.csv\`, and by its design \`differences.csv\` or \`indices.csv\`. The same scenario
-and seed give the same bytes in every table, on every machine.
+Measures of \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\`, and the columns of all tables. A
+run writes \`summary.json\` with the measures, \`report.html\` with charts, and the tables
+\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`edges.csv\`, \`series.csv\` and
+\`messages.csv\`. \`measure.votes: true\` adds \`votes.csv\`, \`measure.decisions: true\` adds
+\`decisions.ndjson\`, and custom measures of scripts add \`reported.csv\`. A sweep writes
+\`runs.csv\`, \`run_groups.csv\`, \`summary.csv\`, and depending on its design \`differences.csv\`
+or \`indices.csv\`. The same scenario and seed give the same bytes in every table on every machine.
 
-Times are milliseconds of the run's virtual time, from its start; shares are fractions of one, and
-shares and means of a run are rounded to six decimals; what cannot be said, a share of nothing, is
-\`null\` in JSON and empty in tables. Tables are CSV by RFC 4180 with a header, LF at line ends, in
-UTF-8. Agents that are on the network but not in the scenario count in the totals and belong to no
-group.
+Times are milliseconds of virtual time since the start of the run. Shares are fractions of one.
+Shares and means of a run are rounded to six decimals. An unknown value, such as a share of zero
+items, is \`null\` in JSON and empty in tables. Tables are CSV (RFC 4180) in UTF-8 with a header and
+LF line ends. Agents of the network that are not in the scenario count in the totals and belong to
+no group.
 
 \`\`\`python
 import pandas; blocks = pandas.read_csv('DIR/blocks.csv', keep_default_na=False, na_values='')
@@ -34,14 +32,14 @@ blocks <- read.csv("DIR/blocks.csv", na.strings = "")
 `;
 
 const titles = {
-  'blocks.csv': 'a row for each block that was proposed',
+  'blocks.csv': 'a row for each proposed block',
   'agents.csv': 'a row for each agent of the scenario',
   'groups.csv': 'a row for each group of the scenario',
   'edges.csv': 'a row for each link of the social graph',
-  'reported.csv': 'a row for each measure of a script, if there are any',
+  'reported.csv': 'a row for each custom measure of a script',
   'series.csv': 'a row for each instant and curve',
   'messages.csv': 'a row for each kind of message',
-  'votes.csv': 'a row for each vote that counted, in order',
+  'votes.csv': 'a row for each counted vote, in order',
   'runs.csv': 'a row for each run of a sweep',
   'run_groups.csv': 'a row for each group of each run of a sweep',
   'summary.csv': 'a row for each cell and measure of a sweep',
@@ -57,7 +55,7 @@ const between = {
   'summary.csv': 'The columns of the factors follow `cell`.',
 };
 
-/** A Markdown table with its columns in line. */
+/** Formats an aligned Markdown table. */
 function dictionaryTable(head, dictionary, kinds) {
   const kindOf = (name) => (kinds ? [kinds[name]] : []);
   const rows = Object.entries(dictionary).map(([name, text]) => [
@@ -79,14 +77,14 @@ function tableSection([name, columns]) {
   return parts.join('\n\n');
 }
 
-/** What each member of a line is. */
+/** Descriptions of the members of a line. */
 const decisionMembers = Object.fromEntries(
   Object.entries(DecisionLine.properties).map(([name, { description }]) => [name, description]),
 );
 
-const decisions = `## decisions.ndjson: a JSON object for each vote that counted, in order
+const decisions = `## decisions.ndjson: a JSON object for each counted vote, in order
 
-[attribution.md](attribution.md) explains them. Members that are no judgement's are \`null\`.
+See [attribution.md](attribution.md). Members that do not apply to a vote are \`null\`.
 
 ${dictionaryTable('member', decisionMembers)}`;
 

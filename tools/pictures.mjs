@@ -1,6 +1,5 @@
-// Writes docs/pictures: the page's views, taken in a browser from runs that are made for it. Names
-// of pictures, as arguments, choose some. Takes Chromium from the variable CHROMIUM, or where
-// Debian has it.
+// Writes docs/pictures: screenshots of the page with generated runs. Arguments select pictures by
+// name. Uses Chromium from the variable CHROMIUM, or from Debian.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +15,7 @@ const desktop = { width: 1280, height: 860 };
 const telephone = { width: 390, height: 844 };
 const tall = { width: 1280, height: 1230 };
 
-/** What is shown: how it is made in a folder, and what stands there once it is drawn. */
+/** Runs to show: how to create one, and a text that appears once it is drawn. */
 const runs = {
   sim: {
     async make(out) {
@@ -39,7 +38,7 @@ const runs = {
   },
 };
 
-/** What is on each picture: a path of the page, and how it is looked at. */
+/** Pictures: path of the page, size and color scheme. */
 const pictures = [
   { of: 'sim', name: 'now', path: 'now?at=30000', size: desktop, colorScheme: 'light' },
   { of: 'sim', name: 'now-dark', path: 'now?at=30000', size: desktop, colorScheme: 'dark' },
@@ -74,7 +73,7 @@ try {
 async function take(url, { name, path, size: viewport, colorScheme }, drawn) {
   const page = await browser.newPage({ viewport, colorScheme, reducedMotion: 'reduce' });
   await page.goto(`${url}/ui/${path}`);
-  // Drawn once the position is there, and nothing has moved for a moment.
+  // The page is drawn once the position appears and the layout is stable.
   await page.getByText(drawn).first().waitFor();
   await page.waitForLoadState('networkidle');
   await page.waitForTimeout(1_500);
@@ -82,7 +81,7 @@ async function take(url, { name, path, size: viewport, colorScheme }, drawn) {
   await page.close();
 }
 
-/** Runs what serves while `use` asks it. */
+/** Runs a server while `use` sends requests. */
 async function serving(args, use) {
   const server = spawn(process.execPath, [folkmoot, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

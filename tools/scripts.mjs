@@ -1,5 +1,5 @@
-// Writes docs/scripts.md out of the types and schemas that scripts go by: `npm run build` comes
-// first. With --print it writes to standard output instead.
+// Writes docs/scripts.md from the types and schemas of scripts. Requires `npm run build`. With
+// --print, writes to standard output.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { scriptCommands } from '../dist/sim/agents/script/commands.js';
@@ -11,10 +11,10 @@ const types = ['sim/agents/script/interface.ts', 'sim/agents/port.ts', 'sim/rng.
   .map((path) => readFileSync(root + path, 'utf8'))
   .join('\n');
 
-/** The members of an interface: name, type and docstring of each, as they are written. */
+/** Returns name, type and docstring of the members of an interface. */
 function membersOf(name) {
   const begin = types.indexOf(`export interface ${name} {`);
-  if (begin < 0) throw new Error(`there is no interface ${name}`);
+  if (begin < 0) throw new Error(`unknown interface: ${name}`);
   const body = types.slice(types.indexOf('{', begin) + 1, types.indexOf('\n}', begin));
   const member = /\/\*\*([\s\S]*?)\*\/\s*(?:readonly )?(\w+)(\??)(<\w+>)?([\s\S]*?);\n/g;
   const found = [...`${body}\n`.matchAll(member)].map(([, doc, key, , , type]) => ({
@@ -34,7 +34,7 @@ function docText(doc) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** A Markdown table with its columns in line. */
+/** Formats an aligned Markdown table. */
 function table(head, rows) {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at].length)));
@@ -62,7 +62,7 @@ function commandRows() {
     const required = new Set(schema.required);
     const shown = fields.map(([key, field]) => [
       `\`${key}\``,
-      `${describeAllowed(field)}${required.has(key) ? '' : '; may be left out'}`,
+      `${describeAllowed(field)}${required.has(key) ? '' : '; optional'}`,
       field.description ?? '',
     ]);
     const [first = ['', '', ''], ...rest] = shown;
@@ -75,17 +75,16 @@ const refused = [...new Set(forbidden.map(({ name }) => `\`${name}\``))].join(',
 
 const document = `# Scripts
 
-A script is a strategy of your own: a TypeScript or JavaScript module beside the scenario, named
-by \`strategy: { kind: script, module: PATH, parameters: {...} }\`. It exports some of the
-functions below. Each is called for one agent, with what the agent sees (\`view\`) and its own
-random stream (\`rng\`); what it returns, a command or a list of them, the agent does. In
-\`hear\` and \`vote\` the stream belongs to the block, the function and the round, so that a run
-with one block less draws the same about every other block ([model.md](model.md), section 4). What
-the script leaves out follows the agent's personality. [simulating.md](simulating.md) shows the
-first steps;
-\`sim/scenarios/scripts/\` has scripts to start from. The types are in \`folkmoot/sim\`, and
-\`folkmoot scenario check FILE\` holds a script against them where TypeScript is installed. This
-page is made from the code.
+A script is a custom strategy: a TypeScript or JavaScript module next to the scenario, selected
+with \`strategy: { kind: script, module: PATH, parameters: {...} }\`. The module exports some of
+the functions below. The simulator calls a function for one agent, with a view of what the agent
+sees (\`view\`) and a random stream of the agent (\`rng\`). The agent executes the returned
+commands. In \`hear\` and \`vote\`, the stream depends on the block, the function and the round,
+so that a run with one block less draws the same numbers for every other block
+([model.md](model.md), section 4). Without a function, the agent follows its personality.
+[simulating.md](simulating.md) shows the first steps, and \`sim/scenarios/scripts/\` contains
+examples. The types are in \`folkmoot/sim\`. \`folkmoot scenario check FILE\` checks a script
+against them if TypeScript is installed. This page is generated from the code.
 
 \`\`\`ts
 import type { ScriptModule } from 'folkmoot/sim';
@@ -99,19 +98,18 @@ export const vote: ScriptModule['vote'] = ({ block, memory }, rng) => {
 
 ## Functions
 
-${table(['export', 'when it is called'], functions)}
+${table(['export', 'called'], functions)}
 
-All but \`report\` are called as \`(view, rng)\` and give a command, a list of commands, or
-nothing. They answer at once: a promise is refused. A script that has one function need have no
-other.
+All functions except \`report\` have the arguments \`(view, rng)\` and return a command, a list
+of commands, or nothing. They are synchronous: a promise is refused. Every function is optional.
 
-## What the agent sees: view
+## view
 
 ${members('ScriptView')}
 
-All of it is a frozen copy: writing into it throws, and changes nothing of the world. Only
-\`memory\` and \`shared\` are the script's to write. They belong to the run: each begins with
-empty ones, and with the module and all that it imports loaded anew, for each group by itself.
+The view is a frozen copy: writing to it throws. A script can write only to \`memory\` and
+\`shared\`. Both are empty at the start of a run. Each run loads the module and its imports anew,
+separately for each group.
 
 ### view.me
 
@@ -121,15 +119,15 @@ ${members('ScriptAgent')}
 
 ${members('ScriptBlock')}
 
-### One of view.block.votes
+### Elements of view.block.votes
 
 ${members('ReceivedVote')}
 
-### One of view.block.memes
+### Elements of view.block.memes
 
 ${members('ReceivedMeme')}
 
-### One of view.block.remarks
+### Elements of view.block.remarks
 
 ${members('ReceivedRemark')}
 
@@ -137,59 +135,57 @@ ${members('ReceivedRemark')}
 
 ${members('ReceivedMessage')}
 
-## What the agent does: commands
+## Commands
 
-${table(['do', 'what it does', 'member', 'allowed', 'what it is'], commandRows())}
+${table(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows())}
 
-\`vote\`, \`meme\`, \`say\` and \`wait\` are about the block of the call, so they can be given in
-\`hear\` and \`vote\` only. A command that is not known, or has a member of another kind, ends the
-run and is named.
+\`vote\`, \`meme\`, \`say\` and \`wait\` refer to the block of the call, so only \`hear\` and
+\`vote\` can return them. An unknown command or a member of a wrong type ends the run with an error.
 
-**Messages.** What \`send\` gives goes to neighbours along the social graph, one message each,
-with the link's latency; it is lost as any other message is, by loss, partitions, and crashes of
-who should receive it. Who has not joined yet receives nothing. Messages are drawn from sender,
-receiver and the sender's own count, and counted as \`talk\` among the messages of the run.
+**Messages.** \`send\` sends one message to each neighbour in the social graph, with the latency
+of the link. Loss, partitions and crashes of the receiver affect these messages like all others.
+Agents that have not joined yet receive nothing. The random numbers of a message depend on the
+sender, the receiver and a counter of the sender. Messages of scripts count as \`talk\`.
 
-## Chance: rng
+## rng
 
 ${members('Stream')}
 
-## Measures of your own: report
+## report: custom measures
 
-\`report(view)\` is called at the end, once for the run (\`view.group\` is null) and once for each
-group that follows the script. It gives numbers by name, or nothing: names fit
-\`^[a-z][a-z0-9_]{0,31}$\` and are none of [measures.md](measures.md)'s; numbers are finite, or
-null where one cannot be said. They are \`reported\` in summary.json, rows of reported.csv, and
-columns of a sweep.
+The simulator calls \`report(view)\` at the end, once for the run (\`view.group\` is null) and once
+for each group with the script. The function returns numbers by name, or nothing. A name matches
+\`^[a-z][a-z0-9_]{0,31}$\` and differs from the names in [measures.md](measures.md). A number is
+finite, or null if unknown. The numbers appear as \`reported\` in summary.json, as rows of
+reported.csv, and as columns of a sweep.
 
 ${members('ScriptReportView')}
 
-### One of view.groups
+### Elements of view.groups
 
 ${members('ScriptGroup')}
 
-### One of view.blocks
+### Elements of view.blocks
 
 ${members('ScriptReportBlock')}
 
-## What ends a run
+## Restrictions
 
-A script is a program, and runs with all rights of the process. What would make its run another
-one each time is refused while one of its functions is called or its module is loaded, by name,
-script, function and agent, even where the script catches the error: \`Date()\`, \`new Date()\`,
-\`Date.now\`, ${refused}. A \`Date\` that is given its time is as ever. So is what would come
-after the call: whatever makes a promise, as a call of an \`async\` function does. Packages that a
-script imports are held to the same while it is called; what they do while they are loaded is
-their business.
+A script is a program with all rights of the process. Calls that would make runs nondeterministic
+are refused while the module loads and while its functions run: \`Date()\`, \`new Date()\`,
+\`Date.now\`, ${refused}. The error names the call, script, function and agent, and ends the run
+even if the script catches the error. A \`Date\` with a given time is allowed. Promises are refused
+too, such as the call of an \`async\` function. The restrictions apply to imported packages while a
+function runs, but not while the packages load.
 
-A call that takes more than 10 s (\`--script-seconds\`) is ended and named, an endless loop too,
-in every command, as is a module that does not come back from being loaded. Promises that go on
-for ever end the process.
+A call that takes more than 10 s (\`--script-seconds\`) ends the run with an error that names the
+call, in every command. The same applies to a module that does not finish loading. An endless chain
+of promises ends the process.
 
-Not seen are: what was read from files, other processes and the network; \`Intl\` formats of the
-present time, and what follows from locale or time zone; \`globalThis\` and objects of the process
-as places to keep things between runs; and memory without bound. \`--check-determinism\`, and the
-first run of every sweep with scripts, find what of that comes out differently.
+The simulator does not detect data from files, other processes and the network; \`Intl\` formats of
+the current time, the locale and the time zone; state in \`globalThis\` and other objects of the
+process; and unbounded memory. \`--check-determinism\`, and the first run of every sweep with
+scripts, detect differences that result from these.
 `;
 
 if (process.argv.includes('--print')) process.stdout.write(document);

@@ -1,6 +1,6 @@
 /**
- * Writes engine/protocol/unicode-tables.ts out of the tables of the Node that runs it, which must
- * have the one version of Unicode that the protocol names: Node 20.19 has it.
+ * Writes engine/protocol/unicode-tables.ts from the tables of this Node, which must have the
+ * Unicode version of the protocol, as Node 20.19 does.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const path = fileURLToPath(new URL('../engine/protocol/unicode-tables.ts', impor
 const isSurrogate = (point) => point >= 0xd800 && point <= 0xdfff;
 const isInTag = (point) => /^[\p{L}\p{M}\p{N}]$/u.test(String.fromCodePoint(point));
 
-/** Starts and ends of all ranges: what is inside changes at each of these. */
+/** Returns the starts and ends of all ranges. */
 function borders() {
   const found = [];
   let inside = false;
@@ -24,11 +24,11 @@ function borders() {
   return found;
 }
 
-/** U+0130 alone has two; the first is its simple mapping. */
+/** Only U+0130 maps to two characters. The first is its simple mapping. */
 const lower = (point) =>
   isSurrogate(point) ? point : String.fromCodePoint(point).toLowerCase().codePointAt(0);
 
-/** Runs of code points at equal distance that all move by the same. */
+/** Returns runs of equidistant code points with the same offset. */
 function runs() {
   const found = [];
   for (let point = 0; point <= LAST; point += 1) {

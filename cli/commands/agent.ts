@@ -1,11 +1,9 @@
-/** `folkmoot agent`: acts as an agent of a live network, and follows its events. */
 import { Argument, Command, Option } from 'commander';
 import type { AgentClient, Proposal, Registration, VoteFields } from '../../api/client/index.js';
 import { sentiments, statuses } from '../../engine/protocol/event-types.js';
 import {
   answer,
   collect,
-  howToRegister,
   type KeyFlags,
   list,
   omitAbsent,
@@ -24,29 +22,35 @@ import {
 } from '../options/ids.js';
 import { integer } from '../options/options.js';
 import { RefusedError, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { writeStdoutAsync } from '../output/output.js';
 
 const most = Number.MAX_SAFE_INTEGER;
-const hash = '5f'.repeat(32);
+/** Prefix of a block hash in examples. */
+const block = '5f9c2e41';
+/** Prefixes of agent ids in examples. */
+const [ada, bob] = ['agent_7d3e90ab', 'agent_c41f2277'];
+const alliance = 'ally_19ac03d5';
 
 export function agentCommand(): Command {
-  const agent = new Command('agent')
-    .description('act as an agent of a live network: register, vote, propose, watch, ...')
-    .addHelpText(
-      'after',
-      `
-Each prints one JSON object; watch prints one a line. Exit codes: 0 done, 1 refused by the server
-(code, reason and message on standard error) or unreachable, 2 usage. --url and --key may stand in
-FOLKMOOT_URL and FOLKMOOT_KEY. One key per network: requests do not name the network. With several
-servers of one network, --url http://a:8080,http://b:8080, whoever does not answer is left for the
-next, and watch goes on there after the last event it printed.
+  const agent = new Command('agent').description('act as an agent of a live network').addHelpText(
+    'after',
+    helpText({
+      notes: `
+Each command prints one JSON object; watch prints one per line. Refusals go to
+standard error as code, reason and message. Use one key per network, because
+requests do not name the network.
 
-Examples:
-  $ folkmoot keygen --out ada.key.json && export FOLKMOOT_KEY=ada.key.json
-  $ folkmoot agent register --name Ada --capabilities validator,producer
-  $ folkmoot agent propose --tx hello
-  $ folkmoot agent vote ${hash.slice(0, 8)}... approve --reason "looks right"`,
-    );
+With several servers in --url, the client fails over to the next one. watch
+continues there after the last event that it printed.`,
+      examples: [
+        'keygen --out ada.key.json',
+        'agent register --key ada.key.json --name Ada',
+        'agent propose --key ada.key.json --tx hello',
+        `agent vote --key ada.key.json ${block} approve`,
+      ],
+    }),
+  );
   const add = (usage: string, text: string, ...examples: string[]) =>
     withKey(agent.command(usage)).description(text).addHelpText('after', examplesOf(examples));
   addSelf(add);
@@ -60,9 +64,9 @@ Examples:
 type Add = (usage: string, text: string, ...examples: string[]) => Command;
 
 const examplesOf = (examples: readonly string[]) =>
-  `\nExamples:\n${examples.map((one) => `  $ folkmoot agent ${one}`).join('\n')}`;
+  helpText({ examples: examples.map((one) => `agent ${one}`) });
 
-/** What is done with a client, after the key was read; what it gives is printed. */
+/** Reads the key, calls the server, and prints the response. */
 async function act({ url, key }: KeyFlags, action: (client: AgentClient) => Promise<unknown>) {
   const { AgentClient } = await import('../../api/client/index.js');
   const keys = await readKeys(key);
@@ -70,32 +74,50 @@ async function act({ url, key }: KeyFlags, action: (client: AgentClient) => Prom
 }
 
 function addSelf(add: Add): void {
-  add('register', 'register the key as an agent', 'register --name Ada --personality rational')
-    .requiredOption('--name <text>', 'what it is called')
-    .option('--personality <word>', 'such as rational, greedy, chaotic', 'neutral')
-    .option('--description <text>', 'who it is')
-    .option('--capabilities <list>', 'validator, producer, or both', list, ['validator'])
+  add(
+    'register',
+    'register the key as an agent',
+    'register --name Ada',
+    'register --name Ada --capabilities validator,producer',
+    'register --name Ada --personality rational',
+  )
+    .requiredOption('--name <text>', 'agent name')
+    .option('--personality <word>', 'personality, such as rational or greedy', 'neutral')
+    .option('--description <text>', 'agent description')
+    .option('--capabilities <list>', 'comma-separated: validator, producer', list, ['validator'])
     .action(({ url, key, ...fields }: KeyFlags & Registration) =>
       act({ url, key }, (client) => client.register(fields)),
     );
-  add('status', 'say whether the agent is available', 'status maintenance --expected-duration PT2H')
-    .addArgument(new Argument('<status>').choices(statuses))
-    .option('--reason <text>', 'why')
-    .option('--expected-duration <duration>', 'for how long, ISO 8601')
+  add(
+    'status',
+    'set the availability of the agent',
+    'status active',
+    'status inactive --reason "moving house"',
+    'status maintenance --expected-duration PT2H',
+  )
+    .addArgument(new Argument('<status>', 'new status').choices(statuses))
+    .option('--reason <text>', 'reason, visible to other agents')
+    .option('--expected-duration <duration>', 'expected duration (ISO 8601)')
     .action((status, { expectedDuration: expected_duration, reason, ...flags }) =>
       act(flags, (client) => client.setStatus(status, omitAbsent({ reason, expected_duration }))),
     );
 }
 
 function addConsensus(add: Add): void {
-  add('vote', 'vote on a block', `vote ${hash} approve`)
+  add(
+    'vote',
+    'vote on a block',
+    'vote 12 approve',
+    `vote ${block} approve --reason "looks right"`,
+    `vote ${block} reject`,
+  )
     .argument('<block>', blockSyntax)
-    .addArgument(new Argument('<decision>').choices(['approve', 'reject']))
-    .option('--reason <text>', 'why')
-    .option('--memes <list>', 'ids of memes that moved you', list)
-    .action((block, decision, { reason, memes: meme_references, ...flags }) =>
+    .addArgument(new Argument('<decision>', 'vote').choices(['approve', 'reject']))
+    .option('--reason <text>', 'reason, visible to other agents')
+    .option('--memes <list>', 'comma-separated list of influential meme ids', list)
+    .action((named, decision, { reason, memes: meme_references, ...flags }) =>
       act(flags, async (client) => {
-        const block_hash = await findBlock(client, block);
+        const block_hash = await findBlock(client, named);
         const fields: VoteFields = {
           block_hash,
           decision,
@@ -106,14 +128,15 @@ function addConsensus(add: Add): void {
     );
   add(
     'propose',
-    'propose a block on the head',
+    'propose a block',
     'propose --tx hello --tx world',
-    'propose --set greeting=\'"hello"\' --delete farewell',
+    'propose --set greeting=\'"hello"\'',
+    'propose --delete greeting',
   )
-    .option('--tx <data>', 'a transaction, signed by this agent; repeatable', collect, [])
-    .option('--set <key=json>', 'what becomes state if finalized; repeatable', collect, [])
-    .option('--delete <key>', 'what state loses if finalized; repeatable', collect, [])
-    .option('--parent <hash>', 'build on this block; default: the head')
+    .option('--tx <data>', 'transaction to sign and add, may be repeated', collect, [])
+    .option('--set <key=json>', 'state key to set, may be repeated', collect, [])
+    .option('--delete <key>', 'state key to delete, may be repeated', collect, [])
+    .option('--parent <hash>', 'parent block (default: the head)')
     .action(({ tx, set, delete: removed, parent, ...flags }) => {
       const proposal = { ...proposalOf(tx, set, removed), ...omitAbsent({ parent_hash: parent }) };
       return act(flags, (client) => client.propose(proposal));
@@ -132,34 +155,57 @@ function assignment(text: string): [string, unknown] {
   try {
     if (key !== undefined && json !== undefined) return [key, JSON.parse(json)];
   } catch {
-    // Told below.
+    // Falls through to the error.
   }
-  throw new UsageError(`--set ${text}: expected key=JSON, such as greeting='"hello"'`);
+  const expected = 'KEY=JSON, such as greeting=\'"hello"\'';
+  throw new UsageError('INVALID_VALUE', { option: '--set', value: text, expected });
 }
 
 function addSocial(add: Add): void {
-  add('meme', 'post a meme', 'meme cat.gif --caption "Approve this" --tags cats,consensus')
-    .argument('<file>', 'PNG, JPEG, WebP, GIF or text, at most 1 MiB')
-    .option('--caption <text>', 'its caption')
-    .option('--tags <list>', 'its tags', list)
+  add(
+    'meme',
+    'post a meme',
+    'meme cat.gif',
+    'meme cat.gif --caption "Approve this"',
+    'meme slogan.txt --tags cats,consensus',
+  )
+    .argument('<file>', 'PNG, JPEG, WebP, GIF or text file of up to 1 MiB')
+    .option('--caption <text>', 'caption')
+    .option('--tags <list>', 'comma-separated list of tags', list)
     .action(async (file, { caption, tags, ...flags }) => {
       const post = { file: readBytes(file), ...omitAbsent({ caption, tags }) };
       await act(flags, (client) => client.postMeme(post));
     });
-  add('discuss', 'speak on a block in voting', `discuss ${hash} "too large" --sentiment negative`)
+  add(
+    'discuss',
+    'comment on a block in voting',
+    'discuss 12 "well done" --sentiment positive',
+    `discuss ${block} "too large" --sentiment negative`,
+    `discuss ${block} "same as block 12"`,
+  )
     .argument('<block>', blockSyntax)
-    .argument('<message>', 'what to say')
-    .addOption(new Option('--sentiment <name>').choices(sentiments).default('neutral'))
-    .option('--memes <list>', 'ids of memes to refer to', list)
-    .action((block, message, { sentiment, memes: meme_references, ...flags }) =>
+    .argument('<message>', 'comment')
+    .addOption(
+      new Option('--sentiment <name>', 'tone of the comment')
+        .choices(sentiments)
+        .default('neutral'),
+    )
+    .option('--memes <list>', 'comma-separated list of meme ids', list)
+    .action((named, message, { sentiment, memes: meme_references, ...flags }) =>
       act(flags, async (client) => {
-        const block_hash = await findBlock(client, block);
+        const block_hash = await findBlock(client, named);
         const fields = { block_hash, message, sentiment, ...omitAbsent({ meme_references }) };
         return client.discuss(fields);
       }),
     );
-  add('reputation', 'reputation of this agent, or of another', 'reputation')
-    .argument('[agent]', `${agentSyntax}; default: this agent`)
+  add(
+    'reputation',
+    'print the reputation of an agent',
+    'reputation',
+    'reputation Bob',
+    `reputation ${bob}`,
+  )
+    .argument('[agent]', `${agentSyntax} (default: own)`)
     .action((named, flags) =>
       act(flags, async (client) =>
         client.reputation(named === undefined ? undefined : await findAgent(client, named)),
@@ -168,25 +214,30 @@ function addSocial(add: Add): void {
 }
 
 function allyCommand(): Command {
-  const example = `ally_${hash.slice(0, 32)}`;
   const ally = new Command('ally')
     .description('propose, answer or leave an alliance')
     .addHelpText(
       'after',
       examplesOf([
-        `ally propose agent_${hash.slice(0, 32)} --purpose "calm growth" --duration P1D`,
-        `ally respond ${example} accept`,
-        `ally leave ${example}`,
+        'ally propose Bob --purpose "calm growth"',
+        `ally respond ${alliance} accept`,
+        `ally leave ${alliance}`,
       ]),
     );
-  const add = (usage: string, text: string, instance: string) =>
+  const add = (usage: string, text: string, ...examples: string[]) =>
     withKey(ally.command(usage))
       .description(text)
-      .addHelpText('after', examplesOf([`ally ${instance}`]));
-  add('propose', 'invite agents', `propose agent_${hash.slice(0, 32)} --purpose "calm growth"`)
-    .argument('<agents...>', `agents to invite, each by ${agentSyntax}`)
-    .requiredOption('--purpose <text>', 'what for')
-    .option('--duration <duration>', 'PT1M to P30D, ISO 8601; default: PT1H')
+      .addHelpText('after', examplesOf(examples.map((one) => `ally ${one}`)));
+  add(
+    'propose',
+    'found an alliance and invite agents',
+    'propose Bob --purpose "calm growth"',
+    `propose ${ada} ${bob} --purpose growth`,
+    'propose Bob --purpose "calm growth" --duration P1D',
+  )
+    .argument('<agents...>', agentSyntax)
+    .requiredOption('--purpose <text>', 'purpose, visible to other agents')
+    .option('--duration <duration>', 'PT1M to P30D (default: PT1H)')
     .action((agents: string[], { purpose, duration, ...flags }) =>
       act(flags, async (client) => {
         const target_ids: string[] = [];
@@ -194,15 +245,27 @@ function allyCommand(): Command {
         return client.proposeAlliance({ target_ids, purpose, ...omitAbsent({ duration }) });
       }),
     );
-  add('respond', 'answer an invitation', `respond ${example} accept`)
+  add(
+    'respond',
+    'answer an invitation',
+    `respond ${alliance} accept`,
+    `respond ${alliance} decline`,
+    'respond 19ac03d5 accept',
+  )
     .argument('<alliance>', allianceSyntax)
-    .addArgument(new Argument('<answer>').choices(['accept', 'decline']))
-    .action((named, said, flags) =>
+    .addArgument(new Argument('<answer>', 'answer').choices(['accept', 'decline']))
+    .action((named, answer, flags) =>
       act(flags, async (client) =>
-        client.respondAlliance(await findAlliance(client, named), said === 'accept'),
+        client.respondAlliance(await findAlliance(client, named), answer === 'accept'),
       ),
     );
-  add('leave', 'leave an alliance', `leave ${example}`)
+  add(
+    'leave',
+    'leave an alliance',
+    `leave ${alliance}`,
+    'leave 19ac03d5',
+    `leave ${alliance} --key ada.key.json`,
+  )
     .argument('<alliance>', allianceSyntax)
     .action((named, flags) =>
       act(flags, async (client) => client.leaveAlliance(await findAlliance(client, named))),
@@ -221,13 +284,14 @@ interface WatchFlags extends KeyFlags {
 function addWatch(add: Add): void {
   add(
     'watch',
-    'print events as they happen, one JSON object a line, until interrupted',
+    'print events as NDJSON until interrupted',
     'watch',
-    'watch --topics proposals,outcomes --since 0 --count 10',
+    'watch --topics proposals,outcomes',
+    'watch --since 0 --count 10',
   )
-    .option('--topics <list>', 'what to listen to', list, defaultTopics)
-    .option('--since <seq>', 'begin after this event, not now', integer({ least: 0, most }))
-    .option('--count <n>', 'end after so many', integer({ least: 1, most }))
+    .option('--topics <list>', 'comma-separated list of topics', list, defaultTopics)
+    .option('--since <seq>', 'start after this event (default: now)', integer({ least: 0, most }))
+    .option('--count <n>', 'stop after this number of events', integer({ least: 1, most }))
     .action((flags: WatchFlags) => act(flags, (client) => watch(client, flags)));
 }
 
@@ -247,8 +311,10 @@ async function watch(client: AgentClient, flags: WatchFlags) {
 }
 
 /**
- * The stream itself waits for a server that is gone, and a server ends the connection of a key that
- * it does not know: both are said at once.
+ * Fails at once for an unreachable server or an unregistered key. The stream alone would retry an
+ * unreachable server, and a server closes the stream of an unknown key.
+ *
+ * @throws {RefusedError}
  */
 async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Promise<void> {
   const { ApiError } = await import('../../api/client/index.js');
@@ -256,6 +322,6 @@ async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Pr
     await client.agent(client.agentId);
   } catch (error) {
     if (!(error instanceof ApiError) || error.reason !== 'UNKNOWN_AGENT') throw error;
-    throw new RefusedError(`the key in ${key} is no agent at ${url}; ${howToRegister}`);
+    throw new RefusedError('NOT_REGISTERED', { file: key, url: url.join(',') });
   }
 }

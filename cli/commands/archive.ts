@@ -1,9 +1,9 @@
-/** `folkmoot archive`: moves a log's past into compressed segments, and shrinks its data. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { Segment, Store } from '../../engine/store/store.js';
 import { integer } from '../options/options.js';
+import { helpText } from '../output/help.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 
 interface Flags {
@@ -17,38 +17,43 @@ const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
 export function archiveCommand(): Command {
   return new Command('archive')
-    .description('move the past of a log into compressed files, and give the room back')
-    .argument('<dir>', 'a data folder or a kept run that no server has open')
-    .requiredOption('--before <seq>', 'move the entries below this one', position)
-    .option('--dry-run', 'say what would be moved, and change nothing')
-    .option('--no-compact', 'leave the room inside data.mdb, for what is written next')
-    .option('--json', 'print {first, last, segments, bytes, raw_bytes, data_bytes, ...}')
+    .description('move old log entries into compressed files')
+    .argument('<dir>', 'data folder or saved run, not open in a server')
+    .requiredOption('--before <seq>', 'first entry to keep', position)
+    .option('--dry-run', 'print the entries to move, and change nothing')
+    .option('--no-compact', 'keep the free space inside data.mdb for reuse')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-Entries and their events go into DIR/archive/*.seg, each with its digests; replay, log and a server
-read them as before, and no digest changes. Records and meme files stay. DIR/archive belongs to the
-folder: copy both. Entry 0, the last entry, and whatever follows the proposal of a block in voting
-stay too. Killed at any moment, the folder is whole, and the command goes on where it was.
+      helpText({
+        notes: `
+Moves entries and their events into DIR/archive/*.seg and shrinks data.mdb.
+replay, log and serve read the archive transparently, and no digest changes.
+Copy DIR/archive together with the folder.
 
-Examples:
-  $ folkmoot archive folkmoot-data --before 1000000 --dry-run
-  $ folkmoot archive folkmoot-data --before 1000000
-  $ folkmoot serve --archive-after 200000       while serving, all but the last entries`,
+Entry 0, the last entry, and all entries since the oldest block in voting stay.
+Records and meme files stay too. The command can be killed at any time: the
+folder stays valid, and the next call continues.`,
+        examples: [
+          'archive folkmoot-data --before 1000000 --dry-run',
+          'archive folkmoot-data --before 1000000',
+          'serve --archive-after 200000',
+        ],
+      }),
     )
     .action(run);
 }
 
-/** What one call did. Sizes in bytes. */
+/** Sizes in bytes. */
 interface Archived {
-  /** The entries that were moved, or null when there were none. */
+  /** First and last moved entry, or null if none was moved. */
   first: number | null;
   last: number | null;
   segments: number;
-  /** Of the segments, and of what they hold before it was compressed. */
+  /** Compressed and uncompressed size of the segments. */
   bytes: number;
   raw_bytes: number;
-  /** data.mdb, before and after. */
+  /** Size of data.mdb. */
   data_bytes_before: number;
   data_bytes: number;
   compacted: boolean;
@@ -85,7 +90,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
   else writeStdout(...readable(archived));
 }
 
-/** @throws {StoreError} `LOCKED`, saying what to do. */
+/** @throws {StoreError} `LOCKED` if another process has the folder open. */
 async function openAlone(path: string): Promise<Store> {
   const { openLmdbStore } = await import('../../engine/store/lmdb.js');
   const { SCHEMA_VERSION, tables } = await import('../../engine/protocol/schema/record.js');
@@ -99,7 +104,7 @@ async function openAlone(path: string): Promise<Store> {
   }
 }
 
-/** Less than a server keeps free: whoever archives wants room. */
+/** Less than a server keeps free, because archiving frees space. */
 const ROOM_BYTES = 64 * 1024 * 1024;
 
 async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
@@ -127,17 +132,17 @@ async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
 
 function noteKept(wanted: number, before: number): void {
   if (before >= wanted) return;
-  const why = 'the last one, and all from the oldest block in voting on, stay';
+  const why = 'the last entry and all entries since the oldest block in voting stay';
   writeStderr(`folkmoot: entries from ${before} on are not moved: ${why}`);
 }
 
-/** Whether the data was rewritten without free pages; then the store is closed too. */
+/** Returns true if data.mdb was rewritten without free pages. The store is then closed. */
 async function compact(store: Store): Promise<boolean> {
   try {
     await store.archive!.compactAndClose();
     return true;
   } catch (error) {
-    const text = 'the past is archived, but data.mdb could not be rewritten and keeps its size';
+    const text = 'entries are archived, but data.mdb could not be compacted';
     writeStderr(`folkmoot: ${text}: ${(error as Error).message}`);
     return false;
   }

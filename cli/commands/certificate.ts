@@ -1,8 +1,3 @@
-/**
- * `folkmoot certify` writes the certificate of a decision, out of its log; `folkmoot check-
- * certificate` checks one, without a server and without the log.
- */
-
 import { createReadStream, existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { Command } from 'commander';
@@ -11,6 +6,7 @@ import type { TrustedDigest } from '../../engine/certificate/statement.js';
 import { blockInFile, blockName, blockSyntax, findStoredBlock } from '../options/ids.js';
 import { integer } from '../options/options.js';
 import { exitCodes, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { io, setExitCode } from '../output/io.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 
@@ -26,25 +22,27 @@ interface MakeFlags {
 
 export function certifyCommand(): Command {
   return new Command('certify')
-    .description(
-      'write a certificate: why a block was finalized or rejected, to be checked offline',
-    )
-    .argument('<dir|file>', 'a kept run, a data folder, or what the command log printed')
-    .argument('<block>', `a block that was finalized or rejected: ${blockSyntax}`)
-    .option('--through <n>', 'carry the digest chain on to this entry', position)
-    .option('--bridge <kib>', 'results of other entries that may be added', sizes, 1024)
-    .option('--most <kib>', 'make no larger certificate', sizes, 16 * 1024)
-    .option('--out <file>', 'file to write; default: standard output')
+    .description('write an offline-verifiable certificate of a block')
+    .argument('<dir|file>', 'saved run, data folder or printed log')
+    .argument('<block>', blockSyntax)
+    .option('--through <n>', 'last entry of the digest chain', position)
+    .option('--bridge <kib>', 'size limit for results of other entries, in KiB', sizes, 1024)
+    .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
+    .option('--out <file>', 'file to write (default: standard output)')
     .addHelpText(
       'after',
-      `
-The log is replayed as far as that block; nothing is taken from what was stored beside it. The
-certificate holds genesis, the electorate, the signed proposal and every counted vote, and binds
-them to the log by its digest chain. docs/certificates.md says what it proves.
-
-Examples:
-  $ folkmoot certify runs/7 12 --out c.json
-  $ folkmoot certify folkmoot-data HASH --through 5000 > c.json`,
+      helpText({
+        notes: `
+Replays the log up to the block, which must be finalized or rejected, and uses
+no stored state. The certificate contains the genesis, the electorate, the
+signed proposal and every counted vote. The digest chain binds them to the log.
+See docs/certificates.md.`,
+        examples: [
+          'certify runs/7 12 --out c.json',
+          'certify folkmoot-data 3f9a0c11 --through 5000 > c.json',
+          'check-certificate c.json',
+        ],
+      }),
     )
     .action(certifyBlock);
 }
@@ -78,21 +76,19 @@ async function certifyBlock(source: string, block: string, flags: MakeFlags): Pr
   }
 }
 
-/** Standard input is read once: the block must be known before. */
+/** Requires a full hash, because standard input can be read only once. @throws {UsageError} */
 function wholeHash(block: string): string {
   const name = blockName(block);
   if ('hash' in name) return name.hash;
-  throw new UsageError(`block ${block}: expected the whole hash, as - is read only once`);
+  throw new UsageError('FULL_HASH_REQUIRED', { source: 'standard input' });
 }
 
-/** Before any work is done. */
+/** Checks the output path before any work is done. @throws {UsageError} */
 function expectNew(file: string | undefined): void {
   if (file === undefined) return;
-  if (existsSync(file)) {
-    throw new UsageError(`--out ${file} exists already; expected the name of a new file`);
-  }
+  if (existsSync(file)) throw new UsageError('FILE_EXISTS', { path: file });
   if (existsSync(dirname(file))) return;
-  throw new UsageError(`--out ${file}: there is no folder ${dirname(file)}; create it first`);
+  throw new UsageError('FOLDER_NOT_FOUND', { path: dirname(file) });
 }
 
 async function writeNew(file: string, text: string): Promise<void> {
@@ -108,11 +104,11 @@ interface CheckFlags {
 
 export function checkCertificateCommand(): Command {
   return new Command('check-certificate')
-    .description('check a certificate without its log, and say what it proves')
-    .argument('<file>', 'what the command certify wrote; - for standard input')
+    .description('verify a certificate without the log')
+    .argument('<file>', 'certificate written by certify, - for standard input')
     .option(
       '--trusted-digest <seq:hex>',
-      'the digest of the log after an entry, from a source that you trust; repeatable',
+      'digest from a trusted source, may be repeated',
       trustedDigest,
       [],
     )
@@ -123,13 +119,17 @@ export function checkCertificateCommand(): Command {
     )
     .addHelpText(
       'after',
-      `
-Digests, hashes, signatures, weights and sums are all recomputed. Exit code 0 when it holds, with
-what follows from it and what must be trusted; 12 when it is refused, with one line that says why.
-
-Examples:
-  $ folkmoot check-certificate c.json
-  $ folkmoot check-certificate c.json --trusted-digest 5000:$(ssh host cat digest)`,
+      helpText({
+        notes: `
+Recomputes all digests, hashes, signatures, weights and sums. Prints what the
+certificate proves and what it assumes. Exits with code 12 if the certificate is
+invalid.`,
+        examples: [
+          'check-certificate c.json',
+          'certify runs/7 12 | folkmoot check-certificate -',
+          'check-certificate c.json --trusted-digest 5000:$(cat digest.txt)',
+        ],
+      }),
     )
     .action(check);
 }
@@ -137,8 +137,11 @@ Examples:
 function trustedDigest(text: string, before: TrustedDigest[]): TrustedDigest[] {
   const [, seq, digest] = /^(\d{1,15}):([0-9a-fA-F]{64})$/.exec(text) ?? [];
   if (seq === undefined || digest === undefined) {
-    const expected = 'expected SEQ:HEX, the number of an entry and 64 hex digits';
-    throw new UsageError(`--trusted-digest ${text.slice(0, 100)}: ${expected}`);
+    throw new UsageError('INVALID_VALUE', {
+      option: '--trusted-digest',
+      value: text.slice(0, 100),
+      expected: 'SEQ:HEX, an entry number and 64 hex digits',
+    });
   }
   return [...before, { seq: Number(seq), digest }];
 }
@@ -152,10 +155,10 @@ async function check(file: string, { trustedDigest: trusted, most, json }: Check
   if (checked.holds) return;
   setExitCode(exitCodes.differs);
   const where = checked.where === '' ? '' : `${checked.where}: `;
-  if (!json) writeStderr(`folkmoot: ${file} is refused: ${where}${checked.problem}`);
+  if (!json) writeStderr(`folkmoot: invalid certificate: ${file}: ${where}${checked.problem}`);
 }
 
-/** The file's bytes, or one more than it may have. */
+/** Reads the file, and stops after the first chunk past the limit. @throws {UsageError} */
 async function readUpTo(file: string, most: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -167,7 +170,8 @@ async function readUpTo(file: string, most: number): Promise<Uint8Array> {
       if (bytes > most) break;
     }
   } catch (cause) {
-    throw new UsageError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+    const reason = (cause as Error).message;
+    throw new UsageError('FILE_NOT_READABLE', { path: file, reason }, { cause });
   }
   return Buffer.concat(chunks);
 }
@@ -175,10 +179,10 @@ async function readUpTo(file: string, most: number): Promise<Uint8Array> {
 function readable({ claim, proves, trusts, spans }: CertificateHolds): string[] {
   const { block_hash, network_id, status, height } = claim;
   return [
-    `holds: block ${block_hash} of the network ${network_id} was ${status} at height ${height}`,
-    ...['', 'It proves:', ...proves.map((line) => `- ${line}`)],
-    ...['', 'For this to be what the log says, trust:', ...trusts.map((line) => `- ${line}`)],
-    ...['', `It holds entries ${spans.map(runOf).join(', ')}.`],
+    `valid: block ${block_hash} of network ${network_id} was ${status} at height ${height}`,
+    ...['', 'Proves:', ...proves.map((line) => `- ${line}`)],
+    ...['', 'Assumes:', ...trusts.map((line) => `- ${line}`)],
+    ...['', `Contains entries ${spans.map(runOf).join(', ')}.`],
   ];
 }
 

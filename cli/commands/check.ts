@@ -1,10 +1,9 @@
-/** `folkmoot check`: whether a folder is whole, said in a line, whatever is wrong with it. */
-
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import type { ReplayResult } from '../../engine/replay/replay.js';
 import { exitCodes } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { damageText, printJson, writeStderr, writeStdout } from '../output/output.js';
 
@@ -13,37 +12,37 @@ interface Flags {
   json?: boolean;
 }
 
-/** What --json prints. */
+/** Output of --json. */
 interface Checked {
   whole: boolean;
-  /** Pages of data.mdb, all looked at. */
+  /** Checked pages of data.mdb. */
   pages: number;
   /** Null with --pages. */
   entries: number | null;
   digest: string | null;
-  /** What is damaged. */
+  /** Description of the damage. */
   problem: string | null;
 }
 
 export function checkCommand(): Command {
   return new Command('check')
-    .description('look at every byte of a data folder or kept run, and say what is damaged')
-    .argument('<dir>', 'a data folder or a kept run that no server has open')
-    .option('--pages', 'only the order of the data file: as quick as reading it')
-    .option('--json', 'print {whole, pages, entries, digest, problem}')
+    .description('check a data folder or saved run for damage')
+    .argument('<dir>', 'data folder or saved run, not open in a server')
+    .option('--pages', 'check the page structure only')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-First the pages of data.mdb are read as plain bytes: each must be in use once or free, all keys in
-their order. Then a second process replays the log and compares every entry, event, record and
-file, and all of archive/, so that even data that would end the process which reads it is named.
-Nothing is changed.
-Exit code 0 when all is whole, 13 with what is damaged: then restore the folder from a copy; what
-"folkmoot log DIR" still prints of it can be replayed.
+      helpText({
+        notes: `
+First checks the pages of data.mdb as plain bytes: each page is used once or
+free, and all keys are in order. Then a second process replays the log and
+compares every entry, event, record and file, including archive/. Data that
+crashes the reader is therefore reported too. The folder is not changed.
 
-Examples:
-  $ folkmoot check folkmoot-data
-  $ folkmoot check runs/7 --pages`,
+Exits with code 13 if the folder is damaged. Restore it from a copy, or replay
+the part that folkmoot log still prints.`,
+        examples: ['check folkmoot-data', 'check runs/7 --pages', 'check runs/7 --json'],
+      }),
     )
     .action(run);
 }
@@ -76,7 +75,7 @@ async function check(folder: string, flags: Flags): Promise<Checked> {
   return { ...found, ...replayApart(folder) };
 }
 
-/** Replays in a process of its own: it may be the end of it. */
+/** Replays in a child process, because damaged data can crash the process that reads it. */
 function replayApart(folder: string): Partial<Checked> {
   const program = fileURLToPath(new URL('../main.js', import.meta.url));
   const replay = [program, 'replay', folder, '--json'];
@@ -88,8 +87,8 @@ function replayApart(folder: string): Partial<Checked> {
   const isDone = status === exitCodes.done || status === exitCodes.differs;
   if (!isDone) {
     const last = stderr.trim().split('\n').at(-1) ?? '';
-    const said = last.replace(/^folkmoot: /, '') || `replaying ends with ${signal ?? status}`;
-    const problem = signal === null ? said : `${folder}: LMDB ends the process that reads it`;
+    const text = last.replace(/^folkmoot: /, '') || `replay ended with ${signal ?? status}`;
+    const problem = signal === null ? text : `${folder}: damaged: LMDB crashes when reading it`;
     return { problem: `${problem}; restore the folder from a copy` };
   }
   const result = JSON.parse(stdout) as ReplayResult;

@@ -1,11 +1,10 @@
-/** `folkmoot cluster`: the nodes that keep one network, as etcd knows them. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';
 import type { Card } from '../../cluster/order/order.js';
 import { addClusterOptions, type ClusterFlags, openOrder } from '../options/etcd.js';
 import { exitCodes, RefusedError, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson } from '../output/output.js';
 
@@ -15,63 +14,86 @@ interface Flags extends ClusterFlags {
 
 export function clusterCommand(): Command {
   const cluster = new Command('cluster')
-    .description('look at the nodes that keep one network together')
+    .description('inspect and maintain the nodes of a cluster')
     .addHelpText(
       'after',
-      '\nExample:\n  $ folkmoot cluster status --cluster etcd://127.0.0.1 --network-id town',
+      helpText({
+        examples: [
+          'cluster status --cluster etcd://127.0.0.1 --network-id town',
+          'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
+          'cluster status --network-id town | jq .nodes',
+        ],
+      }),
     );
   withNetwork(cluster.command('status'))
-    .description('every node: whether it lives, how far it is, its digest; and the members of etcd')
+    .description('print the status of all nodes and etcd members')
     .addHelpText(
       'after',
-      `
-Prints one JSON object, after two seconds: a node is alive that has told of itself meanwhile.
-\`bad_cards\` lists values in etcd that are not the card of a node, which all nodes skip: a node
-that is alive replaces its own, and \`cluster forget\` deletes any other. Exit codes:
-0 done, 1 etcd does not answer or has no such network, 2 usage, 12 nodes have parted.
-
-Example:
-  $ folkmoot cluster status --cluster etcd://127.0.0.1 --network-id town`,
+      helpText({
+        notes: `
+Prints one JSON object after two seconds. A node is alive if it updated its card
+in etcd in that time. bad_cards lists invalid cards, which all nodes ignore. A
+live node replaces its card, and cluster forget deletes the others. Exits with
+code 12 if nodes have different digests at the same entry.`,
+        examples: [
+          'cluster status --cluster etcd://127.0.0.1 --network-id town',
+          'cluster status --cluster etcd://10.0.0.1,10.0.0.2 --network-id town',
+          'cluster status --network-id town | jq .parted',
+        ],
+      }),
     )
     .action((flags: Flags) => over(flags, status));
   withNetwork(cluster.command('forget'))
-    .argument('<node>', 'its name')
-    .description('keep no batches for a node that will not come back')
+    .argument('<node>', 'node name')
+    .description('remove a node that will not return')
     .addHelpText(
       'after',
-      `
-Etcd keeps batches until every node has them; for one that is gone, it would keep all. A process of
-this name that still runs ends. It also deletes what \`cluster status\` lists as a bad card.
-
-Example:
-  $ folkmoot cluster forget n3 --cluster etcd://127.0.0.1 --network-id town`,
+      helpText({
+        notes: `
+etcd keeps each batch of requests until every node has it. Remove a lost node so
+that etcd can delete its batches. A running node of this name exits. Also
+deletes a bad card of this name.`,
+        examples: [
+          'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
+          'cluster forget n3 --cluster etcd://10.0.0.1 --network-id town',
+          'cluster forget n3 --network-id town',
+        ],
+      }),
     )
     .action((node: string, flags: Flags) => over(flags, (order) => forget(order, node)));
   return cluster;
 }
 
 const withNetwork = (command: Command) =>
-  addClusterOptions(command).option('--network-id <id>', 'name of the network');
+  addClusterOptions(command).option('--network-id <id>', 'network name');
 
-async function over(flags: Flags, work: (order: EtcdOrder) => Promise<number>): Promise<void> {
+async function over(
+  flags: Flags,
+  work: (order: EtcdOrder, networkId: string) => Promise<number>,
+): Promise<void> {
   const { cluster, networkId } = flags;
-  if (cluster === undefined) throw new UsageError('--cluster says where etcd is: etcd://host:port');
-  if (networkId === undefined) throw new UsageError('--network-id names the network');
+  if (cluster === undefined) {
+    const example = 'the etcd endpoints, such as etcd://host:port';
+    throw new UsageError('MISSING_OPTION', { option: '--cluster', example });
+  }
+  if (networkId === undefined) {
+    throw new UsageError('MISSING_OPTION', { option: '--network-id', example: 'the network name' });
+  }
   const order = await openOrder(flags, networkId);
   try {
-    setExitCode(await work(order));
+    setExitCode(await work(order, networkId));
   } finally {
     order.close();
   }
 }
 
-/** A node tells of itself each second. */
+/** A node updates its card every second. */
 const LOOK_MS = 2_500;
 
-async function status(order: EtcdOrder): Promise<number> {
+async function status(order: EtcdOrder, networkId: string): Promise<number> {
   const first = await order.allCards();
   if (first.cards.length + first.bad.length === 0) {
-    throw new RefusedError('etcd knows no nodes of that network');
+    throw new RefusedError('NO_NODES', { network: networkId });
   }
   const before = new Map(first.cards.map((card) => [card.node, card.wall]));
   await sleep(LOOK_MS);
@@ -112,7 +134,7 @@ async function status(order: EtcdOrder): Promise<number> {
   return parted.length > 0 ? exitCodes.differs : exitCodes.done;
 }
 
-/** Nodes that are at the same entry with different digests, by pairs. */
+/** Pairs of nodes with different digests at the same entry. */
 function partedAmong(cards: readonly Card[]): [string, string][] {
   return cards.flatMap((one, index) =>
     cards
@@ -124,5 +146,5 @@ function partedAmong(cards: readonly Card[]): [string, string][] {
 
 async function forget(order: EtcdOrder, node: string): Promise<number> {
   if (await order.forget(node)) return exitCodes.done;
-  throw new RefusedError(`etcd knows no node ${node} of that network`);
+  throw new RefusedError('UNKNOWN_NODE', { node });
 }

@@ -1,29 +1,32 @@
-/** `folkmoot compare`: what two kept runs have different, from which entry on; as a page too. */
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 
 export function compareCommand(): Command {
   return new Command('compare')
-    .description('say what two kept runs have different, and from which entry on')
-    .argument('<a>', 'a run that sim --out or fork kept')
-    .argument('<b>', 'another')
-    .option('--out <file>', 'write a page of it too: charts, tallies, votes; a new .html file')
+    .description('compare two saved runs: scenario, log, blocks, measures')
+    .argument('<a>', 'first run, written by sim --out or fork')
+    .argument('<b>', 'second run')
+    .option('--out <file>', 'HTML file to write, with charts and votes')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-Named are the first value in which the scenarios differ, the first entry in which the logs do, whose
-it is and its field, each block that ended otherwise (with approving and rejecting weight), and each
-measure that differs, with b less a. Of runs with a common beginning votes that flipped are counted,
-whoever cast them. Whether a difference is luck, one pair of runs cannot say:
-folkmoot fork RUN --replicates.
+      helpText({
+        notes: `
+Prints the first difference of the scenarios and of the logs, each block with a
+different outcome (approving to rejecting weight), and each measure that differs
+(b minus a). If the runs share a prefix, also counts flipped votes.
 
-Examples:
-  $ folkmoot compare runs/7 runs/7-fork
-  $ folkmoot compare runs/7 runs/7-fork --out runs/7-and-fork.html
-  $ folkmoot compare runs/7 runs/8 --json | jq .measures`,
+One pair of runs cannot show whether a difference is significant. For that, use
+folkmoot fork RUN --replicates.`,
+        examples: [
+          'compare runs/7 runs/7-fork',
+          'compare runs/7 runs/7-fork --out comparison.html',
+          'compare runs/7 runs/8 --json | jq .measures',
+        ],
+      }),
     )
     .action(run);
 }
@@ -35,11 +38,13 @@ interface Flags {
 
 async function run(a: string, b: string, { out, json }: Flags): Promise<void> {
   if (out !== undefined && !/\.html?$/i.test(out)) {
-    throw new UsageError(`--out ${out}: expected the name of an .html file`);
+    throw new UsageError('INVALID_VALUE', {
+      option: '--out',
+      value: out,
+      expected: 'an .html file',
+    });
   }
-  if (out !== undefined && existsSync(out)) {
-    throw new UsageError(`${out} is there already; expected the name of a new file`);
-  }
+  if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
   const { compareKept } = await import('../../sim/compare/runs.js');
   const { compareFutures } = await import('../../sim/compare/futures.js');
   const found = await compareKept(a, b);
@@ -53,5 +58,5 @@ async function run(a: string, b: string, { out, json }: Flags): Promise<void> {
     const { comparisonLines, futureLines } = await import('./comparison-text.js');
     await writeStdoutAsync(...comparisonLines(found, [a, b]), ...futureLines(found, futures));
   }
-  if (out !== undefined) writeStderr(`to look at: ${out}`);
+  if (out !== undefined) writeStderr(`report: ${out}`);
 }

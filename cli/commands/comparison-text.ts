@@ -1,4 +1,4 @@
-/** The lines that `fork` and `compare` print. */
+/** Output lines of `fork` and `compare`. */
 import { measures as dictionary } from '../../report/shared/measures.js';
 import type { Futures } from '../../sim/compare/futures.js';
 import type { KeptComparison } from '../../sim/compare/runs.js';
@@ -9,40 +9,40 @@ const row = (name: string, text: string) => `${name.padEnd(WIDTH)} ${text}`;
 const number = (value: number | null) =>
   value === null ? 'unknown' : value.toLocaleString('en-US', { maximumFractionDigits: 4 });
 
-/** What became of what was made otherwise, and of all before. */
+/** Formats the effect of each intervention and the comparison of the prefix. */
 export function forkLines({ added, prefix }: Forked): string[] {
   const acted = added.map(({ what, when, at_ms, entry, did }) =>
     at_ms === null
-      ? row('never', `${what}, ${when}: the run ended before`)
-      : row('otherwise', `${what}: from ${at_ms} ms on, after entry ${entry}; changed ${did}`),
+      ? row('not applied', `${what}, ${when}: the run ended before`)
+      : row('change', `${what}: from ${at_ms} ms, after entry ${entry}; changed ${did}`),
   );
   const { entry, same, log_digest, difference, impure } = prefix;
   if (same) {
-    const proof = `entries 0 to ${entry} are the same in both logs: log digest ${log_digest}`;
-    return [...acted, row('before', proof)];
+    const proof = `entries 0 to ${entry} are identical in both logs: log digest ${log_digest}`;
+    return [...acted, row('prefix', proof)];
   }
-  const what = impure === null ? '' : `: the script ${impure} is not the same again`;
+  const what = impure === null ? '' : `: script not deterministic: ${impure}`;
   return [
     ...acted,
-    row('before', `the logs part at ${difference!.where}, before anything is otherwise${what}`),
+    row('prefix', `logs diverge at ${difference!.where}, before the first change${what}`),
     ...Object.entries(difference!.details).map(([name, text]) => row(`  ${name}`, text)),
   ];
 }
 
-/** Blocks and measures that are listed; --json has all. */
+/** Limit for listed blocks and measures. --json has all. */
 const MOST = 20;
 
 export function comparisonLines(found: KeptComparison, [a, b]: [string, string]): string[] {
   const { same, first, scenario, blocks, measures, log_digests } = found;
-  const parted = scenario && `${scenario.path}: ${scenario.a} in a, ${scenario.b} in b`;
+  const parted = scenario && `${scenario.path}: a ${scenario.a}, b ${scenario.b}`;
   return [
     row('a', a),
     row('b', b),
-    ...(parted ? [row('scenario', `the first that differs is ${parted}`)] : []),
+    ...(parted ? [row('scenario', `first difference: ${parted}`)] : []),
     ...(first
-      ? [row('parts at', first.where), ...details(first.details)]
-      : [row('log', `the same, to the end: log digest ${log_digests[0]}`)]),
-    ...(same ? [row('all', 'the same: entries, blocks and measures')] : []),
+      ? [row('diverges at', first.where), ...details(first.details)]
+      : [row('log', `identical: log digest ${log_digests[0]}`)]),
+    ...(same ? [row('all', 'identical: entries, blocks and measures')] : []),
     ...blockLines(blocks),
     ...measureLines(measures),
   ];
@@ -53,13 +53,13 @@ const details = (of: Record<string, string>) =>
 
 function blockLines(blocks: KeptComparison['blocks']): string[] {
   const outcome = (one: KeptComparison['blocks'][number]['a']) =>
-    one === null ? 'not there' : `${one.status} (${one.approve} to ${one.reject})`;
+    one === null ? 'missing' : `${one.status} (${one.approve} to ${one.reject})`;
   const turned = blocks.filter(({ a, b }) => a?.status !== b?.status);
   const lines = turned.map((one) =>
     row(`block ${one.number}`, `${outcome(one.a)} -> ${outcome(one.b)}`),
   );
   const others = blocks.length - turned.length;
-  if (others > 0) lines.push(row('blocks', `${others} more differ, with the same outcome`));
+  if (others > 0) lines.push(row('blocks', `${others} more differ with the same outcome`));
   return cut(lines, 'blocks');
 }
 
@@ -76,18 +76,18 @@ function measureLines(measures: KeptComparison['measures']): string[] {
 
 function cut(lines: string[], what: string): string[] {
   if (lines.length <= MOST) return lines;
-  return [...lines.slice(0, MOST), `and ${lines.length - MOST} more ${what}: --json has all`];
+  return [...lines.slice(0, MOST), `and ${lines.length - MOST} more ${what}; use --json for all`];
 }
 
-/** What agents voted in both, where both have one past. */
+/** Compares votes if the runs share a prefix. */
 export function futureLines({ first }: KeptComparison, futures: Futures | null): string[] {
   if (!first) return [];
-  if (!futures) return ['', row('votes', 'not compared: the runs have no beginning in common')];
+  if (!futures) return ['', row('votes', 'not compared: the runs share no prefix')];
   const { votes, voters } = futures;
   const { same, flipped, only_a, only_b } = votes;
   const turned = voters.filter((one) => one.flipped > 0);
-  const counts = `${number(flipped)} flipped, of ${number(turned.length)} agents`;
-  const apart = `${number(only_a)} in a only, ${number(only_b)} in b only`;
-  const others = `${apart}, ${number(same)} the same`;
+  const counts = `${number(flipped)} flipped, by ${number(turned.length)} agents`;
+  const apart = `${number(only_a)} only in a, ${number(only_b)} only in b`;
+  const others = `${apart}, ${number(same)} identical`;
   return ['', row('votes', `${counts}; ${others}`)];
 }

@@ -1,9 +1,8 @@
-/** `folkmoot conformance`: a suite for other implementations, and a look at their results. */
-
 import { createReadStream, existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { Comparison } from '../../sim/index.js';
 import { exitCodes, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { io, setExitCode } from '../output/io.js';
 import { printJson, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
@@ -20,36 +19,43 @@ interface Flags {
 
 export function conformanceCommand(): Command {
   return new Command('conformance')
-    .description(
-      'write vectors and logs for another implementation, and compare what it made of them',
-    )
-    .option('--out <dir>', 'write the suite there: a new folder')
-    .option('--only <names>', 'these cases only, with commas between', (text) => text.split(','))
-    .option('--check <file>', 'compare results in NDJSON with a suite; - reads standard input')
-    .option('--against <dir>', 'the suite of --check')
-    .option('--partial', 'results may leave out lines and outcomes')
+    .description('write test vectors, or check another implementation')
+    .option('--out <dir>', 'new folder to write the suite to')
+    .option('--only <names>', 'comma-separated list of cases', (text) => text.split(','))
+    .option('--check <file>', 'results to check (NDJSON), - for standard input')
+    .option('--against <dir>', 'suite to check the results against')
+    .option('--partial', 'accept missing lines and outcomes')
     .option('--list', 'print the names of all cases')
-    .option('--json', 'print the suite, or {match, lines, cases, difference}, as one JSON object')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-The suite holds requests as they are signed and sent, with the outcome, events, records and digests
-of each, and the log of every scenario that comes with folkmoot; the same bytes each time. Its
-README.md says what is in the files and what results look like. Exit code 12: the first difference.
+      helpText({
+        notes: `
+The suite contains signed requests with their outcomes, events, records and
+digests, and the log of every shipped scenario. Its bytes are the same on every
+machine. README.md in the suite describes the files and the format of results.
 
-Examples:
-  $ folkmoot conformance --out suite
-  $ folkmoot conformance --out suite --only life,alliances,healthy-town
-  $ my-implementation suite | folkmoot conformance --check - --against suite`,
+--check exits with code 12 at the first difference.`,
+        examples: [
+          'conformance --out suite',
+          'conformance --out suite --only life,alliances,healthy-town',
+          'conformance --check results.ndjson --against suite',
+        ],
+      }),
     )
     .action(run);
 }
 
 async function run(flags: Flags): Promise<void> {
   const asked = [flags.out, flags.check, flags.list].filter((flag) => flag !== undefined);
-  if (asked.length !== 1) throw new UsageError('expected one of --out DIR, --check FILE, --list');
+  if (asked.length !== 1) {
+    const options = '--out DIR, --check FILE, --list';
+    throw new UsageError('EXPECTED_ONE_OPTION', { options });
+  }
   if ((flags.check === undefined) !== (flags.against === undefined)) {
-    throw new UsageError('--check FILE and --against DIR belong together');
+    const [option, required] =
+      flags.check === undefined ? ['--against', '--check FILE'] : ['--check', '--against DIR'];
+    throw new UsageError('OPTION_REQUIRES', { option, required });
   }
   if (flags.list) {
     const { caseNames } = await import('../../sim/index.js');
@@ -62,7 +68,7 @@ async function run(flags: Flags): Promise<void> {
 async function write(out: string, { only, json }: Flags): Promise<void> {
   const { caseNames, writeSuite } = await import('../../sim/index.js');
   const unknown = only?.find((name) => !caseNames().includes(name));
-  if (unknown !== undefined) throw new UsageError(`--only: no case ${unknown}; --list shows them`);
+  if (unknown !== undefined) throw new UsageError('UNKNOWN_CASE', { name: unknown });
   const progress = showCount(only?.length ?? caseNames().length, 'cases');
   let done = 0;
   progress.update(done);
@@ -77,12 +83,12 @@ async function write(out: string, { only, json }: Flags): Promise<void> {
     return `${name.padEnd(18)} ${String(lines).padStart(6)} lines  ${digest}`;
   });
   if (json) printJson(suite);
-  else writeStdout(...rows, `${out}/README.md says how to use it`);
+  else writeStdout(...rows, `format and usage: ${out}/README.md`);
 }
 
 async function check(file: string, suite: string, { partial = false, json }: Flags) {
   const { checkResults } = await import('../../sim/index.js');
-  if (file !== '-' && !existsSync(file)) throw new UsageError(`--check: ${file} does not exist`);
+  if (file !== '-' && !existsSync(file)) throw new UsageError('FILE_NOT_FOUND', { path: file });
   const bytes = file === '-' ? io().stdin : createReadStream(file);
   const comparison = await checkResults(suite, bytes, { partial });
   if (json) printJson(comparison);
@@ -95,7 +101,7 @@ function readable({ lines, cases, difference }: Comparison): string[] {
   if (!difference) return [`match: ${compared}`];
   const { case: name, line, where, expected, found } = difference;
   return [
-    `differs after ${compared} that match`,
+    `mismatch after ${compared}`,
     `${name} line ${line}${where && `: ${where}`}`,
     `  expected ${expected}`,
     `  found    ${found}`,

@@ -1,5 +1,3 @@
-/** `folkmoot sim --check-determinism`: the same run in two processes, and where they part. */
-
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { comparedVerifiers, compareRuns, type Determinism } from '../../sim/compare/determinism.js';
@@ -10,7 +8,7 @@ import { printJson, writeStderr, writeStdout } from '../output/output.js';
 
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** A run that did not come to its end; it has said why. */
+/** The run ended early and has printed the reason. */
 class EndedEarly extends Error {
   constructor(readonly code: number) {
     super(`the run ended with exit code ${code}`);
@@ -18,9 +16,9 @@ class EndedEarly extends Error {
 }
 
 /**
- * Runs `folkmoot sim` with these arguments twice and sets the exit code: 12 when the runs differ,
- * else that of the run.
- * @param given what stands after `sim`; where runs are kept and who verifies is decided here.
+ * Runs `folkmoot sim` twice, in two processes. Sets the exit code to 12 if the runs differ, else
+ * to the exit code of the run.
+ * @param given arguments after `sim`. Overrides --out, --verifier and --store.
  */
 export async function checkDeterminism(given: readonly string[]): Promise<void> {
   const { args, json } = passedOn(given);
@@ -42,7 +40,7 @@ export async function checkDeterminism(given: readonly string[]): Promise<void> 
   }
 }
 
-/** What is passed on to both runs. */
+/** Removes the overridden arguments. */
 function passedOn(given: readonly string[]): { args: string[]; json: boolean } {
   const args: string[] = [];
   let json = false;
@@ -75,8 +73,8 @@ async function runOnce(args: readonly string[]): Promise<{ code: number; result:
 }
 
 function readable({ digest, difference }: Determinism): string[] {
-  if (!difference) return [`deterministic: both runs have the digest ${digest}`];
+  if (!difference) return [`deterministic: both runs have digest ${digest}`];
   const { where, details } = difference;
   const lines = Object.entries(details).map(([name, text]) => `  ${name.padEnd(7)} ${text}`);
-  return [`not deterministic: the runs part at ${where}`, ...lines];
+  return [`not deterministic: the runs diverge at ${where}`, ...lines];
 }

@@ -1,7 +1,6 @@
 /**
- * `folkmoot explore`: shows a network that is kept in a folder, or the result of a load run, on a
- * page, and changes nothing. `--export` writes a run and its page as one file, once its log was
- * recomputed.
+ * `folkmoot explore`: serves the page of a stored network or of a load result, read-only.
+ * `--export` recomputes the log, then writes the network and its page as one file.
  */
 
 import { spawn } from 'node:child_process';
@@ -21,6 +20,7 @@ import {
   uiServerOptions,
 } from '../options/ui-server.js';
 import { interruption, ListenError, StopSignal, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { endNow, io } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
@@ -28,50 +28,46 @@ import { packageVersion } from '../output/provenance.js';
 
 export function exploreCommand(): Command {
   const command = new Command('explore')
-    .description('show a kept run or a data folder on a page, also while it is written')
-    .argument('<dir>', 'a folder that sim --out, serve --data or load --out wrote');
+    .description('browse a saved run or data folder on a local page')
+    .argument('<dir>', 'saved run, data folder or load run');
   for (const option of uiServerOptions()) command.addOption(option);
   return command
     .addOption(
-      new Option('--open <when>', 'open it in a browser; default: yes, at a terminal').choices([
+      new Option('--open <when>', 'open in a browser (default: yes at a terminal)').choices([
         'yes',
         'no',
       ]),
     )
-    .option('--verify', 'the page recomputes the log in the browser as soon as it is opened')
+    .option('--verify', 'recompute the log in the browser')
     .addOption(
       new Option(
         '--export [file]',
-        'write the page and all that it shows as one new .html file, which needs no server; ' +
-          'default: run.html in the folder of a kept run',
+        'new standalone HTML file to write (default: DIR/run.html)',
       ).conflicts(['port', 'host', 'open', 'verify']),
     )
-    .option('--json', 'print {event, …} when it listens, or when the file is there')
+    .option('--json', 'print one JSON object when ready')
     .addHelpText(
       'after',
-      `
-Nothing in the folder is changed but view/ and history/, where what the page is shown is kept and
-which may be deleted; files there that this installation did not write are made again. Requests
-that would write are refused (READ_ONLY). What another process adds to the folder appears as it is
-committed; when the folder is deleted meanwhile, what was read is still shown. A damaged folder is
-refused, with exit code 13 and the reason. SIGTERM and SIGINT end it.
+      helpText({
+        notes: `
+Serves the folder read-only until SIGTERM or SIGINT. Write requests get
+READ_ONLY. New entries appear as another process commits them. Only view/ and
+history/ in the folder are written. They are caches and can be deleted. For a
+load run, the page shows the result: verdict, rates, latencies and errors.
 
-With --export the log is recomputed first, and a folder that differs is refused. The file opens in a
-browser without a network, at any entry: run.html?at=1200. It has what the page shows, memes up to
-256 KiB and proposals up to 1 MB; what only the log has, signatures and the requests themselves, is
-not in it. A run of 100,000 events takes about half a megabyte; 2,000,000 are the most. Beside the
-report of a run as run.html, the report leads into it.
-
-Of a load run that load --out kept, its result is shown: verdict, rates and times over time, errors.
-
-Examples:
-  $ folkmoot sim healthy-town --out runs/town && folkmoot explore runs/town
-  $ folkmoot explore folkmoot-data --port 8081 --open no      beside the server that writes it
-  $ folkmoot explore runs/town --verify                       its log, recomputed in the browser
-  $ folkmoot explore runs/town --export                       runs/town/run.html, to pass on
-  $ folkmoot explore folkmoot-data --export today.html
-  $ folkmoot explore runs/town --json                         for a program that starts it
-  $ folkmoot explore runs/votes                               what a load run measured`,
+--export recomputes the log first and refuses a folder that does not match. The
+file needs no server and opens at any entry, such as run.html?at=1200. It
+contains all that the page shows, with memes up to 256 KiB and proposals up to
+1 MB, but no requests and no signatures. 100,000 events take about 0.5 MB; the
+limit is 2,000,000 events. The report of the run links to DIR/run.html.`,
+        examples: [
+          'explore runs/7',
+          'explore folkmoot-data --port 8081 --open no',
+          'explore runs/7 --verify',
+          'explore runs/7 --export',
+          'explore folkmoot-data --export today.html',
+        ],
+      }),
     )
     .action(async (folder: string, flags: ExploreFlags) => {
       if (flags.export === undefined || isLoadRun(folder)) {
@@ -95,7 +91,7 @@ async function runExplore(
   endNow();
 }
 
-/** Opens one thing after the other; nothing more once it is asked to stop. */
+/** Starts the server, unless a signal arrives first. */
 async function start(folder: string, flags: ExploreFlags, stopping: StopSignal): Promise<void> {
   if (isLoadRun(folder)) return exploreLoad(folder, flags, stopping);
   const { KeptNetwork } = await import('../../engine/node/kept-network.js');
@@ -127,26 +123,25 @@ function announce(folder: string, flags: ExploreFlags, network: KeptNetwork, ser
   if (flags.json) {
     printJson({ event: 'listening', url, page, folder, network_id, entries: seq + 1 });
   } else {
-    writeStdout(`${page} shows ${folder}: ${network_id}, entries 0 to ${seq}; Ctrl+C to stop`);
+    writeStdout(`${page} shows ${folder}: ${network_id}, entries 0 to ${seq}; stop with Ctrl+C`);
   }
   openIfWanted(page, flags);
 }
 
-/** The view that recomputes, told to begin. */
+/** Address of the page that starts to recompute the log. */
 function verifying(page: string): string {
   const { hash } = new URL(page);
   return `${new URL('explore?verify=1', page).href}${hash}`;
 }
 
 interface ExploreFlags extends UiServerFlags {
-  /** A file, or where it stands by default. */
+  /** A file, or true for the default. */
   export?: true | string;
   open?: 'yes' | 'no';
   verify?: boolean;
   json?: boolean;
 }
 
-/** Opens it where that was asked for, or nobody said anything at a terminal. */
 function openIfWanted(url: string, { open }: ExploreFlags): void {
   if (open === 'yes' || (open === undefined && io().stdout.isTTY)) openBrowser(url);
 }
@@ -156,28 +151,28 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Waits for nothing: whoever has no browser here reads the address that was printed. */
+/** Does not wait for the browser. Without one, the printed address remains. */
 function openBrowser(url: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program!, [...args, url], { stdio: 'ignore', detached: true });
-  child.on('error', () => writeStderr('folkmoot: no browser was found to open the page with'));
+  child.on('error', () => writeStderr('folkmoot: no browser found; open the printed address'));
   child.unref();
 }
 
-/** How often it is looked whether the run that another process makes is over. */
+/** Interval between checks for the end of a run of another process. */
 const LOOK_MS = 1_000;
 
 class FolderControl implements Control {
   readonly kind = 'folder';
   readonly can = [] as const;
   readonly #network: KeptNetwork;
-  /** What a run leaves last. */
+  /** Last file that a run writes. */
   readonly #result: string;
   readonly #timer: NodeJS.Timeout;
   readonly #listeners = new Set<() => void>();
   #over = false;
 
-  /** It never holds the process. */
+  /** The timer does not keep the process alive. */
   constructor(network: KeptNetwork, folder: string) {
     this.#network = network;
     this.#result = join(folder, 'summary.json');
@@ -195,7 +190,7 @@ class FolderControl implements Control {
     return this.#network.lost;
   }
 
-  /** To be called when the folder is lost: whoever looks on is told. */
+  /** Notifies listeners, for example when the folder is lost. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }
@@ -209,7 +204,6 @@ class FolderControl implements Control {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks no more. */
   close(): void {
     clearInterval(this.#timer);
   }
@@ -222,20 +216,17 @@ class FolderControl implements Control {
   }
 }
 
-/** Whether it is of `load --out`: the only one whose folder has a result. */
+/** Returns true for a folder of `load --out`, the only one with a result. */
 const isLoadRun = (folder: string): boolean => existsSync(join(folder, 'result.json'));
 
-/** @throws {StoreError} when its result cannot be used. */
+/** @throws {StoreError} if the result is invalid. */
 async function exploreLoad(
   folder: string,
   flags: ExploreFlags,
   stopping: StopSignal,
 ): Promise<void> {
-  const is = `${folder} is of a load run`;
-  if (flags.verify) throw new UsageError(`--verify recomputes a log, and ${is}, which has none`);
-  if (flags.export) {
-    throw new UsageError(`--export writes a network, and ${is}: its report.html is one file`);
-  }
+  if (flags.verify) throw new UsageError('NOT_FOR_LOAD_RUN', { option: '--verify', folder });
+  if (flags.export) throw new UsageError('NOT_FOR_LOAD_RUN', { option: '--export', folder });
   const { readLoad } = await import('../../bench/load/files.js');
   const { toLoadState } = await import('../../bench/load/page-data.js');
   const { Board, loadControl, startLoadServer } = await import('../../api/load-server.js');
@@ -247,21 +238,21 @@ async function exploreLoad(
   );
   const { host, port } = resolveAddress(flags);
   const onFault = (error: unknown) =>
-    writeStderr(`folkmoot: a request failed: ${(error as Error).message}`);
+    writeStderr(`folkmoot: request failed: ${(error as Error).message}`);
   const { url, page, close } = await startLoadServer({ board, control, host, port, onFault }).catch(
     ({ message }: Error) => {
-      throw new ListenError(message);
+      throw new ListenError('CANNOT_SERVE', { reason: message });
     },
   );
   stopping.opened(close);
   if (await stopping.isAsked()) return;
   const { verdict } = result;
   if (flags.json) printJson({ event: 'listening', url, page, folder, verdict });
-  else writeStdout(`${page} shows ${folder}: a load run, ${verdict}; Ctrl+C to stop`);
+  else writeStdout(`${page} shows ${folder}: load run, ${verdict}; stop with Ctrl+C`);
   openIfWanted(page, flags);
 }
 
-/** Of a run that `sim --out` kept; what is said of it beside its log may be missing, or damaged. */
+/** Reads the scenario of a saved run. A missing or damaged summary is not an error. */
 async function keptScenario(
   folder: string,
   network: KeptNetwork,
@@ -275,17 +266,17 @@ async function keptScenario(
     const scenario = describeScenario(result.scenario, result.seed, START_MS);
     return { ...(scenario ? { scenario } : {}), run: openKeptRun(folder, result, network) };
   } catch (error) {
-    writeStderr(`folkmoot: its scenario is not shown: ${(error as Error).message}`);
+    writeStderr(`folkmoot: warning: no scenario: ${(error as Error).message}`);
     return {};
   }
 }
 
-/** Beside the report of a run, which leads into it. */
+/** Default file name. The report of the run links to this file. */
 const BESIDE_REPORT = 'run.html';
-/** Entries between two turns of the event loop, and looks at the progress. */
+/** Entries per turn of the event loop and per progress update. */
 const TURN = 256;
 
-/** @param file null: the one beside the report of a kept run. */
+/** @param file null for the default file of a saved run. @throws {UsageError} */
 async function writeExport(
   folder: string,
   file: string | null,
@@ -293,19 +284,16 @@ async function writeExport(
 ): Promise<void> {
   const path = file ?? besideReport(folder);
   if (!/\.html?$/i.test(path)) {
-    throw new UsageError(`--export ${path}: expected the name of an .html file`);
+    const expected = 'an .html file';
+    throw new UsageError('INVALID_VALUE', { option: '--export', value: path, expected });
   }
-  if (existsSync(path)) {
-    throw new UsageError(`${path} is there already; expected the name of a new file`);
-  }
-  if (!existsSync(dirname(path))) {
-    throw new UsageError(`${dirname(path)} is not there; expected a folder for ${basename(path)}`);
-  }
+  if (existsSync(path)) throw new UsageError('FILE_EXISTS', { path });
+  if (!existsSync(dirname(path))) throw new UsageError('FOLDER_NOT_FOUND', { path: dirname(path) });
   const { signal, end } = interruption();
   try {
     const { entries, events, html } = await makeExport(folder, signal);
     const { writeWhole } = await import('../../report/folder.js');
-    // What kept the thread busy kept signals waiting.
+    // The export blocked the thread, so a signal may be pending.
     await nextTurn();
     signal.throwIfAborted();
     writeWhole(dirname(path), basename(path), html);
@@ -314,7 +302,7 @@ async function writeExport(
     if (json) printJson({ event: 'exported', file: path, folder, entries, events, bytes });
     else
       writeStdout(
-        `${path}: ${events} events in ${Math.ceil(bytes / 1_000)} kB; open it in a browser`,
+        `${path}: ${events} events in ${Math.ceil(bytes / 1_000)} kB; open the file in a browser`,
       );
   } catch (error) {
     if (signal.aborted) return end();
@@ -324,7 +312,7 @@ async function writeExport(
 
 function besideReport(folder: string): string {
   if (existsSync(join(folder, 'summary.json'))) return join(folder, BESIDE_REPORT);
-  throw new UsageError(`${folder} is no kept run; expected --export FILE, a new .html file`);
+  throw new UsageError('NOT_A_RUN', { folder });
 }
 
 async function makeExport(folder: string, signal: AbortSignal) {
@@ -342,7 +330,7 @@ async function makeExport(folder: string, signal: AbortSignal) {
   }
 }
 
-/** A file that is passed on cannot be recomputed where it is opened: so all of it is before. */
+/** Recomputes the log before the export, because the exported file cannot be recomputed. */
 async function recompute(folder: string, signal: AbortSignal) {
   const { replay } = await import('../../engine/replay/replay.js');
   const { StoreError } = await import('../../engine/store/store.js');
@@ -370,7 +358,7 @@ async function recompute(folder: string, signal: AbortSignal) {
   return { entries, digest };
 }
 
-/** Fewer are recomputed before anybody looks. */
+/** Fewer entries need no progress display. */
 const MANY_ENTRIES = 1_000;
 
 async function* inTurns(
@@ -391,15 +379,14 @@ async function* inTurns(
   tell(done);
 }
 
-/** Before anything is recomputed. */
+/** @throws {UsageError} */
 async function assertSize(folder: string, events: number): Promise<void> {
   const { MAX_EXPORTED_EVENTS } = await import('../../api/run-export.js');
   if (events <= MAX_EXPORTED_EVENTS) return;
-  const most = `one file holds ${MAX_EXPORTED_EVENTS} at the most`;
-  throw new UsageError(`${folder} has ${events} events; ${most}: folkmoot explore shows them all`);
+  throw new UsageError('TOO_MANY_EVENTS', { events, folder, limit: MAX_EXPORTED_EVENTS });
 }
 
-/** The report of the run finds the file, and leads into it. */
+/** Rewrites the report of the run so that the report links to the file. */
 async function renewReport(folder: string, path: string): Promise<void> {
   const there = resolve(path) === resolve(folder, BESIDE_REPORT);
   if (!there || !existsSync(join(folder, 'report.html'))) return;

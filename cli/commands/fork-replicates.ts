@@ -1,4 +1,4 @@
-/** `folkmoot fork --replicates`: the change and the run without it, over many seeds. */
+/** `folkmoot fork --replicates`: runs with and without the change, over many seeds. */
 
 import { availableParallelism } from 'node:os';
 import { parseNumber, type TableRow, tableRows } from '../../report/folder.js';
@@ -16,12 +16,11 @@ import { build } from '../output/provenance.js';
 interface OverSeeds {
   out: string;
   replicates: number;
-  /** How many interventions the fork added. */
+  /** Number of interventions that the fork added. */
   added: number;
   jobs?: number;
   resume?: boolean;
   json?: boolean;
-  /** How external deciders are asked. */
   asking: Pick<DeciderOptions, 'record' | 'mostCalls'>;
 }
 
@@ -32,7 +31,7 @@ export async function forkOverSeeds(
 ): Promise<void> {
   const { out, jobs = availableParallelism(), resume = false, asking: deciders } = flags;
   const plan = planFork(kept, scenario, flags);
-  writeStderr(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} at a time, in ${out}`);
+  writeStderr(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} in parallel, in ${out}`);
   const made = build();
   const interrupt = interruption();
   const progress = showCount(plan.runs, 'runs');
@@ -52,9 +51,9 @@ export async function forkOverSeeds(
     writeStderr(`folkmoot: the run with seed ${seed} failed (${kind}): ${message}`);
     setExitCode(codes[kind]);
   } else if (result.finished) {
-    writeStderr(`kept in ${out}; to look at: ${out}/report.html, differences.csv`);
+    writeStderr(`saved in ${out}; report: ${out}/report.html, differences.csv`);
   } else {
-    writeStderr('interrupted: --resume with the same options goes on');
+    writeStderr('interrupted; continue with --resume and the same options');
     interrupt.end();
   }
 }
@@ -67,7 +66,7 @@ const codes: Record<FailureKind, number> = {
   unanswered: exitCodes.unanswered,
 };
 
-/** Of one measure: with what is otherwise, less without it. */
+/** Difference of one measure: with the change minus without. */
 interface Difference {
   measure: string;
   n: number;
@@ -92,24 +91,24 @@ const differenceOf = ({ measure = '', n, mean, low, high }: TableRow): Differenc
 
 const shown = (value: number) => value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
 
-/** Of fewer pairs, intervals lean on how such numbers are usually spread. */
+/** With fewer pairs, the intervals depend on the assumed distribution. */
 const FEW = 5;
 
-/** Those whose interval has no zero in it, and how many were looked at. */
+/** Formats the measures whose interval excludes zero, and the number of tested measures. */
 function luckLines(differences: readonly Difference[], replicates: number): string[] {
-  const told = differences.filter(({ n }) => n > 0);
-  const clear = told.filter(({ low, high }) => low !== null && (low > 0 || high! < 0));
+  const tested = differences.filter(({ n }) => n > 0);
+  const clear = tested.filter(({ low, high }) => low !== null && (low > 0 || high! < 0));
   const widest = Math.max(0, ...clear.map(({ measure }) => measure.length));
   const lines = clear.map(({ measure, mean, low, high }) => {
     const by = `${mean! > 0 ? '+' : ''}${shown(mean!)}`;
     return `${measure.padEnd(widest)}  ${by}  (95 %: ${shown(low!)} to ${shown(high!)})`;
   });
-  const still = told.filter(({ mean, low }) => mean === 0 && low === null).length;
+  const still = tested.filter(({ mean, low }) => mean === 0 && low === null).length;
   return [
-    `with it, less without it, mean of ${replicates} pairs of runs:`,
-    ...(lines.length > 0 ? lines : ['no measure whose interval leaves out 0']),
-    `${told.length} measures were looked at: of so many, one in twenty leaves out 0 by luck alone`,
-    ...(replicates < FEW ? [`${replicates} pairs are few: take ${FEW} or more`] : []),
-    ...(still > 0 ? [`${still} of them were the same in each pair`] : []),
+    `difference with minus without the change, mean of ${replicates} pairs of runs:`,
+    ...(lines.length > 0 ? lines : ['no measure has an interval that excludes 0']),
+    `${tested.length} measures tested; expect 1 in 20 intervals to exclude 0 by chance`,
+    ...(replicates < FEW ? [`too few pairs: ${replicates}; use ${FEW} or more`] : []),
+    ...(still > 0 ? [`${still} measures were identical in every pair`] : []),
   ];
 }

@@ -1,5 +1,3 @@
-/** `folkmoot fork`: a kept run made again with something otherwise, once or over many seeds. */
-
 import { Command } from 'commander';
 import type { Forked } from '../../sim/fork/fork.js';
 import type { KeptRun } from '../../sim/fork/kept-run.js';
@@ -7,6 +5,7 @@ import type { Scenario } from '../../sim/index.js';
 import { integer } from '../options/options.js';
 import { mostCallsOption, readDeciderFlags } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 import { build, commitHash, packageVersion } from '../output/provenance.js';
@@ -25,61 +24,61 @@ interface Flags {
 
 export function forkCommand(): Command {
   return new Command('fork')
-    .description('make a kept run again with something otherwise, and prove all before the same')
-    .argument('<run>', 'a folder that sim --out or fork kept')
+    .description('re-run a saved run with changes, and verify the prefix')
+    .argument('<run>', 'saved run, written by sim --out or fork')
     .option(
       '--intervention <yaml>',
-      'what is otherwise, as a scenario has it; again for more',
+      'change to apply, may be repeated',
       (text: string, before: string[]) => [...before, text],
       [],
     )
-    .option('--out <dir>', 'where it is kept; default: RUN-fork')
-    .option('--folder <dir>', "where the run's scripts and data files are, as they were then")
+    .option('--out <dir>', 'folder to write (default: RUN-fork)')
+    .option('--folder <dir>', 'folder of the scripts and data files of the run')
     .option(
       '--replicates <k>',
-      'with and without it, over K seeds, with intervals of the differences',
+      'number of seeds to run with and without the change',
       integer({ least: 2, most: 100_000 }),
     )
     .option(
       '--jobs <n>',
-      'with --replicates: runs at a time; default: one a core',
+      'parallel runs with --replicates (default: one per core)',
       integer({ least: 1, most: 256 }),
     )
-    .option('--resume', 'with --replicates: go on with what is in the folder')
-    .option('--record', "ask external deciders what the run's cassette has no answer for")
+    .option('--resume', 'continue an interrupted fork with --replicates')
+    .option('--record', 'call external deciders for answers not in the cassette')
     .addOption(mostCallsOption())
     .option('--json', 'print one JSON object')
-    .addHelpText('after', help)
+    .addHelpText('after', helpText({ notes, examples }))
     .action(run);
 }
 
-const help = `
-An intervention is one of the list "interventions" of a scenario file: its kind, whom or what it is
-about, and when it acts (at_ms, at_entry, at_height or at_condition). Blocks, memes and alliances
-count from 0. docs/scenarios.md lists every kind and key.
+const notes = `
+An intervention has the format of the list "interventions" of a scenario: its
+kind, its target, and its time (at_ms, at_entry, at_height or at_condition).
+Blocks, memes and alliances count from 0. See docs/scenarios.md and
+docs/what-if.md.
 
-Where programs or models decide for agents (docs/deciders.md), a fork needs --record: it takes their
-answers from the run's cassette, and asks for those that it does not have; with --replicates each
-run has a cassette of its own. --folder says where programs are started.
+The fork uses the scenario and the seed of the run. Both logs must have the same
+digests up to the first change. If not, the run is not deterministic, and the
+exit code is 12.
 
-The fork has the run's scenario and seed. Up to the last entry before anything is otherwise, the
-digests of both logs are compared: if they differ, something that took part is not deterministic; it
-is named, and the exit code is 12. docs/what-if.md says what each does, and how it acts in time.
+A run with external deciders requires --record. The fork takes answers from the
+cassette of the run and calls the decider for missing ones. See
+docs/deciders.md.`;
 
-Examples:
-  $ folkmoot fork runs/7 --intervention '{ kind: mute, meme: 17, at_ms: 0 }' --out runs/7-without-17
-  $ folkmoot fork runs/7 --intervention \\
-      '{ kind: vote, agent: lawful-3, block: 5, decision: reject, at_height: 4 }'
-  $ folkmoot fork runs/7 --replicates 40 --intervention \\
-      '{ kind: silence, whom: [{ group: town, share: 0.2 }], at_ms: 60000 }'
-
-Exit codes: 0 done, whatever its verdict; 11 the network broke a rule of its own, 12 not the same
-before, 2 usage, 16 an answer of an external decider is not there.`;
+const examples = [
+  "fork runs/7 --intervention '{ kind: mute, meme: 17, at_ms: 0 }'",
+  `fork runs/7 --out runs/7-reject --intervention \\
+      '{ kind: vote, agent: lawful-3, block: 5, decision: reject, at_ms: 0 }'`,
+  `fork runs/7 --replicates 40 --intervention \\
+      '{ kind: silence, whom: [{ group: town, share: 0.2 }], at_ms: 60000 }'`,
+];
 
 async function run(folder: string, flags: Flags): Promise<void> {
   const { replicates, jobs, resume } = flags;
   if (replicates === undefined && (jobs !== undefined || resume)) {
-    throw new UsageError(`--${resume ? 'resume' : 'jobs'} is for --replicates`);
+    const option = resume ? '--resume' : '--jobs';
+    throw new UsageError('OPTION_REQUIRES', { option, required: '--replicates' });
   }
   const asking = readDeciderFlags(flags);
   const { checkInRun, forkScenario, readInterventions } = await import(
@@ -126,16 +125,21 @@ async function once(kept: KeptRun, scenario: Scenario, out: string, flags: Once)
     };
     const forked = await runFork(kept, scenario, out, hooks);
     progress.stop();
-    await told(kept, forked, out, flags);
+    await printFork(kept, forked, out, flags);
   } catch (error) {
     progress.stop();
     if (!(error instanceof Interrupted)) throw error;
-    writeStderr(`interrupted: entries 0 to ${error.seq} are durable; kept in ${out}/network`);
+    writeStderr(`interrupted: entries 0 to ${error.seq} are durable; saved in ${out}/network`);
     interrupt.end();
   }
 }
 
-async function told(kept: KeptRun, forked: Forked, out: string, { json }: Flags): Promise<void> {
+async function printFork(
+  kept: KeptRun,
+  forked: Forked,
+  out: string,
+  { json }: Flags,
+): Promise<void> {
   const { compareKept } = await import('../../sim/compare/runs.js');
   const { writeRunReport } = await import('../../sim/report/index.js');
   await writeRunReport(out);
@@ -146,19 +150,19 @@ async function told(kept: KeptRun, forked: Forked, out: string, { json }: Flags)
     const { comparisonLines, forkLines } = await import('./comparison-text.js');
     await writeStdoutAsync(...forkLines(forked), ...comparisonLines(compared, [kept.folder, out]));
   }
-  writeStderr(`kept in ${out}; to look at: ${out}/report.html`);
+  writeStderr(`saved in ${out}; report: ${out}/report.html`);
   if (!prefix.same) {
-    tellWhy(kept, forked);
+    explainMismatch(kept, forked);
     setExitCode(exitCodes.differs);
   } else if (result.verdict === 'safety') setExitCode(exitCodes.safety);
 }
 
-/** Another build may draw otherwise; a script of the same build may not. */
-function tellWhy({ folder, result: before }: KeptRun, { prefix }: Forked): void {
+/** A different build explains a mismatch, unless a script is not deterministic. */
+function explainMismatch({ folder, result: before }: KeptRun, { prefix }: Forked): void {
   const { version, commit } = before;
   const builds = [`${version} ${commit}`, `${packageVersion()} ${commitHash()}`];
   if (prefix.impure === null && builds[0] !== builds[1]) {
-    writeStderr(`folkmoot: ${folder} was made by ${builds[0]}, this is ${builds[1]}`);
+    writeStderr(`folkmoot: different builds: ${folder} by ${builds[0]}, this is ${builds[1]}`);
   }
-  writeStderr(`to look closer: folkmoot sim ${folder}/scenario.json --check-determinism`);
+  writeStderr(`to diagnose: folkmoot sim ${folder}/scenario.json --check-determinism`);
 }

@@ -1,7 +1,7 @@
-/** `folkmoot keygen`: makes an Ed25519 key pair and says which agent it would be. */
 import { Command } from 'commander';
 import { writeSecret } from '../options/client.js';
 import { UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { printJson, writeStdout } from '../output/output.js';
 
 interface Flags {
@@ -12,26 +12,29 @@ interface Flags {
 
 export function keygenCommand(): Command {
   return new Command('keygen')
-    .description('make an Ed25519 key pair')
-    .option('--seed-hex <hex>', '32 bytes that the key follows from; default: drawn by chance')
-    .option('--out <file>', 'write the key into this new file, which only you can read')
-    .option('--json', 'print {agent_id, public_key, private_key}; with --out without the secret')
+    .description('generate an Ed25519 key pair')
+    .option('--seed-hex <hex>', '32-byte seed in hex (default: random)')
+    .option('--out <file>', 'new key file to write (mode 0600)')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-private_key is the 32-byte seed of RFC 8032, in hex: whoever has it is the agent. Keep it secret:
---out makes a file with mode 0600, never writes over another, and shows the rest.
-
-Examples:
-  $ folkmoot keygen --out my-agent.key.json
-  $ folkmoot keygen --seed-hex ${'01'.repeat(32)}`,
+      helpText({
+        notes: `
+private_key is the 32-byte seed of RFC 8032 in hex. Keep it secret: it controls
+the agent. With --out, only the file contains it.`,
+        examples: [
+          'keygen --out ada.key.json',
+          'keygen --json',
+          'keygen --seed-hex "$(openssl rand -hex 32)"',
+        ],
+      }),
     )
     .action(run);
 }
 
 async function run({ seedHex, out, json }: Flags): Promise<void> {
   if (seedHex !== undefined && !/^[0-9a-fA-F]{64}$/.test(seedHex)) {
-    throw new UsageError('--seed-hex is not 64 hex characters');
+    throw new UsageError('INVALID_OPTION', { option: '--seed-hex', expected: '64 hex characters' });
   }
   const { randomBytes } = await import('node:crypto');
   const { keyPairFromSeed } = await import('../../engine/crypto/keys.js');

@@ -1,25 +1,29 @@
-/** `folkmoot log`: prints the log, one JSON object a line. */
 import { Command } from 'commander';
 import { integer } from '../options/options.js';
+import { helpText } from '../output/help.js';
 import { writeStderr, writeStdoutAsync } from '../output/output.js';
 
 const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
 export function logCommand(): Command {
   return new Command('log')
-    .description('print the log of a kept run or data folder as NDJSON')
-    .argument('<dir>', 'a folder that sim --out or serve --data wrote')
+    .description('print the log as NDJSON')
+    .argument('<dir>', 'saved run or data folder')
     .option('--from <n>', 'first entry', position, 0)
     .option('--to <n>', 'last entry', position)
     .addHelpText(
       'after',
-      `
-Each line is {seq, at, kind, public_key, target, timestamp, signature, body, log_digest, digest}; a
-meme has its file too, in base64. docs/protocol.md says how the digests are computed.
-
-Examples:
-  $ folkmoot log runs/7 --from 10 --to 12
-  $ folkmoot log runs/7 > run.ndjson && folkmoot replay run.ndjson --signatures`,
+      helpText({
+        notes: `
+Each line contains one entry: {seq, at, kind, public_key, target, timestamp,
+signature, body, log_digest, digest}. A meme also contains its file in base64.
+See docs/protocol.md for the digests.`,
+        examples: [
+          'log runs/7 --from 10 --to 12',
+          'log runs/7 | jq .kind',
+          'log runs/7 > run.ndjson && folkmoot replay run.ndjson',
+        ],
+      }),
     )
     .action(printLog);
 }
@@ -36,7 +40,7 @@ async function printLog(
     const end = store.meta()?.seq ?? -1;
     const last = Math.min(to ?? end, end);
     if (from > end || (to ?? 0) > end) {
-      writeStderr(`folkmoot: the log ends at entry ${end}`);
+      writeStderr(`folkmoot: last entry: ${end}`);
     }
     for (const line of storedLines(store, from, last)) {
       await writeStdoutAsync(JSON.stringify(printLine(line)));

@@ -1,38 +1,58 @@
-/** `folkmoot network`: looks at a live network. No key is needed. */
 import { Command, Option } from 'commander';
 import type { BlockView, NetworkClient } from '../../api/client/index.js';
 import { answer, type UrlsFlags, warnUnknown, withUrls } from '../options/client.js';
 import { integer } from '../options/options.js';
+import { helpText } from '../output/help.js';
 
 const rows = integer({ least: 1, most: 1_000 });
 
 export function networkCommand(): Command {
   const network = new Command('network')
-    .description('look at a live network: state, agents, blocks')
+    .description('read the state of a live network')
     .addHelpText(
       'after',
-      `
-Each prints one JSON object. Exit codes: 0 done, 1 refused or unreachable, 2 usage.
-
-Examples:
-  $ folkmoot network state
-  $ folkmoot network blocks --status finalized --limit 3 --url http://127.0.0.1:8080`,
+      helpText({
+        notes: 'Each command prints one JSON object. No key is needed.',
+        examples: [
+          'network state',
+          'network agents --limit 10',
+          'network blocks --status finalized --limit 3',
+        ],
+      }),
     );
   withUrls(network.command('state'))
-    .description('height, head, who is active, throughput')
-    .addHelpText('after', '\nExample:\n  $ folkmoot network state')
+    .description('print height, head, active agents and throughput')
+    .addHelpText(
+      'after',
+      helpText({
+        examples: [
+          'network state',
+          'network state --url http://10.0.0.1:8080',
+          'network state | jq .block_height',
+        ],
+      }),
+    )
     .action((flags: UrlsFlags) => look(flags, (client) => client.networkState()));
   withUrls(network.command('agents'))
-    .description('the active validators and producers')
-    .option('--limit <n>', 'of each, at most', rows)
-    .addHelpText('after', '\nExample:\n  $ folkmoot network agents --limit 10')
+    .description('list the active validators and producers')
+    .option('--limit <n>', 'maximum number of each', rows)
+    .addHelpText(
+      'after',
+      helpText({
+        examples: [
+          'network agents',
+          'network agents --limit 10',
+          'network agents --url http://10.0.0.1:8080',
+        ],
+      }),
+    )
     .action(({ url, ...query }: UrlsFlags & { limit?: number }) =>
       look({ url }, (client) => client.agents(query)),
     );
   withUrls(network.command('blocks'))
-    .description('blocks, the newest first')
+    .description('list blocks, newest first')
     .addOption(
-      new Option('--status <name>', 'only those that are').choices([
+      new Option('--status <name>', 'block status to select').choices([
         'voting',
         'finalized',
         'rejected',
@@ -40,9 +60,18 @@ Examples:
         'orphaned',
       ]),
     )
-    .option('--limit <n>', 'at most', rows)
-    .option('--cursor <text>', 'the next_cursor of the page before')
-    .addHelpText('after', '\nExample:\n  $ folkmoot network blocks --status voting')
+    .option('--limit <n>', 'maximum number of blocks', rows)
+    .option('--cursor <text>', 'next_cursor of the previous page')
+    .addHelpText(
+      'after',
+      helpText({
+        examples: [
+          'network blocks',
+          'network blocks --status voting',
+          'network blocks --status finalized --limit 3',
+        ],
+      }),
+    )
     .action(({ url, ...query }: UrlsFlags & BlockFlags) =>
       look({ url }, (client) => client.blocks(query)),
     );

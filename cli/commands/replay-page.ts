@@ -1,7 +1,4 @@
-/**
- * `folkmoot replay --watch`: the page of a folder while its log is recomputed, with how far the
- * replay is, where it differs, and its pauses.
- */
+/** `folkmoot replay --watch`: a page with the progress of a replay and its first difference. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClockShown, Control, ControlCommand } from '../../api/contract/control.js';
 import type { DivergenceShown, ProofShown } from '../../api/contract/server.js';
@@ -17,16 +14,16 @@ import { openUiServer, type WatchFlags } from '../options/ui-server.js';
 import { writeStderr } from '../output/output.js';
 
 interface WatchedReplayOptions {
-  /** The last entry that is to be recomputed. */
+  /** Last entry to recompute. */
   end: number;
   signatures: boolean;
-  /** Whether it waits before its first entry. */
+  /** True to wait before the first entry. */
   paused: boolean;
-  /** Ends it. */
+  /** Ends the replay. */
   signal: AbortSignal;
 }
 
-/** Entries between two turns of the event loop: whoever looks is answered in between. */
+/** Entries per turn of the event loop, so that the page gets responses meanwhile. */
 const TURN = 64;
 
 class WatchedReplay implements Control {
@@ -38,7 +35,7 @@ class WatchedReplay implements Control {
   #paused: boolean;
   #wake: () => void = () => {};
   #last: ReplayedStep | null = null;
-  /** The line that was read last, and those that were read and not applied yet. */
+  /** Lines that were read and not applied yet, and the line applied last. */
   readonly #lines = new Map<number, LogLine>();
   #proof: ProofShown;
   lost: string | null = null;
@@ -77,7 +74,7 @@ class WatchedReplay implements Control {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The folder that is shown is not what it was any more: whoever looks on is told why. */
+  /** Reports that the folder changed or disappeared. */
   lose(why: string): void {
     this.lost = why;
     this.#tell();
@@ -88,7 +85,7 @@ class WatchedReplay implements Control {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The same lines, as fast as they may go. */
+  /** Yields the lines, with pauses. */
   paced = (lines: Iterable<LogLine>): AsyncIterable<LogLine> => this.#paced(lines);
 
   async *#paced(lines: Iterable<LogLine>): AsyncGenerator<LogLine> {
@@ -100,7 +97,7 @@ class WatchedReplay implements Control {
     }
   }
 
-  /** To be told what each entry did. */
+  /** Records an applied entry. */
   step = (done: ReplayedStep): void => {
     this.#lines.delete(this.#last?.entry.seq ?? -1);
     this.#last = done;
@@ -136,18 +133,18 @@ class WatchedReplay implements Control {
 }
 
 interface Watched {
-  /** Shows what comes of it: `recompute` is given what the page takes part with. */
+  /** Runs `recompute` with the hooks of the page, and shows its result. */
   replay(recompute: (watch: WatchedOptions) => Promise<ReplayResult>): Promise<ReplayResult>;
   close(): Promise<void>;
 }
 
-/** Serves the page of the folder at `path`; `signal` ends a replay that is under way. */
+/** Serves the page of a folder. `signal` ends a running replay. */
 export async function openReplayPage(
   path: string,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<Watched> {
-  // Whoever looks for what is damaged wants to see it.
+  // Damaged folders are shown too.
   const network = KeptNetwork.open({
     path,
     whole: false,
@@ -166,7 +163,7 @@ export async function openReplayPage(
     const shown = new WatchedReplay(network.read, how);
     control = shown;
     const server = await openUiServer(network, flags, { control: shown, proof: () => shown.proof });
-    writeStderr(`folkmoot: ${server.page} shows ${path} while it is recomputed`);
+    writeStderr(`folkmoot: ${server.page} shows the replay of ${path}`);
     return {
       async replay(recompute) {
         try {
@@ -196,17 +193,17 @@ export interface Flags extends WatchFlags {
   json?: boolean;
 }
 
-/** What a page takes part with. */
+/** Hooks of the page. */
 export interface WatchedOptions extends Pick<ReplayOptions, 'onStep'> {
   paced(lines: Iterable<LogLine>): AsyncIterable<LogLine>;
 }
 
 type Actor = NonNullable<DivergenceShown['actor']>;
 
-/** Longer texts are cut: whoever wrote them may have wanted them to be long. */
+/** Limit for texts, in characters. Damaged data can be of any length. */
 const LONGEST = 2_048;
 
-/** `line`: its entry, where it could be read. */
+/** @param line the line of the entry, or null if not readable. */
 function shownDivergence(found: Divergence, read: Views, line: LogLine | null): DivergenceShown {
   const { seq: entry, kind, what, which } = found;
   return {
@@ -220,7 +217,7 @@ function shownDivergence(found: Divergence, read: Views, line: LogLine | null): 
 
 const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
 
-/** What is looked at differs from what follows from the log: it may be anything. */
+/** Returns null on failure: data that differs from the log can have any form. */
 function attempt<T>(look: () => T): T | null {
   try {
     return look();
@@ -249,7 +246,7 @@ function agent(id: string, read: Views): Actor {
 
 const other = (kind: Actor['kind'], id: string): Actor => ({ kind, id, name: null });
 
-/** Who did it, or what it happened to. */
+/** Returns the acting agent, or the affected object. */
 function ofEvent(data: Record<string, unknown>, read: Views): Actor | null {
   for (const name of ['producer', 'validator', 'agent', 'creator']) {
     const who = data[name] as { id?: string } | undefined;
@@ -260,7 +257,7 @@ function ofEvent(data: Record<string, unknown>, read: Views): Actor | null {
   return data.alliance_id ? other('alliance', String(data.alliance_id)) : null;
 }
 
-/** By its table and key, as replay names them. */
+/** Finds the owner of a record by table and key. */
 function ofRecord(which: string, read: Views): Actor | null {
   const [table = '', text = ''] = [
     which.slice(0, which.indexOf(' ')),

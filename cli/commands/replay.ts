@@ -1,5 +1,3 @@
-/** `folkmoot replay`: recomputes a network from its log and compares everything that was stored. */
-
 import { Command, Option } from 'commander';
 import type { Verifier } from '../../engine/crypto/verifier.js';
 import type { Divergence } from '../../engine/replay/recompute.js';
@@ -8,40 +6,44 @@ import type { Store } from '../../engine/store/store.js';
 import { integer } from '../options/options.js';
 import { assertUiServerFlags, uiServerOptions, watchOption } from '../options/ui-server.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { endNow, setExitCode } from '../output/io.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 import type { Flags, WatchedOptions } from './replay-page.js';
 
 export function replayCommand(): Command {
   const command = new Command('replay')
-    .description('recompute a network from its log alone and compare')
-    .argument('<dir|file>', 'a kept run, a data folder, or what the command log printed')
-    .option('--signatures', 'verify every signature again')
+    .description('recompute a network from its log, and compare')
+    .argument('<dir|file>', 'saved run, data folder or printed log')
+    .option('--signatures', 'verify all signatures')
     .addOption(
-      new Option('--verifier <name>', 'who checks them')
+      new Option('--verifier <name>', 'signature verifier')
         .choices(['pool', 'inline', 'reference'])
         .default('pool'),
     )
-    .option('--to <n>', 'stop after this entry', integer({ least: 0, most: 2 ** 53 - 1 }))
-    .option('--json', 'print {match, entries, digest, log_digest, first_divergence}')
-    .addOption(watchOption('the folder, and where it differs,'));
+    .option('--to <n>', 'last entry to replay', integer({ least: 0, most: 2 ** 53 - 1 }))
+    .option('--json', 'print one JSON object')
+    .addOption(watchOption('the replay'));
   for (const option of uiServerOptions()) command.addOption(option);
   return command
     .addHelpText(
       'after',
-      `
-Both digest chains, every stored event and record, the index of events and all bytes of archive/ are
-compared; of a printed log, the digests that its lines carry. Exit code 0 when all match, 12 with
-the first difference, 13 when a file of archive/ is damaged.
+      helpText({
+        notes: `
+Compares both digest chains, all stored events and records, the event index and
+all bytes of archive/. For a printed log, compares the digests of its lines.
+Exits with code 12 at the first difference.
 
-With --watch a page shows the folder while its log is recomputed: how far that is, and the first
-difference with its entry, actor, field, what was expected and what was found. Who has the address
-that is printed, with its token, may pause it. It stays until it is stopped by SIGTERM or SIGINT.
-
-Examples:
-  $ folkmoot replay runs/7 --signatures
-  $ folkmoot replay runs/7 --watch --signatures
-  $ folkmoot replay run.ndjson --json`,
+--watch serves a page with the progress and the first difference: entry, actor,
+field, expected and found value. The token in its address allows pausing. The
+page stays until SIGTERM or SIGINT.`,
+        examples: [
+          'replay runs/7',
+          'replay runs/7 --signatures',
+          'replay runs/7 --signatures --watch',
+          'replay run.ndjson --json',
+        ],
+      }),
     )
     .action(run);
 }
@@ -52,14 +54,14 @@ async function run(source: string, flags: Flags): Promise<void> {
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
     if (flags.watch) await watched(source, flags, verifier);
-    else tell(await compare(source, flags, verifier), flags);
+    else printResult(await compare(source, flags, verifier), flags);
   } finally {
     await verifier?.close();
   }
 }
 
-/** Prints what was found, and sets the exit code. */
-function tell(result: ReplayResult, flags: Flags): void {
+/** Prints the result and sets the exit code. */
+function printResult(result: ReplayResult, flags: Flags): void {
   if (canRedraw()) redraw('');
   const { records_compared: _, ...shown } = result;
   if (flags.json) printJson(shown);
@@ -67,22 +69,23 @@ function tell(result: ReplayResult, flags: Flags): void {
   setExitCode(result.match ? exitCodes.done : exitCodes.differs);
 }
 
-/** On a page, which stays until it is stopped. */
+/** Serves the page until a signal arrives. @throws {UsageError} */
 async function watched(source: string, flags: Flags, verifier?: Verifier): Promise<void> {
   const { isFolder, storeFolder } = await import('../options/folder.js');
   if (source === '-' || !isFolder(source)) {
-    throw new UsageError('--watch shows a folder; a printed log has no state to show');
+    throw new UsageError('WATCH_REQUIRES_FOLDER', { source });
   }
   const { openReplayPage } = await import('./replay-page.js');
   const { signal, end: die } = interruption();
   const shown = await openReplayPage(storeFolder(source), flags, signal);
   let failure: unknown;
   try {
-    tell(await shown.replay((more) => compare(source, flags, verifier, more)), flags);
-    writeStderr('folkmoot: the replay is over; Ctrl+C ends the page');
+    printResult(await shown.replay((more) => compare(source, flags, verifier, more)), flags);
+    writeStderr('folkmoot: replay finished; stop the page with Ctrl+C');
   } catch (error) {
     failure = error;
-    if (!signal.aborted) writeStderr(`folkmoot: ${(error as Error).message}; Ctrl+C ends the page`);
+    if (!signal.aborted)
+      writeStderr(`folkmoot: ${(error as Error).message}; stop the page with Ctrl+C`);
   }
   const isWhole = failure === undefined || !signal.aborted;
   if (isWhole) await aborted(signal);
@@ -122,12 +125,12 @@ async function compare(
     if (!end) throw new StoreError('NO_NETWORK', { path: source });
     const { to } = flags;
     if (to !== undefined && to > end.seq) {
-      writeStderr(`folkmoot: the log ends at entry ${end.seq}`);
+      writeStderr(`folkmoot: last entry: ${end.seq}`);
     }
     const lines = storedLines(stored, 0, end.seq);
     const result = await replay({ ...options, stored, end, lines: watch?.paced(lines) ?? lines });
     if (result.match && to === undefined && !result.records_compared) {
-      writeStderr('folkmoot: a writer went on meanwhile: records were not compared');
+      writeStderr('folkmoot: records not compared: another process added entries');
     }
     return result;
   } finally {
@@ -137,7 +140,7 @@ async function compare(
 
 function readable(result: ReplayResult): string[] {
   const { first_divergence: divergence, entries } = result;
-  if (divergence) return [`differs after ${entries} matching entries`, ...described(divergence)];
+  if (divergence) return [`mismatch after ${entries} matching entries`, ...described(divergence)];
   const digests = [`digest     ${result.digest}`, `log digest ${result.log_digest}`];
   return [`match: ${entries} entries`, ...digests];
 }

@@ -1,67 +1,101 @@
-/**
- * `folkmoot scenario`: checks scenario files and shows them, their schema and the shipped ones.
- */
-
 import { Command } from 'commander';
 import type { Change } from '../../sim/index.js';
 import { scenarioOptions } from '../options/scenario.js';
 import { exitCodes } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
 
 export function scenarioCommand(): Command {
   const scenario = new Command('scenario')
-    .description('check and show scenarios: check, show, schema, list')
+    .description('list, show and check scenarios')
     .addHelpText(
       'after',
-      `
-A scenario is an experiment as a file, YAML or JSON: docs/scenarios.md has every key. Those that
-come with folkmoot can be named without a path.
-
-Examples:
-  $ folkmoot scenario list
-  $ folkmoot scenario show byzantine --set agents.adversaries.share=0.4
-  $ folkmoot scenario check experiments/*.yaml`,
+      helpText({
+        notes: `
+A scenario is a YAML or JSON file that describes a simulation. Shipped scenarios
+have a name and need no path. See docs/scenarios.md for all keys.`,
+        examples: [
+          'scenario list',
+          'scenario show byzantine --set agents.adversaries.share=0.4',
+          'scenario check experiments/*.yaml',
+        ],
+      }),
     );
   scenario
     .command('check')
-    .description('say of each file whether it can be run, or the first thing that is wrong')
-    .argument('<file...>', 'scenarios, YAML or JSON')
-    .option('--no-scripts', 'leave the scripts of a scenario alone')
+    .description('check scenario files')
+    .argument('<file...>', 'scenario files or names')
+    .option('--no-scripts', 'do not load the scripts of a scenario')
     .addHelpText(
       'after',
-      `
-A line a file on standard output. Each cell of a sweep is looked at too. The scripts of a scenario
-are programs, and to check them is to run what stands at their top: --no-scripts does not. They are
-taken from the folder of the scenario file only. Types of TypeScript scripts are checked by the
-TypeScript that is installed beside the scenario or where the command is given. Whoever decides from
-outside (docs/deciders.md) is neither started nor asked. Exit codes: 0 all are fine, 2 usage, or one
-of them is not.
+      helpText({
+        notes: `
+Prints one line per file: ok, or bad with the first problem. Checks every cell
+of a sweep. Exits with code 2 if a file is invalid.
 
-Example:
-  $ folkmoot scenario check town.yaml byzantine`,
+Loading a script runs its top-level code. --no-scripts prevents this. Types of
+TypeScript scripts are checked with the TypeScript installed next to the
+scenario or in the current folder. External deciders are not started.`,
+        examples: [
+          'scenario check town.yaml',
+          'scenario check town.yaml byzantine',
+          'scenario check downloaded.yaml --no-scripts',
+        ],
+      }),
     )
     .action(check);
   const show = scenario
     .command('show')
-    .description('print a scenario with everything filled in, as YAML')
-    .argument('<file>', 'a scenario, YAML or JSON')
-    .option('--json', 'as one JSON object')
-    .addHelpText('after', '\nExample:\n  $ folkmoot scenario show healthy-town > town.yaml');
+    .description('print a scenario with all defaults')
+    .argument('<file>', 'scenario file or name')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      helpText({
+        examples: [
+          'scenario show healthy-town > town.yaml',
+          'scenario show byzantine --set agents.adversaries.share=0.4',
+          'scenario show town.yaml --json',
+        ],
+      }),
+    );
   for (const option of scenarioOptions()) if (option.long === '--set') show.addOption(option);
   show.action(showOne);
+  addReferences(scenario);
+  return scenario;
+}
+
+function addReferences(scenario: Command): void {
   scenario
     .command('schema')
-    .description('print the JSON Schema of scenarios, for editors and other programs')
-    .addHelpText('after', '\nExample:\n  $ folkmoot scenario schema > scenario.schema.json')
+    .description('print the JSON Schema of scenarios')
+    .addHelpText(
+      'after',
+      helpText({
+        examples: [
+          'scenario schema',
+          'scenario schema > scenario.schema.json',
+          "scenario schema | jq '.properties | keys'",
+        ],
+      }),
+    )
     .action(printSchema);
   scenario
     .command('list')
-    .description('the scenarios that come with folkmoot: name, title, question and path')
-    .option('--json', 'as one JSON array')
-    .addHelpText('after', '\nExample:\n  $ folkmoot scenario list')
+    .description('list the shipped scenarios')
+    .option('--json', 'print one JSON array')
+    .addHelpText(
+      'after',
+      helpText({
+        examples: [
+          'scenario list',
+          'scenario list --json',
+          "scenario list --json | jq -r '.[].name'",
+        ],
+      }),
+    )
     .action(list);
-  return scenario;
 }
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
@@ -75,9 +109,11 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
       const { scenario, folder } = loaded;
       const cells = scenario.sweep ? planScenario(loaded) : null;
       const programs = [...new Set([...scriptModules(scenario), ...(cells?.scripts ?? [])])];
-      const did = scripts ? 'runs' : 'not checked:';
-      // Before it is done: it may be the last thing that is.
-      if (programs.length > 0) writeStderr(`${file}: ${did} ${programs.join(', ')} in ${folder}`);
+      const action = scripts ? 'loading' : 'not loading';
+      // Printed first, because a script can end the process.
+      if (programs.length > 0) {
+        writeStderr(`${file}: ${action} ${programs.join(', ')} in ${folder}`);
+      }
       const problems = scripts ? await typeProblems(file, programs, folder) : [];
       if (scripts) await checkScripts(programs, folder);
       if (problems.length > 0) throw new ScenarioError(problems.join('\n'));
@@ -93,13 +129,13 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
   }
 }
 
-/** What the TypeScript that is installed says of the scripts, a line each. */
+/** Returns the type errors of the scripts, one line each. */
 async function typeProblems(file: string, scripts: readonly string[], folder: string) {
   const { checkTypes } = await import('../../sim/agents/script/type-check.js');
   const checked = checkTypes(scripts, folder);
   if (checked?.typescript === null) {
     const advice = 'npm install --save-dev typescript';
-    writeStderr(`${file}: types are not checked: no TypeScript is installed there (${advice})`);
+    writeStderr(`${file}: types not checked: TypeScript is not installed; run ${advice}`);
   }
   return checked?.problems ?? [];
 }
@@ -128,7 +164,7 @@ async function list({ json }: { json?: boolean }): Promise<void> {
   }
 }
 
-/** Lines, without a last empty one. */
+/** Formats a value as YAML, without a trailing empty line. */
 async function yamlLines(value: unknown): Promise<string[]> {
   const { Document, Scalar, visit } = await import('yaml');
   const document = new Document(value);
@@ -136,7 +172,7 @@ async function yamlLines(value: unknown): Promise<string[]> {
     Scalar(_, node) {
       const { value: text } = node;
       if (typeof text !== 'string') return;
-      // Line feeds are YAML's own, in a block.
+      // A YAML block scalar keeps line feeds.
       const plain = text.replaceAll('\n', '');
       if (escapeControls(plain) !== plain) node.type = Scalar.QUOTE_DOUBLE;
     },

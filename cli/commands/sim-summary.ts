@@ -1,10 +1,9 @@
-/** The readable summary of a simulated run. */
+/** Summary of a simulation as text. */
 import { decidedText } from '../../report/shared/verdicts.js';
 import type { SimResult } from '../../sim/index.js';
 
 const number = (value: number) => value.toLocaleString('en-US');
 
-/** Its lines. */
 export function summary(result: SimResult): string[] {
   const { measures, refused, scenario, broken, censored } = result;
   const ends = ['finalized', 'rejected', 'expired', 'orphaned'] as const;
@@ -14,7 +13,7 @@ export function summary(result: SimResult): string[] {
   const rows: [string, string][] = [
     ['verdict', `${result.verdict}: ${decidedText(result.verdict, measures)}`],
     ...(broken
-      ? [['broken', `${broken.rule}: ${broken.found}; expected ${broken.expected}`] as const]
+      ? [['broken', `${broken.rule}: ${broken.found} (expected ${broken.expected})`] as const]
       : []),
     ['ended by', result.ended_by],
     ...censored.map((what) => ['cut short', what] as const),
@@ -25,7 +24,7 @@ export function summary(result: SimResult): string[] {
     ...deciders(result).map((line) => ['deciders', line] as const),
     ...figures(result).map((line) => ['reported', line] as const),
     ...(result.reported.missing ?? []).map((text) => ['warning', text] as const),
-    ['turned away', reasons.join(', ') || 'none'],
+    ['refused', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
     ['signatures', signatures(result)],
     ...(result.url === undefined
@@ -33,20 +32,20 @@ export function summary(result: SimResult): string[] {
       : []),
     ['time', `${seconds(result.virtual_ms)} s simulated in ${seconds(result.wall_ms)} s`],
     ['speed', `${number(result.votes_per_s)} votes/s`],
-    ['memory', `${Math.round(result.peak_rss_bytes / 2 ** 20)} MiB at most`],
+    ['memory', `${Math.round(result.peak_rss_bytes / 2 ** 20)} MiB peak`],
     ['seed', result.seed],
     ...(result.url === undefined
       ? ([
           ['log digest', result.log_digest],
           ['digest', result.digest],
         ] as const)
-      : ([['server', `${result.url}: its log, and the digest, are there`]] as const)),
+      : ([['server', `${result.url} keeps the log and the digest`]] as const)),
   ].map(([name, text]) => [name!, text!]);
   const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
   return [scenario.title, ...lines];
 }
 
-/** What scripts measured, a line for the run and one for each group. */
+/** Formats the measures of scripts: a line for the run and one for each group. */
 function figures({ reported }: SimResult): string[] {
   const line = (of: string, named: Record<string, number | null>) => {
     const each = Object.entries(named).map(([name, value]) => `${name} ${value ?? 'unknown'}`);
@@ -56,28 +55,28 @@ function figures({ reported }: SimResult): string[] {
   return [...line('', reported.run), ...groups.flatMap(([of, named]) => line(`${of}: `, named))];
 }
 
-/** What external deciders cost, if there are some. */
+/** Formats the calls of external deciders. */
 function deciders({ deciders: cost }: SimResult): string[] {
   if (!cost) return [];
   const { questions, asked, calls, retries, failures, input_tokens, output_tokens } = cost;
   const failed = Object.entries(failures).map(([reason, count]) => `${number(count)} ${reason}`);
-  const tokens = [input_tokens, output_tokens].map(number).join(' tokens read, ');
+  const tokens = [input_tokens, output_tokens].map(number).join(' input tokens, ');
   return [
-    `${number(questions)} questions, ${number(asked)} asked now`,
-    `${number(calls)} calls in all, ${number(retries)} of them retries`,
-    `not answered: ${failed.join(', ') || 'none'}`,
-    ...(input_tokens + output_tokens > 0 ? [`${tokens} written`] : []),
+    `${number(questions)} questions, ${number(asked)} asked in this run`,
+    `${number(calls)} calls, including ${number(retries)} retries`,
+    `failures: ${failed.join(', ') || 'none'}`,
+    ...(input_tokens + output_tokens > 0 ? [`${tokens} output tokens`] : []),
   ];
 }
 
 function finality({ measures }: SimResult): string {
   const { finality_p50_ms: half, finality_p95_ms: most } = measures;
-  return half === null ? 'none' : `${number(half)} ms median, ${number(most!)} ms at 95 %`;
+  return half === null ? 'none' : `p50 ${number(half)} ms, p95 ${number(most!)} ms`;
 }
 
 function signatures({ scenario, verified, verifier }: SimResult): string {
-  if (scenario.signatures === 'none') return 'none: agents do not sign in this run';
-  if (verifier === 'server') return 'made, checked by the server';
-  if (verifier === 'off') return 'made, not checked';
+  if (scenario.signatures === 'none') return 'none (signatures: none)';
+  if (verifier === 'server') return 'verified by the server';
+  if (verifier === 'off') return 'not verified';
   return `${number(verified)} verified (${verifier})`;
 }

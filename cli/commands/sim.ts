@@ -1,5 +1,3 @@
-/** `folkmoot sim`: runs a scenario, on a page where that is asked for, and prints its result. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
@@ -24,6 +22,7 @@ import {
   watchOption,
 } from '../options/ui-server.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { io, setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { build } from '../output/provenance.js';
@@ -41,30 +40,30 @@ interface SimFlags extends ScenarioFlags, DeciderFlags, PacedFlags {
 
 export function simCommand(): Command {
   const command = new Command('sim')
-    .description('run scripted agents through consensus, in virtual time or on a server')
-    .argument('[file]', 'a scenario, YAML or JSON; without it a mixed population');
+    .description('run a simulation in virtual time, or against a server')
+    .argument('[file]', 'scenario file or name (default: mixed population)');
   for (const option of scenarioOptions()) command.addOption(option);
   command
-    .addOption(new Option('--policy <name>', 'how votes decide').choices(policies))
-    .addOption(new Option('--weights <name>', 'what a vote weighs').choices(weightings))
-    .option('--agents <n>', 'size of the population', integer({ least: 1, most: 200_000 }))
-    .option('--blocks <n>', 'how many blocks must close', integer({ least: 1, most: 1_000_000 }))
+    .addOption(new Option('--policy <name>', 'decision policy').choices(policies))
+    .addOption(new Option('--weights <name>', 'vote weights').choices(weightings))
+    .option('--agents <n>', 'number of agents', integer({ least: 1, most: 200_000 }))
+    .option('--blocks <n>', 'number of blocks to close', integer({ least: 1, most: 1_000_000 }))
     .addOption(
-      new Option('--verifier <name>', 'who checks signatures; off still signs, and skips the check')
+      new Option('--verifier <name>', 'signature verifier (off: sign, but do not verify)')
         .choices(['pool', 'inline', 'reference', 'off'])
         .default('pool'),
     )
-    .option('--unsigned', 'no signatures at all, which genesis and summary then say')
-    .option('--no-audit', 'leave out the independent model that checks every step')
+    .option('--unsigned', 'disable signatures (recorded in the genesis)')
+    .option('--no-audit', 'disable the independent audit of every step')
     .addOption(
-      new Option('--store <name>', 'where the network is while it runs, without --out')
+      new Option('--store <name>', 'storage without --out')
         .choices(['lmdb', 'memory'])
         .default('lmdb'),
     )
-    .option('--check-determinism', 'run it twice, and say where the runs part if they differ')
-    .option('--out <dir>', 'keep network/ (log and state), summary.json, tables and report.html')
+    .option('--check-determinism', 'run twice, and print the first difference')
+    .option('--out <dir>', 'folder to save the run in, with report.html')
     .addOption(
-      new Option('--url <url>', 'run on this server in wall time, among its other agents')
+      new Option('--url <url>', 'run against this server in wall time')
         .argParser(httpUrl)
         .conflicts([
           ...['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store'],
@@ -72,76 +71,70 @@ export function simCommand(): Command {
         ]),
     )
     .addOption(
-      new Option(
-        '--speed <x>',
-        'with --url or --watch: seconds of the run in one second, or max; default: 1',
-      ).argParser(watchedSpeed),
+      new Option('--speed <x>', 'factor of wall time with --url or --watch (default: 1)').argParser(
+        watchedSpeed,
+      ),
     )
     .addOption(watchOption('the run').conflicts(['url', 'checkDeterminism']))
     .addOption(scriptSeconds());
   for (const option of [...uiServerOptions(), ...deciderOptions()]) command.addOption(option);
   return command
-    .option('--json', 'print one JSON object on standard output')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ folkmoot sim                                      1,000 agents, 100 blocks
-  $ folkmoot sim --seed 7 --agents 300 --blocks 20 --json
-  $ folkmoot sim healthy-town --out runs/town        tables and a report to look at
-  $ folkmoot sim byzantine --set agents.adversaries.share=0.4 --set consensus.policy=veto
+      helpText({
+        notes: `
+The same scenario and seed give the same digest on every machine. Progress lines
+show how much of the log is durable.
 
-The same scenario and seed give the same digest on any machine, whatever --verifier checks.
-Progress lines name what is on disk at that moment, which differs from run to run.
+--url sends signed requests to a live server, so runs are not reproducible. The
+server keeps the log and decides consensus. Network delays and faults are
+simulated. --speed changes the agents only, not the periods of the server. At
+the end, the agents become inactive.
 
-With --url the agents sign and send as any others do, and no two runs are the same. Links and faults
-are simulated on top. Consensus is the server's. --speed makes agents think, wait and hear faster;
-the server's own periods (voting, alliances) stay what they are. With --out the tables are kept; the
-log is the server's. At the end, and when interrupted, the agents become inactive.
-  $ folkmoot sim healthy-town --url http://127.0.0.1:8080 --speed 5
+--watch serves a page of the running simulation, in wall time. The token in its
+address allows pausing, stepping and changing the speed (--speed max for no
+pacing). Watching does not change the digest.
 
-With --watch a page shows the run while it is made, at the address that is printed; who has that
-address, with its token, may pause it, let it step, go on until a block or an outcome, and set its
-speed. None of that changes the log: the digest is that of the run without --watch. A watched run
-goes at the speed of the wall clock. --speed 10 makes it ten times as fast, --speed max as fast as
-it can. The command ends with the run, unless the run was stopped by hand.
-  $ folkmoot sim healthy-town --watch=paused --out runs/town
-  $ folkmoot sim meme-storm --watch --speed 10
-
-A scenario may let programs, servers or models decide for its agents (docs/deciders.md). With
---record they are asked, and whatever they answer is kept in DIR/decisions.cassette as it comes: the
-same command again goes on where it was. With --cassette the answers of an earlier run are taken
-instead, and nobody is asked; with both, what is not there is asked.
-  $ folkmoot sim models.yaml --record --most-calls 500 --out runs/models
-  $ folkmoot sim models.yaml --cassette runs/models --out runs/again
-  $ folkmoot sim models.yaml --set length.blocks=30 --cassette runs/models --record --out runs/30
-
-Exit codes: 0 pass, 10 no progress, 11 the network broke a rule of its own, 2 usage; 1 the server
-cannot be used, or went away; 16 an answer is needed that no cassette has, or no calls are left.`,
+A scenario can use external programs or models as deciders. --record calls them
+and records their answers in DIR/decisions.cassette. --cassette replays recorded
+answers. With both, missing answers are called. If --most-calls stops a run, the
+same command continues it. See docs/deciders.md.`,
+        examples: [
+          'sim --seed 7 --agents 300 --blocks 20',
+          'sim healthy-town --out runs/town',
+          'sim byzantine --set agents.adversaries.share=0.4',
+          'sim meme-storm --speed 10 --watch',
+          'sim models.yaml --record --most-calls 500 --out runs/models',
+        ],
+      }),
     )
     .action(run);
 }
 
 async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   if (flags.checkDeterminism) {
+    const option = '--check-determinism';
     if (flags.url !== undefined) {
-      throw new UsageError('--check-determinism is not for --url: no two runs there are the same');
+      const advice = 'runs against a server are not reproducible';
+      throw new UsageError('OPTION_CONFLICT', { option, other: '--url', advice });
     }
     const { checkDeterminism } = await import('./determinism.js');
     if (flags.record) {
-      const how = 'keep what deciders say first, then compare with --cassette';
-      throw new UsageError(`--check-determinism is not for --record: ${how}`);
+      const advice = 'record the answers first, then compare with --cassette';
+      throw new UsageError('OPTION_CONFLICT', { option, other: '--record', advice });
     }
     return checkDeterminism(io().argv.slice(1));
   }
   const { scenario, folder } = await wantedScenario(file, flags);
   const deciders = readDeciderFlags(flags);
   if (flags.speed !== undefined && flags.url === undefined && !flags.watch) {
-    throw new UsageError('--speed is for --url and --watch: else time is virtual');
+    throw new UsageError('OPTION_REQUIRES', { option: '--speed', required: '--url or --watch' });
   }
   const remoteSpeed = flags.speed === 'max' ? null : (flags.speed ?? 1);
   if (flags.url !== undefined && remoteSpeed === null) {
-    throw new UsageError('--speed max is not for --url: a server has a clock; give a number');
+    const advice = 'give a number';
+    throw new UsageError('OPTION_CONFLICT', { option: '--speed max', other: '--url', advice });
   }
   assertUiServerFlags(flags);
   const { showProgress } = await import('../output/progress.js');
@@ -154,8 +147,8 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   const progress = showProgress();
   const onNote = (note: string) => writeStderr(`folkmoot: note: ${note}`);
   const { signal } = interrupt;
-  const onlooker = flags.watch ? await watching(scenario, flags, signal) : {};
-  const hooks = { onProgress: progress.update, signal, made, onNote, ...onlooker };
+  const watchHooks = flags.watch ? await watching(scenario, flags, signal) : {};
+  const hooks = { onProgress: progress.update, signal, made, onNote, ...watchHooks };
   const kept = {
     ...(out === undefined ? {} : { out }),
     ...(folder === undefined ? {} : { folder }),
@@ -175,14 +168,14 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   } catch (error) {
     progress.stop();
     if (!(error instanceof Interrupted)) throw error;
-    writeStderr(`interrupted: ${whatIsLeft(error.seq, flags)}`);
+    writeStderr(`interrupted: ${savedText(error.seq, flags)}`);
     interrupt.end();
   }
 }
 
-function whatIsLeft(seq: number, { url, out }: SimFlags): string {
-  if (url !== undefined) return `what was done is in the log of ${url}; nothing was kept here`;
-  const kept = out === undefined ? 'nothing was kept' : `kept in ${out}/network`;
+function savedText(seq: number, { url, out }: SimFlags): string {
+  if (url !== undefined) return `${url} keeps the log; no result was saved`;
+  const kept = out === undefined ? 'no result was saved' : `saved in ${out}/network`;
   return `entries 0 to ${seq} are durable; ${kept}`;
 }
 
@@ -192,24 +185,24 @@ async function printResult(result: SimResult, { json, out }: SimFlags): Promise<
   if (out !== undefined) {
     const { writeRunReport } = await import('../../sim/report/index.js');
     await writeRunReport(out);
-    writeStderr(`kept in ${out}; to look at: ${out}/report.html`);
+    writeStderr(`saved in ${out}; report: ${out}/report.html`);
   }
   const codes = { pass: exitCodes.done, no_progress: exitCodes.noProgress };
   setExitCode(result.verdict === 'safety' ? exitCodes.safety : codes[result.verdict]);
 }
 
 interface PacedFlags extends WatchFlags {
-  /** Seconds of the run in one second. */
+  /** Factor of wall time. */
   speed?: number | 'max';
 }
 
-/** A reader can follow it: the agents of the shipped scenarios take seconds for a block. */
+/** Slow enough to follow: the agents of shipped scenarios take seconds per block. */
 const WATCHED_SPEED = 1;
 
-/** How long the end waits for who was made something to fetch it. */
+/** Time at the end for the page to fetch a pending view. */
 const FETCH_MS = 2_000;
 
-/** What looks on, and paces. */
+/** Returns the hooks that serve the page and pace the run. */
 async function watching(
   scenario: Scenario,
   flags: PacedFlags,
@@ -221,7 +214,7 @@ async function watching(
   const { speed = WATCHED_SPEED } = flags;
   const control = new Pace({ paused, speed: speed === 'max' ? null : speed, signal });
   const run = createRunView(scenario);
-  // A page waits for what is made beside the run, a bit each turn: so the run waits meanwhile.
+  // The run waits while the server builds a view, which takes several turns of the event loop.
   let making: () => Promise<void> | undefined = () => undefined;
   return {
     onGraph: run.hears,
@@ -231,8 +224,8 @@ async function watching(
       const more = shown ? { control, run, scenario: shown } : { control, run };
       const server = await openUiServer(network, flags, more);
       making = () => server.making();
-      const how = paused ? 'it waits for its start there' : 'the run does not wait for it';
-      const pace = speed === 'max' ? 'as fast as it can' : `at ${speed}x wall time`;
+      const how = paused ? 'start the run there' : 'the run starts now';
+      const pace = speed === 'max' ? 'at full speed' : `at ${speed}x wall time`;
       writeStderr(`folkmoot: ${server.page} shows the run, ${pace}; ${how}`);
       return async () => {
         control.end();
@@ -246,9 +239,10 @@ async function watching(
     async onOver() {
       const made = making();
       if (made) await made.then(() => sleep(FETCH_MS, undefined, { signal })).catch(() => {});
-      const { paused: stands, until } = control.clock();
-      if (stands || until !== null)
-        writeStderr('folkmoot: the run is over, and waits: resume lets it end');
+      const { paused: isPaused, until } = control.clock();
+      if (isPaused || until !== null) {
+        writeStderr('folkmoot: the run is paused at its end; resume to finish');
+      }
       await control.over();
     },
   };

@@ -1,5 +1,3 @@
-/** `folkmoot swarm`: draws scenarios by chance until one shows a bug, and makes that one small. */
-
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -7,6 +5,7 @@ import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { integer } from '../options/options.js';
 import { exitCodes, interruption } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
 import { simCommandLine } from '../output/provenance.js';
@@ -23,31 +22,32 @@ interface Flags extends QueueFlags {
 export function swarmCommand(): Command {
   const whole = (least: number, most: number) => integer({ least, most });
   const command = new Command('swarm')
-    .description('run scenarios drawn by chance, and shrink the first that fails')
-    .option('--seeds <n>', 'how many scenarios', whole(1, 1_000_000_000), 1_000)
-    .option('--first <k>', 'number of the first one', whole(1, 1_000_000_000), 1)
-    .option('--jobs <n>', 'runs at a time', whole(1, 256), availableParallelism())
-    .option('--minutes <n>', 'begin no more after so many', whole(1, 100_000))
-    .option('--out <dir>', 'where a failing scenario is written; default: swarm-failure-NUMBER');
+    .description('test random scenarios, and shrink the first failure')
+    .option('--seeds <n>', 'number of scenarios', whole(1, 1_000_000_000), 1_000)
+    .option('--first <k>', 'number of the first scenario', whole(1, 1_000_000_000), 1)
+    .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
+    .option('--minutes <n>', 'time limit for starting runs, in minutes', whole(1, 100_000))
+    .option('--out <dir>', 'folder for a failure (default: swarm-failure-NUMBER)');
   for (const option of queueOptions()) command.addOption(option);
   return command
-    .option('--json', 'print one JSON object on standard output')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-A number alone gives a scenario: its agents and their strategies, policy and weights, links, faults
-and length. An independent model of the rules looks over each run. What fails is a rule that the
-network breaks; a crash; a second run, one of ten has it, with another digest; and no progress
-where enough agents vote for every sound block and little goes wrong.
+      helpText({
+        notes: `
+The number of a scenario determines its agents, strategies, policy, weights,
+links, faults and length. An independent model audits every run, and one in ten
+runs twice. A failure is a broken rule, a crash, a different digest in the
+second run, or no progress under good conditions.
 
-The first failure is made as small as it gets while it fails alike, and written with the command
-that runs it. With --queue, workers on any machines run them (folkmoot worker); what failed is made
-small here. Exit codes: 0 none failed, 10 no progress, 11 a broken rule, 12 two digests, 13 crash.
-
-Examples:
-  $ folkmoot swarm --seeds 200
-  $ folkmoot swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8
-  $ folkmoot swarm --seeds 100000 --queue etcd://10.0.0.1:2379`,
+The first failure is shrunk and written with the command that reproduces it.
+With --queue, workers execute the runs, and this process shrinks the failure.`,
+        examples: [
+          'swarm --seeds 200',
+          'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
+          'swarm --seeds 100000 --queue etcd://10.0.0.1:2379',
+        ],
+      }),
     )
     .action(run);
 }
@@ -56,8 +56,8 @@ async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
   const { swarm } = await import('../../sim/swarm/swarm.js');
   const { showCount } = await import('../output/progress.js');
-  const how = flags.queue === undefined ? `${jobs} at a time` : `by workers of ${flags.queue}`;
-  writeStderr(`folkmoot swarm: ${first} to ${first + seeds - 1}, ${how}`);
+  const how = flags.queue === undefined ? `${jobs} in parallel` : `by workers of ${flags.queue}`;
+  writeStderr(`folkmoot swarm: scenarios ${first} to ${first + seeds - 1}, ${how}`);
   const queue = await spreadOver(flags, { title: 'swarm' });
   const interrupt = interruption();
   const progress = showCount(seeds, 'scenarios');
@@ -73,7 +73,7 @@ async function run(flags: Flags): Promise<void> {
       goesOn: () => performance.now() < until,
       onProgress: progress.update,
       onShrink: (tried, agents) => {
-        writeStderr(`shrinking: ${agents} agents after ${tried} tries`);
+        writeStderr(`shrinking: ${agents} agents after ${tried} runs`);
       },
     });
   } finally {
@@ -92,7 +92,7 @@ interface Kept {
   command: string;
 }
 
-/** Writes the smallest scenario, and the one that was drawn beside it. */
+/** Writes the shrunk scenario and the original one. */
 async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const { stringify } = await import('yaml');
   const { makeFolder } = await import('../../engine/store/folder.js');
@@ -103,7 +103,7 @@ async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const check = kind === 'nondeterminism' ? ' --check-determinism' : '';
   const command = `${simCommandLine(file, String(smallest.seed))}${check}`;
   const about = [
-    `Swarm scenario ${number}, made small in ${tries} runs. It fails: ${kind}.`,
+    `Swarm scenario ${number}, shrunk in ${tries} runs. Failure: ${kind}.`,
     message,
     command,
   ];
@@ -126,10 +126,10 @@ function readable(result: SwarmResult, seeds: number): string[] {
     const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
     return `${what.padEnd(11)} ${each.join(', ')}`;
   });
-  const progress = `${expected} had to make progress; ${noProgress} made none`;
+  const progress = `${expected} expected to make progress, ${noProgress} without progress`;
   return [
     `${ran} of ${seeds} scenarios, ${twice} of them twice; ${progress}`,
-    'drawn so often:',
+    'coverage:',
     ...rows,
   ];
 }
@@ -144,7 +144,7 @@ const codes = {
 function printFailure({ number, kind, message }: SwarmFailure, { file, command }: Kept): void {
   writeStderr(
     `folkmoot: scenario ${number} failed, ${kind}: ${message}`,
-    `made small in ${file}; to run it: ${command}`,
+    `shrunk scenario: ${file}; reproduce with: ${command}`,
   );
   setExitCode(codes[kind]);
 }

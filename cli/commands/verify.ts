@@ -1,30 +1,34 @@
-/** `folkmoot verify`: checks signatures, one JSON object a line in, one verdict a line out. */
-
 import { Command, Option } from 'commander';
 import type { Verifier, VerifyJob } from '../../engine/crypto/verifier.js';
+import { helpText } from '../output/help.js';
 import { io } from '../output/io.js';
 import { writeStdoutAsync } from '../output/output.js';
 
-/** Lines that are read ahead and checked together. */
+/** Lines per batch. */
 const CHUNK = 4_096;
 const LINE_BYTES = 16 * 1024 * 1024;
 
 export function verifyCommand(): Command {
   return new Command('verify')
-    .description('check Ed25519 signatures: NDJSON {public_key, message, signature} in hex')
+    .description('verify Ed25519 signatures from standard input')
     .addOption(
-      new Option('--verifier <name>', 'who checks')
+      new Option('--verifier <name>', 'signature verifier')
         .choices(['pool', 'inline', 'reference'])
         .default('pool'),
     )
     .addHelpText(
       'after',
-      `
-Reads standard input, writes {"valid": true|false} one for one, in order; a malformed line gets
-{"valid": false, "error": "..."}. All verifiers obey the same rule, bit for bit.
-
-Example:
-  $ echo '{"public_key":"...","message":"","signature":"..."}' | folkmoot verify`,
+      helpText({
+        notes: `
+Reads NDJSON {public_key, message, signature} in hex. Prints one line per input
+line, in order: {"valid": true|false}, or {"valid": false, "error": "..."} for a
+malformed line. All verifiers give the same results.`,
+        examples: [
+          'verify < signatures.ndjson',
+          'verify < signatures.ndjson | grep -c true',
+          'verify --verifier reference < signatures.ndjson',
+        ],
+      }),
     )
     .action(run);
 }
@@ -60,26 +64,26 @@ async function answer(verifier: Verifier, lines: string[]): Promise<void> {
   await writeStdoutAsync(...results.map((result) => JSON.stringify(result)));
 }
 
-/** A job, or what is wrong with the line. */
+/** Returns a job, or the problem of the line. */
 function parse(line: string): VerifyJob | string {
-  if (line.length > LINE_BYTES) return `the line is longer than ${LINE_BYTES} characters`;
+  if (line.length > LINE_BYTES) return `line too long (limit ${LINE_BYTES} characters)`;
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return 'the line is not JSON';
+    return 'invalid JSON';
   }
   const { public_key, message, signature } = (value ?? {}) as Record<string, unknown>;
   const publicKey = hex(public_key, 32);
   const bytes = hex(message, null);
   const signatureBytes = hex(signature, 64);
-  if (!publicKey) return 'public_key is not 64 hex characters';
-  if (!bytes) return 'message is not hex';
-  if (!signatureBytes) return 'signature is not 128 hex characters';
+  if (!publicKey) return 'invalid public_key (expected 64 hex characters)';
+  if (!bytes) return 'invalid message (expected hex)';
+  if (!signatureBytes) return 'invalid signature (expected 128 hex characters)';
   return { publicKey, message: bytes, signature: signatureBytes };
 }
 
-/** Bytes of a hex text of the given length, or null. */
+/** Decodes hex. Returns null for invalid hex or another length. */
 function hex(text: unknown, bytes: number | null): Uint8Array | null {
   if (typeof text !== 'string' || !/^(?:[0-9a-fA-F]{2})*$/.test(text)) return null;
   return bytes === null || text.length === 2 * bytes ? Buffer.from(text, 'hex') : null;

@@ -1,7 +1,4 @@
-/**
- * The lines that `why` prints: an explanation, in which what is alike stands in one line and the
- * longest lists are cut, and what each factor did.
- */
+/** Output lines of `why`. Equal rows share a line, and long lists are cut. */
 
 import type { Ablation, AblationRow, Attribution } from '../../sim/attribution/ablation.js';
 import type {
@@ -12,7 +9,7 @@ import type {
   Swing,
 } from '../../sim/attribution/explanation.js';
 
-/** Rows of a list that are shown; --json has all. */
+/** Limit for rows. --json has all. */
 const MOST_ROWS = 12;
 const NAMES = 3;
 
@@ -21,16 +18,17 @@ export function explanationLines(explanation: Explanation): string[] {
   const { block_hash, height, status, policy, approve, reject, total } = block;
   const voted = electors.filter(({ vote }) => vote !== null).length;
   return [
-    `block ${block_hash} of height ${height}: ${status}`,
-    `  by ${policy}, weights ${block.weights}: ${approve} for, ${reject} against, of ${total}; ` +
+    `block ${block_hash} at height ${height}: ${status}`,
+    `  policy ${policy}, weights ${block.weights}: ${approve} for, ${reject} against, ` +
+      `of ${total}; ` +
       `${voted} of ${electors.length} electors voted`,
     '',
-    `power to decide, when all vote: a weight of ${power.decision.quota} of ${total} finalizes`,
+    `power to decide: quota ${power.decision.quota} of ${total}`,
     ...powerLines(explanation, power.decision),
     ...(power.turnout
       ? [
           '',
-          `power to make the turnout: a weight of ${power.turnout.quota} has to vote`,
+          `power to reach the turnout: quota ${power.turnout.quota} of ${total}`,
           ...powerLines(explanation, power.turnout),
         ]
       : []),
@@ -41,7 +39,7 @@ export function explanationLines(explanation: Explanation): string[] {
   ];
 }
 
-/** Electors with the same indices in one line, the most powerful first. */
+/** Groups electors with the same indices, most powerful first. */
 function powerLines({ electors }: Explanation, table: PowerTable): string[] {
   const alike = new Map<string, { names: string[]; at: number }>();
   for (const [at, { swings, shapley_shubik }] of table.electors.entries()) {
@@ -64,46 +62,45 @@ function powerLines({ electors }: Explanation, table: PowerTable): string[] {
   return [...cut(lines), ...table.refused.map((why) => `  not computed: ${why}`)];
 }
 
-/** Those who voted alike and would have changed it alike in one line. */
+/** Groups electors with the same vote and the same swing. */
 function swingLines(swings: readonly Swing[]): string[] {
-  if (swings.length === 0) return ['swing votes: none; no single vote would have changed it'];
+  if (swings.length === 0) return ['swing votes: none'];
   const alike = new Map<string, string[]>();
   for (const { name, vote, other, outcome } of swings) {
     const was = vote === null ? 'did not vote' : `voted ${vote}`;
-    const then = other === null ? 'had it not voted' : `had it voted ${other}`;
+    const then = other === null ? 'without a vote' : `with ${other}`;
     const text = `${was}; ${then}: ${ended(outcome)}`;
     alike.set(text, [...(alike.get(text) ?? []), name]);
   }
   const lines = [...alike].map(([text, names]) => `  ${listed(names)} ${text}`);
-  return ['swing votes, each by itself, all others as cast:', ...cut(lines)];
+  return ['swing votes (all other votes as cast):', ...cut(lines)];
 }
 
 function leftOutLines({ mechanical }: Explanation): string[] {
   const changing = mechanical.filter(({ changes }) => changes);
-  const head = 'counted again, mechanically: nobody was asked again';
+  const head = 'mechanical recount, without new decisions';
   if (changing.length === 0) {
-    return [`${head}: none of ${mechanical.length} left out changes the outcome`];
+    return [`${head}: none of ${mechanical.length} removals changes the outcome`];
   }
   return [
-    `${head}: ${changing.length} of ${mechanical.length} left out change the outcome`,
+    `${head}: ${changing.length} of ${mechanical.length} removals change the outcome`,
     ...cut(changing.map(leftOutLine)),
   ];
 }
 
 const leftOutTexts: Record<LeftOut['kind'], string> = {
-  elector: 'without the elector',
-  references: 'without the votes that refer to meme',
-  members: 'without the votes of members of alliance',
-  bonus: 'without the weight that came by alliance',
+  elector: 'without elector',
+  references: 'without votes that refer to meme',
+  members: 'without votes of alliance',
+  bonus: 'without bonus weight of alliance',
   weights: 'with equal weights:',
 };
 
 const leftOutLine = ({ kind, id, name, votes, outcome }: LeftOut): string =>
   `  ${leftOutTexts[kind]} ${[id, name].filter(Boolean).join(', ')}: ${ended(outcome)} ` +
-  `(${votes} ${votes === 1 ? 'vote' : 'votes'} concerned)`;
+  `(${votes} ${votes === 1 ? 'vote' : 'votes'} affected)`;
 
-const ended = (outcome: Recounted): string =>
-  outcome === 'open' ? 'not decided by the votes that were cast' : outcome;
+const ended = (outcome: Recounted): string => (outcome === 'open' ? 'undecided' : outcome);
 
 function listed(names: readonly string[]): string {
   const shown = names.slice(0, NAMES).join(', ');
@@ -116,13 +113,13 @@ const percent = (share: number | null): string =>
 function cut(lines: readonly string[]): string[] {
   if (lines.length <= MOST_ROWS) return [...lines];
   const left = lines.length - MOST_ROWS;
-  return [...lines.slice(0, MOST_ROWS), `  and ${left} more: --json has all`];
+  return [...lines.slice(0, MOST_ROWS), `  and ${left} more; use --json for all`];
 }
 
-/** @param asked why there is none, where it was not wanted. */
-export function attributionLines(found: Attribution | null, asked: string | null): string[] {
+/** @param reason explains a missing attribution that the user did not want. */
+export function attributionLines(found: Attribution | null, reason: string | null): string[] {
   if (found) return [...reasonLines(found), '', ...ablationLines(found)];
-  return [asked ?? 'live log: its agents cannot be asked again, so nothing was run again'];
+  return [reason ?? 'no new runs: not a saved run, so its agents cannot decide again'];
 }
 
 const factors = { content: 'content', neighbours: 'neighbours', memes: 'memes', whim: 'whim' };
@@ -135,31 +132,31 @@ function reasonLines({ decisions }: Attribution): string[] {
   });
   const others = decisions.length - judged.length;
   return [
-    `what the votes rested on: without it, so many of ${judged.length} would have been another`,
-    `  ${turned.join(', ')}${others === 0 ? '' : `; of ${others} more no weights are known`}`,
+    `votes that would flip without a factor, of ${judged.length}:`,
+    `  ${turned.join(', ')}${others === 0 ? '' : `; ${others} votes without known factors`}`,
   ];
 }
 
 function ablationLines({ ablation, candidates }: Attribution): string[] {
   const { rows, forks, level, margin } = ablation;
-  if (rows.length === 0) return ['left out: there was nothing to leave out'];
+  if (rows.length === 0) return ['tested: no candidates'];
   const head =
-    `left out, one by one: ${rows.length} of ${candidates}, in pairs of runs with the same ` +
-    `chance (${forks} forks)`;
+    `tested one by one: ${rows.length} of ${candidates} candidates, in pairs of runs with ` +
+    `common random numbers (${forks} forks)`;
   const found = rows.filter(({ significant }) => significant).length;
   const alike = rows.filter(({ within_margin }) => within_margin).length;
   const unmeasured = rows.filter(({ measured }) => !measured).length;
   return [
     head,
     ...rows.map((row) => rowLine(row, margin)),
-    `shown to change the chance that the block is finalized: ${found}, at a level of ${level}`,
-    ...(margin === null ? [] : [`shown to change it by less than ${margin}: ${alike}`]),
+    `significant effect on the chance of finality: ${found}, at level ${level}`,
+    ...(margin === null ? [] : [`effect smaller than ${margin}: ${alike}`]),
     ...openLines(ablation),
     ...(unmeasured === 0 ? [] : [`not measured: ${unmeasured}`]),
   ];
 }
 
-/** States the size of what may have been missed: what was not shown is not shown to be nothing. */
+/** States the detectable effect size: no evidence of an effect is not evidence of none. */
 function openLines({ rows }: Ablation): string[] {
   const open = rows.filter((row) => row.measured && !row.significant && !row.within_margin);
   const [first] = open;
@@ -167,23 +164,23 @@ function openLines({ rows }: Ablation): string[] {
   const { pairs, detectable } = first;
   const missed =
     detectable === null
-      ? `${pairs} pairs can show no change at all; use a larger --most-replicates`
-      : `${pairs} pairs find a change of ${detectable.toFixed(2)} in 4 of 5 cases, ` +
-        'smaller changes less often; a larger --most-replicates finds smaller ones';
-  return [`not shown to change it: ${open.length}, which is not shown to have no effect`, missed];
+      ? `${pairs} pairs cannot detect any effect; raise --most-replicates`
+      : `${pairs} pairs detect an effect of ${detectable.toFixed(2)} with 80 % power; ` +
+        'raise --most-replicates to detect smaller effects';
+  return [`undecided: ${open.length} (an effect is neither shown nor excluded)`, missed];
 }
 
 function rowLine(row: AblationRow, margin: number | null): string {
   const { kind, name, id, pairs, both, only_with, only_without, difference, low, high } = row;
   const what = kind === 'agent' ? name : `${id} (${name})`;
   if (difference === null || low === null || high === null || row.p_holm === null) {
-    return `  ${kind} ${what}: not measured: it was left out in ${row.acted} of ${pairs} pairs`;
+    return `  ${kind} ${what}: not measured: removed in ${row.acted} of ${pairs} pairs`;
   }
   const alike = row.within_margin ? `, below ${margin} with p ${row.p_margin!.toPrecision(2)}` : '';
   const sign = row.significant ? '*' : row.within_margin ? '=' : ' ';
   const p = row.p_holm.toPrecision(2);
   return (
-    `${sign} ${kind} ${what}: finalized ${both + only_with} of ${pairs} with it, ` +
+    `${sign} ${kind} ${what}: finalized ${both + only_with} of ${pairs} with, ` +
     `${both + only_without} without: ${signed(difference)} ` +
     `[${signed(low)}, ${signed(high)}], p ${p}${alike}`
   );

@@ -1,4 +1,3 @@
-/** `folkmoot why`: why a block ended as it did. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import type { Attribution } from '../../sim/attribution/ablation.js';
 import { blockSyntax, findStoredBlock } from '../options/ids.js';
 import { integer } from '../options/options.js';
 import { interruption, UsageError } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 import { roughTime, showCount } from '../output/progress.js';
 
@@ -23,53 +23,54 @@ interface Flags {
   json?: boolean;
 }
 
-/** As sim/attribution has them, which is loaded later. */
+/** Same as in sim/attribution, which is loaded on demand. */
 const kinds = ['meme', 'agent', 'alliance'] as const;
 type Kind = (typeof kinds)[number];
 
 export function whyCommand(): Command {
   return new Command('why')
-    .description('say why a block ended as it did: who was pivotal, and what else would have')
-    .argument('<dir>', 'a folder that sim --out or serve --data wrote')
+    .description("explain a block's outcome: power, swing votes, causes")
+    .argument('<dir>', 'saved run or data folder')
     .argument('<block>', blockSyntax)
-    .option('--mechanical', 'only what the log says: nothing is run again')
-    .option('--most <n>', 'of a kept run: leave out so many at most', bounded(1, 1_000), 10)
-    .option('--replicates <n>', 'pairs of runs for each candidate', bounded(2, 10_000), 20)
+    .option('--mechanical', 'use the log only, without new runs')
+    .option('--most <n>', 'number of candidates to test', bounded(1, 1_000), 10)
+    .option('--replicates <n>', 'pairs of runs per candidate', bounded(2, 10_000), 20)
     .option(
       '--most-replicates <n>',
-      'double the pairs of open candidates, up to n (default: --replicates)',
+      'limit for adding pairs (default: --replicates)',
       bounded(2, 10_000),
     )
-    .option('--margin <d>', 'test that effects are smaller than d', share)
+    .option('--margin <d>', 'effect size to test for equivalence', share)
     .addOption(
-      new Option(
-        '--kind <name>',
-        `leave out only these; again for more: ${kinds.join(', ')}`,
-      ).argParser((name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)]),
+      new Option('--kind <name>', 'kind of candidate, may be repeated (default: all)').argParser(
+        (name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)],
+      ),
     )
-    .option('--folder <dir>', "where the run's scripts and data files are, if it has any")
-    .option('--jobs <n>', 'how many run at a time; default: one a core', bounded(1, 256))
+    .option('--folder <dir>', 'folder of the scripts and data files of the run')
+    .option('--jobs <n>', 'parallel runs (default: one per core)', bounded(1, 256))
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-Power is what the weights give, whoever decides how: exact Banzhaf and Shapley-Shubik indices of the
-electorate that was in force. A swing vote is one that, had it been another or none, would have
-changed the outcome of the votes that were cast. What is counted again without an agent, a meme or
-an alliance is mechanical: nobody was asked again.
+      helpText({
+        notes: `
+Prints the voting power of the electorate (exact Banzhaf and Shapley-Shubik
+indices) and the swing votes: single votes that would have changed the outcome.
+The mechanical recount removes agents, memes or alliances from the tally without
+new decisions.
 
-Of a kept run the memes, agents and alliances on which most votes hang are left out, one by one: the
-run is made again and forked, in pairs that have the same chance, with it and without it. Intervals
-are of 95 %; p is exact, and by Holm over all that were left out. With --most-replicates candidates
-that are still open get more pairs, and the level is shared between these looks. --margin tests that
-an effect is smaller than a size that matters to you. docs/attribution.md defines each.
-
-Examples:
-  $ folkmoot why runs/7 12                  the block that is final at height 12
-  $ folkmoot why runs/7 12 --kind meme --most 40 --replicates 30
-  $ folkmoot why runs/7 12 --kind agent --most-replicates 320 --margin 0.1
-  $ folkmoot why folkmoot-data 3f9a0c11     of a server's folder, also while it is served
-  $ folkmoot why runs/7 12 --mechanical --json | jq .swings`,
+For a saved run, also tests candidates (kinds: ${kinds.join(', ')}): re-runs
+the simulation with and without each, in pairs with common random numbers.
+Intervals are 95 %. p is exact, with Holm correction. --most-replicates adds
+pairs for undecided candidates. --margin tests for effects smaller than d. See
+docs/attribution.md.`,
+        examples: [
+          'why runs/7 12',
+          'why runs/7 12 --kind meme --most 40 --replicates 30',
+          'why runs/7 12 --kind agent --most-replicates 320 --margin 0.1',
+          'why folkmoot-data 3f9a0c11',
+          'why runs/7 12 --mechanical --json | jq .swings',
+        ],
+      }),
     )
     .action(run);
 }
@@ -100,18 +101,18 @@ async function run(folder: string, named: string, flags: Flags): Promise<void> {
     const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
     if (flags.json) return printJson({ ...explanation, attribution });
     const { explanationLines, attributionLines } = await import('./why-text.js');
-    const asked = flags.mechanical ? 'nothing was run again: --mechanical' : null;
+    const reason = flags.mechanical ? 'no new runs: --mechanical' : null;
     await writeStdoutAsync(
       ...explanationLines(explanation),
       '',
-      ...attributionLines(attribution, asked),
+      ...attributionLines(attribution, reason),
     );
   } finally {
     await store.close();
   }
 }
 
-/** Null where there is no run that could be made again. */
+/** Returns null if the folder is not a saved run. */
 async function attributed(
   store: Store,
   folder: string,
@@ -120,8 +121,9 @@ async function attributed(
 ): Promise<Attribution | null> {
   const { attribute } = await import('../../sim/attribution/ablation.js');
   if (mostReplicates !== undefined && mostReplicates < replicates) {
-    const found = `--most-replicates ${mostReplicates} is below --replicates ${replicates}`;
-    throw new UsageError(`${found}; expected as many or more`);
+    const [option, value] = ['--most-replicates', mostReplicates];
+    const expected = `at least --replicates, ${replicates}`;
+    throw new UsageError('INVALID_VALUE', { option, value, expected });
   }
   const { signal, end } = interruption();
   const progress = showCount(0, 'forks');
@@ -134,7 +136,7 @@ async function attributed(
       ...(source === undefined ? {} : { folder: source }),
       ...(jobs === undefined ? {} : { jobs }),
       onProgress(done, of) {
-        if (done === 0) sayEstimate(folder, of, jobs);
+        if (done === 0) printEstimate(folder, of, jobs);
         progress.update(done, of);
       },
     });
@@ -143,24 +145,24 @@ async function attributed(
   } catch (error) {
     progress.stop();
     if (!signal.aborted) throw error;
-    writeStderr('folkmoot: interrupted: nothing was kept');
+    writeStderr('folkmoot: interrupted; no result was saved');
     end();
     return null;
   }
 }
 
-/** Says before the first fork how long all of them take, by the time that the run itself took. */
-function sayEstimate(folder: string, forks: number, jobs = availableParallelism()): void {
+/** Prints the time estimate before the first fork, by the time of the original run. */
+function printEstimate(folder: string, forks: number, jobs = availableParallelism()): void {
   const wallMs = wallMsOf(folder);
   if (wallMs === null || forks === 0) return;
   const longestMs = wallMs * (1 + Math.ceil(forks / jobs));
   writeStderr(
-    `folkmoot: ${forks} forks of a run that took ${roughTime(wallMs)}, ${jobs} at a time: ` +
-      `up to about ${roughTime(longestMs)}; --mechanical makes none, fewer --replicates are faster`,
+    `folkmoot: ${forks} forks of a run of ${roughTime(wallMs)}, ${jobs} in parallel: up to about ` +
+      `${roughTime(longestMs)}; lower --replicates to save time, or use --mechanical`,
   );
 }
 
-/** Null where the folder is not a kept run. */
+/** Returns null if the folder is not a saved run. */
 function wallMsOf(folder: string): number | null {
   try {
     const summary = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as unknown;

@@ -1,9 +1,9 @@
-/** `folkmoot worker`: does runs of sweeps and swarms that are offered by way of an etcd. */
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { openEtcd, type QueueFlags, queueOptions } from '../options/etcd.js';
 import { integer } from '../options/options.js';
 import { interruption } from '../output/exit.js';
+import { helpText } from '../output/help.js';
 import { writeStderr, writeStdout } from '../output/output.js';
 import { build } from '../output/provenance.js';
 
@@ -18,39 +18,38 @@ interface Flags extends QueueFlags {
 export function workerCommand(): Command {
   const whole = (least: number, most: number) => integer({ least, most });
   const command = new Command('worker').description(
-    'do runs that sweep --queue and swarm --queue offer',
+    'execute runs of sweep --queue and swarm --queue',
   );
   for (const option of queueOptions()) {
     command.addOption(option.name() === 'queue' ? option.makeOptionMandatory() : option);
   }
   return command
-    .option('--jobs <n>', 'runs at a time', whole(1, 256), availableParallelism())
-    .option('--scripts', 'run scripts of scenarios too: programs, of whoever writes to that etcd')
-    .option(
-      '--lease-seconds <n>',
-      'others take its runs when it was silent so long',
-      whole(2, 3_600),
-      15,
-    )
+    .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
+    .option('--scripts', 'run scenario scripts from the queue (trusted etcd only)')
+    .option('--lease-seconds <n>', 'lease of a run, in seconds', whole(2, 3_600), 15)
     .option(
       '--idle-minutes <n>',
-      'end after so long without a run; default: wait',
+      'exit after idle time, in minutes (default: never)',
       whole(1, 100_000),
     )
     .addHelpText(
       'after',
-      `
-A worker waits for queues and does runs of the oldest one that has some. It claims each run under a
-lease, and stores what came of it only while the claim is its own: a worker that dies loses nothing,
-one that was stopped and goes on stores nothing twice. Ctrl+C gives its runs back.
+      helpText({
+        notes: `
+Executes runs of the oldest queue. The worker claims each run with a lease and
+stores the result only while it holds the lease, so a lost worker loses no run
+and no result is stored twice. Ctrl+C returns the claimed runs.
 
-It must be the same build and the same Node as the sweep: others are told why they take no part.
-Scenarios and data files come with the queue. Scripts come too, and are run with --scripts only.
-
-Examples:
-  $ folkmoot worker --queue etcd://10.0.0.1:2379
-  $ folkmoot worker --queue etcd://10.0.0.1:2379,10.0.0.2:2379 --jobs 8 --idle-minutes 10
-  $ folkmoot worker --queue etcd://a,b,c --queue-ca ca.pem --queue-cert me.pem --queue-key me.key`,
+The worker must have the same build and Node version as the sweep. The queue
+delivers scenarios, data files and scripts. A script is a program: it runs only
+with --scripts.`,
+        examples: [
+          'worker --queue etcd://10.0.0.1:2379',
+          'worker --queue etcd://10.0.0.1,10.0.0.2 --jobs 8 --idle-minutes 10',
+          `worker --queue etcd://10.0.0.1 --queue-ca ca.pem \\
+      --queue-cert client.pem --queue-key client.key`,
+        ],
+      }),
     )
     .action(run);
 }
@@ -60,7 +59,7 @@ async function run(flags: Flags): Promise<void> {
   const client = await openEtcd(flags);
   const { serveQueues } = await import('../../sim/queue/serve.js');
   const interrupt = interruption();
-  writeStderr(`folkmoot worker: ${jobs} runs at a time, of ${queue}`);
+  writeStderr(`folkmoot worker: ${jobs} runs in parallel from ${queue}`);
   try {
     const stored = await serveQueues(client, {
       made: build(),
@@ -71,7 +70,7 @@ async function run(flags: Flags): Promise<void> {
       signal: interrupt.signal,
       say: (line) => writeStderr(line),
     });
-    writeStdout(`${stored} runs done`);
+    writeStdout(`${stored} runs completed`);
   } finally {
     client.close();
   }

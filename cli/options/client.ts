@@ -1,6 +1,6 @@
 /**
- * Options of the commands that ask a live server: its address, the key that signs, and how such
- * commands end. Files with a secret are written for their owner alone, and read with a warning.
+ * Options and results of commands that call a live server. Key files are created with mode 0600.
+ * Reading a key file that other users can read prints a warning.
  */
 
 import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface UrlFlags {
   url: string;
 }
 
-/** Servers of one network, each as good as the others. */
+/** Servers of one network. The client uses any of them. */
 export interface UrlsFlags {
   url: readonly string[];
 }
@@ -25,30 +25,30 @@ export interface KeyFlags extends UrlsFlags {
 
 const home = 'http://127.0.0.1:8080';
 
-/** Adds --url to a command. */
+/** Adds --url with one server. */
 export function withUrl(command: Command): Command {
   return command.addOption(
-    new Option('--url <url>', 'the server, http or https')
+    new Option('--url <url>', 'server address')
       .env('FOLKMOOT_URL')
       .default(home)
       .argParser(httpUrl),
   );
 }
 
-/** Adds --url to a command that goes on with another server of the network where one fails. */
+/** Adds --url with several servers. The client fails over to the next one. */
 export function withUrls(command: Command): Command {
   return command.addOption(
-    new Option('--url <urls>', 'the server, http or https; or several of one network: url,url,...')
+    new Option('--url <urls>', 'comma-separated list of servers of one network')
       .env('FOLKMOOT_URL')
       .default([home], home)
       .argParser(httpUrls),
   );
 }
 
-/** Adds --url and --key to a command. */
+/** Adds --url and --key. */
 export function withKey(command: Command): Command {
   return withUrls(command).addOption(
-    new Option('--key <file>', 'the key that signs, as keygen --out writes it')
+    new Option('--key <file>', 'signing key, written by keygen --out')
       .env('FOLKMOOT_KEY')
       .makeOptionMandatory(),
   );
@@ -62,16 +62,16 @@ export function httpUrl(text: string): string {
 function httpUrls(text: string): string[] {
   const urls = list(text).map(httpUrl);
   if (urls.length > 0) return urls;
-  throw new InvalidArgumentError('expected http://host:port, or several with commas between');
+  throw new InvalidArgumentError('expected http://host:port, or a comma-separated list');
 }
 
-/** Texts between commas. */
+/** Splits a comma-separated list. */
 export const list = (text: string) => text.split(',').filter((one) => one !== '');
 
-/** Collects an option that may stand more than once. */
+/** Collects the values of a repeatable option. */
 export const collect = (text: string, before: string[] = []) => [...before, text];
 
-/** Members that are there: what is absent must not be sent as such. */
+/** Returns the members that are not undefined. */
 export function omitAbsent<T extends object>(
   members: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {
@@ -79,39 +79,43 @@ export function omitAbsent<T extends object>(
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** The keys of a file; what is wrong with it is said without what is in it. */
+/** Reads a key file. Errors never repeat its contents. @throws {UsageError} */
 export async function readKeys(file: string, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../../api/client/index.js');
   const text = readSecret(file, option);
   try {
     return loadKeys(text);
   } catch (error) {
-    throw new UsageError(`${option} ${file}: ${(error as Error).message}`);
+    const problem = (error as Error).message;
+    throw new UsageError('INVALID_ARGUMENT', { option, value: file, problem });
   }
 }
 
-/** A file's bytes. */
+/** @throws {UsageError} */
 export function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    throw new UsageError('FILE_NOT_READABLE', { path: file, reason: codeOf(error) });
   }
 }
 
-/** For a key that the server does not know. */
-export const howToRegister = 'to register it: folkmoot agent register --name NAME';
+/** Returns the system error code, such as ENOENT. */
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown error';
 
-/** Warns on standard error of names in a request that the server does not know. */
+/** Advice for an unknown key. */
+const howToRegister = 'register it with folkmoot agent register --name NAME';
+
+/** Warns about request members that the server does not know. */
 export function warnUnknown(names: readonly string[]): void {
   for (const name of names) {
-    const ignored = `unknown name in the request: ${name}; the server ignored it`;
-    const kept = 'the personality is not a built-in one; the server took it as it is';
+    const ignored = `the server ignored an unknown member of the request: ${name}`;
+    const kept = 'the personality is not built in; the server accepted it';
     writeStderr(`folkmoot: ${name === '/personality' ? kept : ignored}`);
   }
 }
 
-/** Prints what a call answers, as one line of JSON; one line on standard error if it is refused. */
+/** Prints the response as one line of JSON, or the refusal as one line on standard error. */
 export async function answer(call: Promise<unknown>): Promise<void> {
   const client = await import('../../api/client/index.js');
   try {
@@ -128,7 +132,6 @@ export async function answer(call: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Nothing is printed for what answers nothing. */
 function print(value: unknown): void {
   if (value !== undefined) printJson(value);
 }
@@ -138,49 +141,50 @@ function refused(what: string, why: string): void {
   setExitCode(exitCodes.refused);
 }
 
-/** Nobody but the owner, whatever the umask says. */
+/** Read and write for the owner only. */
 const OWNER_MODE = 0o600;
 const OTHERS_MODE = 0o077;
 
-/** Writes a new file. @throws {UsageError} where something is, or nothing can be written. */
+/** Writes a new file. @throws {UsageError} if the file exists or cannot be written. */
 export function writeSecret(file: string, text: string): void {
   let fd: number;
   try {
-    // A link that stands there is not followed.
+    // The flag x refuses an existing link instead of following it.
     fd = openSync(file, 'wx', OWNER_MODE);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const taken = `${file} exists already, and a key is not overwritten; expected another name`;
-    throw new UsageError(code === 'EEXIST' ? taken : `${file} cannot be written: ${code}`);
+    const reason = codeOf(error);
+    if (reason === 'EEXIST') throw new UsageError('FILE_EXISTS', { path: file });
+    throw new UsageError('FILE_NOT_WRITABLE', { path: file, reason });
   }
   try {
     writeFileSync(fd, text);
   } catch (error) {
     unlinkSync(file);
-    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+    throw new UsageError('FILE_NOT_WRITABLE', { path: file, reason: codeOf(error) });
   } finally {
     closeSync(fd);
   }
 }
 
-/** A key file is some hundred bytes; what is larger is something else. */
+/** In bytes. A key file has a few hundred. */
 const LARGEST_KEY_FILE = 65_536;
 
 /**
- * The text of a key file. Whoever else can read it is the agent too: that is warned of.
- * @throws {UsageError} when it cannot be read.
+ * Reads a key file. Warns if other users can read it, because they can then act as the agent.
+ * @throws {UsageError}
  */
 export function readSecret(file: string, option: string): string {
   try {
     const fd = openSync(file, 'r');
     try {
       const { mode, size } = fstatSync(fd);
-      if (size > LARGEST_KEY_FILE)
-        throw new UsageError(`${option} ${file}: ${size} bytes are no key`);
-      // Windows keeps other permissions, which the mode does not show.
+      if (size > LARGEST_KEY_FILE) {
+        throw new UsageError('KEY_FILE_TOO_LARGE', { option, file, bytes: size });
+      }
+      // On Windows the mode does not show the permissions.
       if (process.platform !== 'win32' && (mode & OTHERS_MODE) !== 0) {
         writeStderr(
-          `folkmoot: warning: others can read the key in ${file}; expected: chmod 600 ${file}`,
+          `folkmoot: warning: other users can read the key in ${file}; run chmod 600 ${file}`,
         );
       }
       return readFileSync(fd, 'utf8');
@@ -189,7 +193,9 @@ export function readSecret(file: string, option: string): string {
     }
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${option} ${file} cannot be read: ${code}`);
+    throw new UsageError('FILE_NOT_READABLE', {
+      path: `${option} ${file}`,
+      reason: codeOf(error),
+    });
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Options of the commands that use an etcd: `--cluster`, which orders what nodes are asked, and
- * `--queue`, by which runs go to workers.
- */
+/** Options for etcd: `--cluster` orders the requests of nodes, `--queue` gives runs to workers. */
 import { type Command, Option } from 'commander';
 import type { EtcdTls } from '../../cluster/etcd/wire.js';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';
@@ -24,15 +21,17 @@ const option = (flags: string, name: string, text: string) =>
 export function addClusterOptions(command: Command): Command {
   return command
     .addOption(
-      option('--cluster <url>', 'CLUSTER', 'etcd that orders requests: etcd://host:port,host:port'),
+      option('--cluster <url>', 'CLUSTER', 'etcd endpoints, such as etcd://host:port,host:port'),
     )
-    .addOption(option('--cluster-ca <file>', 'CLUSTER_CA', 'authority that vouches for it, PEM'))
-    .addOption(option('--cluster-cert <file>', 'CLUSTER_CERT', 'certificate it wants of us, PEM'))
-    .addOption(option('--cluster-key <file>', 'CLUSTER_KEY', 'the key of that certificate, PEM'));
+    .addOption(option('--cluster-ca <file>', 'CLUSTER_CA', 'CA certificate of etcd (PEM)'))
+    .addOption(option('--cluster-cert <file>', 'CLUSTER_CERT', 'client certificate for etcd (PEM)'))
+    .addOption(
+      option('--cluster-key <file>', 'CLUSTER_KEY', 'key of the client certificate (PEM)'),
+    );
 }
 
 /**
- * The files of TLS that are named; undefined where none is.
+ * Reads the TLS files, or returns undefined if no option names one.
  * @throws {EtcdAddressError}
  */
 export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undefined> {
@@ -42,8 +41,8 @@ export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undef
 }
 
 /**
- * The order of a network in that etcd, which is asked when it is used.
- * @param tell reports values in etcd that no node has written.
+ * Creates the order of a network. Connects to etcd on first use.
+ * @param tell reports values in etcd that no node wrote.
  * @throws {EtcdAddressError}
  */
 export async function openOrder(
@@ -66,17 +65,14 @@ export interface QueueFlags {
 }
 
 export const queueOptions = (): Option[] => [
-  new Option(
-    '--queue <url>',
-    'workers do the runs, by way of this etcd: etcd://host:port,host:port',
-  ),
-  new Option('--queue-ca <file>', 'authority that vouches for etcd, PEM: a connection with TLS'),
-  new Option('--queue-cert <file>', 'certificate that etcd wants of us, PEM'),
-  new Option('--queue-key <file>', 'its key, PEM'),
+  new Option('--queue <url>', 'etcd endpoints of the job queue, such as etcd://host:port'),
+  new Option('--queue-ca <file>', 'CA certificate of etcd (PEM), enables TLS'),
+  new Option('--queue-cert <file>', 'client certificate for etcd (PEM)'),
+  new Option('--queue-key <file>', 'key of the client certificate (PEM)'),
 ];
 
 /**
- * A client of the etcd, which has answered once.
+ * Connects to etcd and checks that it responds.
  * @throws {EtcdAddressError} @throws {EtcdError}
  */
 export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: QueueFlags) {
@@ -93,7 +89,7 @@ export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: Que
   }
 }
 
-/** Undefined without `--queue`: then processes of this machine do the runs. */
+/** Returns undefined without `--queue`: processes of this machine then execute the runs. */
 export async function spreadOver(
   flags: QueueFlags,
   about: Pick<OfferOptions, 'title' | 'files'>,

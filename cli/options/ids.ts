@@ -1,55 +1,54 @@
 /**
- * How commands name blocks, agents and alliances: a block by its height, its hash or 8 digits of it
- * or more; an agent by its name, an agent or an alliance by its id or a part of it. One syntax for
- * live networks, folders and printed logs.
+ * Resolves the names of blocks, agents and alliances, with one syntax for live networks, folders
+ * and printed logs: a hash or an id, a prefix of 8 or more digits, a height or an agent name.
  */
 import { statSync } from 'node:fs';
 import type { AgentClient, NetworkClient } from '../../api/client/index.js';
 import type { Store } from '../../engine/store/store.js';
 import { UsageError } from '../output/exit.js';
 
-/** As help texts say it. */
-export const blockSyntax = 'its hash, 8 of its digits or more, or its height';
-export const agentSyntax = 'its id, 8 of its digits or more, or its name';
-export const allianceSyntax = 'its id, or 8 of its digits or more';
+export const blockSyntax = 'block hash, prefix of 8 or more digits, or height';
+export const agentSyntax = 'agent id, prefix of 8 or more digits, or name';
+export const allianceSyntax = 'alliance id, or prefix of 8 or more digits';
 
 const LEAST_DIGITS = 8;
 const HASH_DIGITS = 64;
 const ID_DIGITS = 32;
-/** More digits are the beginning of a hash. */
+/** A number with more digits is a hash prefix. */
 const HEIGHT = /^\d{1,7}$/;
 
-/** What a text names a block by. */
 export type BlockName = { hash: string } | { prefix: string } | { height: number };
 
-/** @throws {UsageError} where a text can name no block. */
+/** @throws {UsageError} */
 export function blockName(text: string): BlockName {
   const lower = text.toLowerCase();
   if (HEIGHT.test(lower)) return { height: Number(lower) };
   if (!/^[0-9a-f]{8,64}$/.test(lower)) {
-    throw new UsageError(`unknown block name: ${text.slice(0, 100)}; expected ${blockSyntax}`);
+    throw new UsageError('INVALID_VALUE', {
+      option: 'block',
+      value: text.slice(0, 100),
+      expected: blockSyntax,
+    });
   }
   return lower.length === HASH_DIGITS ? { hash: lower } : { prefix: lower };
 }
 
-/** A block as lists have it. */
 interface Listed {
   block_hash: string;
   height: number;
   status: string;
 }
 
-/** A block as records have it. */
 interface Stored {
   state: string;
   context: Omit<Listed, 'status'>;
 }
 
 /**
- * The hash of the block that a text names among all blocks of a network. Of a height the final
- * block is meant, where there is one.
+ * Finds the hash of a block among all blocks of a network. A height means the finalized block, if
+ * there is one.
  *
- * @throws {UsageError} where there is none, or more than one.
+ * @throws {UsageError} unless exactly one block matches.
  */
 async function blockAmong(
   name: Exclude<BlockName, { hash: string }>,
@@ -65,17 +64,19 @@ async function blockAmong(
   }
   const shown = 'height' in name ? `height ${name.height}` : name.prefix;
   const hashes = found.map(({ block_hash }) => block_hash);
-  return onlyOne(`block ${shown}`, hashes);
+  return onlyOne('block', shown, hashes);
 }
 
-function onlyOne(what: string, found: readonly string[]): string {
+const MOST_MATCHES = 5;
+
+function onlyOne(kind: string, name: string, found: readonly string[]): string {
   if (found.length === 1) return found[0]!;
-  if (found.length === 0) throw new UsageError(`${what} not found; expected one that exists`);
-  const some = found.slice(0, 5).join(', ');
-  throw new UsageError(`${what} is not unique: ${found.length} match; expected one of ${some}`);
+  if (found.length === 0) throw new UsageError('NOT_FOUND', { kind, name });
+  const matches = found.slice(0, MOST_MATCHES).join(', ');
+  throw new UsageError('AMBIGUOUS_NAME', { kind, name, count: found.length, matches });
 }
 
-/** The block that a text names in a folder's store. */
+/** Finds a block in a store. @throws {UsageError} */
 export async function findStoredBlock(store: Store, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
@@ -88,7 +89,7 @@ function* storedBlocks(
   store: Store,
   name: Exclude<BlockName, { hash: string }>,
 ): Generator<Listed> {
-  // Of a prefix, up to the last hash that begins so: "g" sorts after every hexadecimal digit.
+  // "g" sorts after every hexadecimal digit.
   const range = 'prefix' in name ? { from: name.prefix, to: `${name.prefix}g` } : {};
   for (const { json } of store.range('blocks', range)) {
     const { state: status, context } = JSON.parse(json) as Stored;
@@ -96,12 +97,12 @@ function* storedBlocks(
   }
 }
 
-/** The block that a text names in a printed log, which is read as often as needed. */
+/** Finds a block in a printed log, which is read once more. @throws {UsageError} */
 export async function blockInFile(file: string, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
   if (!statSync(file).isFile()) {
-    throw new UsageError(`${file} can be read only once; expected the whole hash of the block`);
+    throw new UsageError('FULL_HASH_REQUIRED', { source: file });
   }
   const { fileLines } = await import('../../engine/replay/lines.js');
   const { replay } = await import('../../engine/replay/replay.js');
@@ -119,11 +120,11 @@ export async function blockInFile(file: string, text: string): Promise<string> {
   return blockAmong(name, blocks.values());
 }
 
-/** Rows of a page, and pages that are looked through: a name must be found in bounded time. */
+/** Rows per page, and pages to search: bounds the time of a search. */
 const ROWS = 1_000;
 const PAGES = 20;
 
-/** All rows of a list of a live network, up to a bound. */
+/** Reads the pages of a list up to the bound. */
 async function* rowsOf<Row, Page extends { next_cursor: string | null }>(
   read: (query: { limit: number; cursor?: string }) => Promise<Page>,
   rows: (page: Page) => readonly Row[],
@@ -137,7 +138,7 @@ async function* rowsOf<Row, Page extends { next_cursor: string | null }>(
   }
 }
 
-/** The block that a text names on a live network; of its newest 20,000. */
+/** Finds a block among the newest 20,000 of a live network. @throws {UsageError} */
 export async function findBlock(client: NetworkClient, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
@@ -148,7 +149,7 @@ export async function findBlock(client: NetworkClient, text: string): Promise<st
   return blockAmong(name, blocks);
 }
 
-/** The id of the agent that a text names on a live network. */
+/** Finds the id of an agent of a live network. @throws {UsageError} */
 export async function findAgent(client: AgentClient, text: string): Promise<string> {
   if (isId(text, 'agent')) return text;
   const prefix = prefixOf(text, 'agent');
@@ -160,16 +161,19 @@ export async function findAgent(client: AgentClient, text: string): Promise<stri
   for await (const { id, name } of roster) {
     if (name === text || (prefix !== null && id.startsWith(prefix))) found.push(id);
   }
-  return onlyOne(`agent ${text.slice(0, 100)}`, found);
+  return onlyOne('agent', text.slice(0, 100), found);
 }
 
-/** The id of the alliance that a text names on a live network. */
+/** Finds the id of an alliance of a live network. @throws {UsageError} */
 export async function findAlliance(client: AgentClient, text: string): Promise<string> {
   if (isId(text, 'ally')) return text;
   const prefix = prefixOf(text, 'ally');
   if (prefix === null) {
-    const shown = text.slice(0, 100);
-    throw new UsageError(`unknown alliance name: ${shown}; expected ${allianceSyntax}`);
+    throw new UsageError('INVALID_VALUE', {
+      option: 'alliance',
+      value: text.slice(0, 100),
+      expected: allianceSyntax,
+    });
   }
   const found: string[] = [];
   const alliances = rowsOf(
@@ -177,13 +181,13 @@ export async function findAlliance(client: AgentClient, text: string): Promise<s
     (page) => page.alliances,
   );
   for await (const { alliance_id: id } of alliances) if (id.startsWith(prefix)) found.push(id);
-  return onlyOne(`alliance ${prefix}`, found);
+  return onlyOne('alliance', prefix, found);
 }
 
 const isId = (text: string, kind: string) =>
   text.startsWith(`${kind}_`) && /^[0-9a-f]{32}$/.test(text.slice(kind.length + 1));
 
-/** The beginning of an id, with or without its kind; null where a text is none. */
+/** Parses an id prefix, with or without its kind; returns null if invalid. */
 function prefixOf(text: string, kind: string): string | null {
   const digits = (text.startsWith(`${kind}_`) ? text.slice(kind.length + 1) : text).toLowerCase();
   const fits = /^[0-9a-f]+$/.test(digits) && digits.length >= LEAST_DIGITS;

@@ -1,14 +1,14 @@
-/** Readers of option values: what is not meant is refused with what would be. */
+/** Parsers of option values. Each throws an InvalidArgumentError with the expected format. */
 import { InvalidArgumentError } from 'commander';
 
-/** How many times as fast as wall time the agents' time passes. */
+/** Parses a factor of wall time. */
 export function speed(text: string): number {
   const value = parseSpeed(text);
   if (value !== null) return value;
   throw new InvalidArgumentError('expected a number from 0.01 to 1000, such as 1 or 10');
 }
 
-/** The same of a watched run, which may also go as fast as it can. */
+/** Parses a factor of wall time, or `max`. */
 export function watchedSpeed(text: string): number | 'max' {
   const value = text === 'max' ? text : parseSpeed(text);
   if (value !== null) return value;
@@ -31,7 +31,6 @@ export function integer(bounds: { least: number; most: number }): (text: string)
   };
 }
 
-/** A number above zero, with decimals. */
 export function positive(most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -40,7 +39,7 @@ export function positive(most: number): (text: string) => number {
   };
 }
 
-/** As a sweep has it: in the unit of the response, or in percent of its mean. */
+/** Half-width of an interval: in the unit of the response, or in percent of its mean. */
 export type HalfWidth = { half_width: number } | { percent: number };
 
 export function halfWidth(text: string): HalfWidth {
@@ -53,7 +52,7 @@ export function halfWidth(text: string): HalfWidth {
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;
 
-/** A duration with its unit, in whole milliseconds. */
+/** Parses a duration with a unit. The result is in whole milliseconds. */
 export function duration(bounds: { leastMs: number; mostMs: number }): (text: string) => number {
   return (text) => {
     const [, number, unit] = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];

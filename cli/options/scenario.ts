@@ -1,7 +1,4 @@
-/**
- * Options of the commands that run a scenario: which one, what is changed in it, and which external
- * deciders take part.
- */
+/** Options of commands that run a scenario: file, changes and external deciders. */
 import { Option } from 'commander';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
@@ -19,30 +16,31 @@ export interface ScenarioFlags {
 
 export interface WantedScenario {
   scenario: Scenario;
-  /** Where script modules are found; the default scenario has none. */
+  /** Folder of the script modules. The default scenario has none. */
   folder?: string;
 }
 
 export function scenarioOptions(): Option[] {
   return [
-    new Option('--seed <text>', "whatever is drawn by chance follows from it; else the file's"),
-    new Option('--set <path=value>', 'change a value of the scenario; again for more').argParser(
+    new Option('--seed <text>', "random seed (default: the scenario's)"),
+    new Option('--set <path=value>', 'scenario value to override, may be repeated').argParser(
       change,
     ),
   ];
 }
 
-/** Of the commands that run scripts. */
 export const scriptSeconds = (): Option =>
   new Option(
     '--script-seconds <n>',
-    'ends a call of a script that takes longer; default: 10',
+    'time limit of a script call, in seconds (default: 10)',
   ).argParser(integer({ least: 1, most: 86_400 }));
 
-/** `agents.town.share=0.4`; what is no JSON is a text. */
+/** Parses `agents.town.share=0.4`. A value that is not JSON is a string. */
 function change(text: string, before: Change[] | undefined): Change[] {
   const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`--set ${text}: expected PATH=VALUE`);
+  if (at < 1) {
+    throw new UsageError('INVALID_VALUE', { option: '--set', value: text, expected: 'PATH=VALUE' });
+  }
   return [...(before ?? []), [text.slice(0, at), parsed(text.slice(at + 1))]];
 }
 
@@ -54,12 +52,14 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @throws {ScenarioError} what is wrong with the file, or with a change. */
+/** Loads a scenario and applies the changes. @throws {ScenarioError} @throws {UsageError} */
 export async function wantedScenario(
   file: string | undefined,
   flags: ScenarioFlags,
 ): Promise<WantedScenario> {
-  if (flags.seed === '') throw new UsageError('--seed is empty; expected a text, such as 7');
+  if (flags.seed === '') {
+    throw new UsageError('INVALID_OPTION', { option: '--seed', expected: 'a text, such as 7' });
+  }
   const { seed, set = [], policy, weights, blocks, agents, unsigned } = flags;
   const changes: Change[] = [
     ...wish('seed', seed),
@@ -94,22 +94,21 @@ export interface DeciderFlags {
 
 export function deciderOptions(): Option[] {
   return [
-    new Option('--record', 'ask external deciders, and keep what they answer'),
-    new Option('--cassette <dir>', 'take their answers from this run, or this cassette'),
+    new Option('--record', 'call external deciders, and record their answers'),
+    new Option('--cassette <dir>', 'replay answers from this run or cassette'),
     mostCallsOption(),
   ];
 }
 
 export const mostCallsOption = (): Option =>
-  new Option(
-    '--most-calls <n>',
-    'with --record: stop each run after n calls; repeat to continue',
-  ).argParser(integer({ least: 0, most: 1_000_000_000 }));
+  new Option('--most-calls <n>', 'call budget of each run with --record').argParser(
+    integer({ least: 0, most: 1_000_000_000 }),
+  );
 
-/** @throws {UsageError} for a budget of nothing. */
+/** @throws {UsageError} */
 export function readDeciderFlags({ record, cassette, mostCalls }: DeciderFlags) {
   if (mostCalls !== undefined && !record) {
-    throw new UsageError('--most-calls is for --record: without it nobody is asked');
+    throw new UsageError('OPTION_REQUIRES', { option: '--most-calls', required: '--record' });
   }
   return {
     ...(record === undefined ? {} : { record }),

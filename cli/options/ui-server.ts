@@ -1,4 +1,4 @@
-/** The page that a command shows of its work: the options for it, and the server behind it. */
+/** Options and server of the local page of a command. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { Server, ServerOptions } from '../../api/index.js';
 import type { History } from '../../engine/history/history.js';
@@ -8,52 +8,52 @@ import { writeStderr } from '../output/output.js';
 import { packageVersion } from '../output/provenance.js';
 import { integer } from './options.js';
 
-/** Where the page is served. */
 export interface UiServerFlags {
   port?: number;
   host?: string;
 }
 
-/** Of a command whose server has no address of its own to be known by. */
 export const uiServerOptions = (): Option[] => [
-  new Option('--port <n>', 'port of the page; default: a free one').argParser(
+  new Option('--port <n>', 'port of the page (default: a free port)').argParser(
     integer({ least: 0, most: 65_535 }),
   ),
-  new Option('--host <address>', 'where the page is served; default: 127.0.0.1'),
+  new Option('--host <address>', 'address of the page (default: 127.0.0.1)'),
 ];
 
-/** Whether there is a page; `paused`: nothing begins until it is told to go on there. */
+/** With `paused`, the command waits until the page starts it. */
 export interface WatchFlags extends UiServerFlags {
   watch?: true | 'paused';
 }
 
-/** Of a command that shows what it does while it does it. */
 export const watchOption = (what: string): Option =>
-  new Option('--watch [how]', `show ${what} on a page meanwhile; =paused: wait there first`)
-    // What stands behind it is taken for its value.
+  new Option('--watch [how]', `show ${what} on a live page (=paused: start there)`)
+    // Commander takes a following argument as the value.
     .argParser((text) => {
       if (text === 'paused') return text;
-      throw new InvalidArgumentError('expected --watch, behind all else, or --watch=paused');
+      throw new InvalidArgumentError('expected --watch as the last argument, or --watch=paused');
     });
 
-/** @throws {UsageError} where there is an address and no page. */
+/** @throws {UsageError} if an address is given without --watch. */
 export function assertUiServerFlags(flags: WatchFlags): void {
   if (flags.watch) return;
   const stray = (['port', 'host'] as const).find((name) => flags[name] !== undefined);
-  if (stray) throw new UsageError(`--${stray} is for the page of --watch`);
+  if (stray) {
+    throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--watch' });
+  }
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
-/** Where the page is served, said where that is beyond this machine. */
+/** Returns the address of the page. Warns if other machines can reach it. */
 export function resolveAddress({ port = 0, host = '127.0.0.1' }: UiServerFlags) {
   const isHere = loopback.has(host);
-  if (!isHere)
-    writeStderr('folkmoot: the page is served beyond this machine: TLS belongs in front');
+  if (!isHere) {
+    writeStderr('folkmoot: warning: other machines can reach the page; put TLS in front of it');
+  }
   return { port, host, isHere };
 }
 
-/** Serves a network to be looked at, now and at any entry. @throws {ListenError} */
+/** Serves a network read-only, at the current and at earlier entries. @throws {ListenError} */
 export async function openUiServer(
   network: ServedNetwork,
   flags: UiServerFlags,
@@ -67,7 +67,7 @@ export async function openUiServer(
       network,
       port,
       host,
-      // Who looks from this machine is whoever asked for it.
+      // A client on this machine is the user of the command.
       limits: isHere ? 'bench' : 'spec',
       version: packageVersion(),
       onFault: (error) => writeStderr(`folkmoot: a request failed: ${(error as Error).message}`),
@@ -83,18 +83,18 @@ export async function openUiServer(
     };
   } catch (error) {
     await history?.close();
-    throw new ListenError((error as Error).message);
+    throw new ListenError('CANNOT_SERVE', { reason: (error as Error).message });
   }
 }
 
-/** Null where there is none: in memory, or where the folder does not let itself be read. */
+/** Returns null for a network in memory, or if the folder cannot be read. */
 async function historyOf({ folder }: ServedNetwork): Promise<History | null> {
   if (folder === null) return null;
   const { History } = await import('../../engine/history/history.js');
   try {
     return History.open({ path: folder });
   } catch (error) {
-    writeStderr(`folkmoot: earlier entries are shown in part: ${(error as Error).message}`);
+    writeStderr(`folkmoot: warning: earlier entries are incomplete: ${(error as Error).message}`);
     return null;
   }
 }

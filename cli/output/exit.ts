@@ -1,76 +1,123 @@
 /**
- * How the command line ends: codes, one line for what went wrong, and signals that stop it. The
- * same mistake has the same code in every command: what was named wrongly, an option as a file, is
- * usage; what is as it was named, and damaged, held by another or not to be written, is a crash.
+ * Exit codes, errors and signals of the command line. The same mistake has the same exit code in
+ * every command. A wrong option or a wrong path is a usage error (2). Data that is damaged, locked
+ * or not writable is a failure (13).
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formatMessage, type MessageRow } from '../../engine/protocol/messages.js';
 import { exitProcess } from '../../engine/store/process-end.js';
 import { onFinished } from './io.js';
+import {
+  listenMessages,
+  type MessageArguments,
+  outputMessages,
+  refusedMessages,
+  usageMessages,
+} from './messages.js';
 import { writeStderr } from './output.js';
 
 export const exitCodes = {
   done: 0,
-  /** A server refused, nobody answered, or no server can be had. */
   refused: 1,
   usage: 2,
   noProgress: 10,
-  /** The network broke one of its own rules. */
   safety: 11,
   differs: 12,
   crash: 13,
-  /** A load run whose figures cannot be trusted. */
   invalid: 14,
-  /** What --fail-on names has come true. */
   failOn: 15,
-  /** An external decider's answer is needed, and no cassette has it, or no calls are left. */
   unanswered: 16,
-  /** A condition of --fail-on or --slo is about a figure that the run does not measure. */
   unmeasured: 17,
 } as const;
 
-/** An option or argument that cannot be meant: exit code 2. */
-export class UsageError extends Error {
+/** Meanings of the exit codes, for the help and the README. */
+export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
+  done: 'success',
+  refused: 'server refused the request, is unreachable, or cannot listen on its address',
+  usage: 'usage error: bad option, or missing or wrong type of file or folder',
+  noProgress: 'simulation without progress: the network stopped deciding blocks',
+  safety: 'safety violation: the network broke one of its rules',
+  differs: 'mismatch: replay, second run, cluster nodes or certificate check differ',
+  crash: 'crash, or data is damaged, locked by another process or not writable',
+  invalid: 'load run without valid figures: INVALID, CLIENT_BOUND or WORKLOAD_BOUND',
+  failOn: 'load run met a condition of --fail-on',
+  unanswered: 'answer of an external decider is missing, or no calls are left',
+  unmeasured: 'load run does not measure a figure of --fail-on or --slo',
+};
+
+const messageOf = (row: MessageRow, values: object = {}): string => formatMessage(row, values);
+
+type UsageKey = keyof typeof usageMessages;
+type RefusedKey = keyof typeof refusedMessages;
+type ListenKey = keyof typeof listenMessages;
+type OutputKey = keyof typeof outputMessages;
+
+/** A wrong option, argument, file or folder: exit code 2. */
+export class UsageError<Key extends UsageKey = UsageKey> extends Error {
   override name = 'UsageError';
+
+  constructor(
+    readonly code: Key,
+    ...[values, options]: MessageArguments<(typeof usageMessages)[Key]>
+  ) {
+    super(messageOf(usageMessages[code], values), options);
+  }
 }
 
-/** A server does not do what is asked: exit code 1. */
-export class RefusedError extends Error {
+/** A server refuses a request: exit code 1. */
+export class RefusedError<Key extends RefusedKey = RefusedKey> extends Error {
   override name = 'RefusedError';
+
+  constructor(
+    readonly code: Key,
+    ...[values, options]: MessageArguments<(typeof refusedMessages)[Key]>
+  ) {
+    super(messageOf(refusedMessages[code], values), options);
+  }
 }
 
-/** Where a server was to listen, it cannot: exit code 1. */
-export class ListenError extends Error {
+/** A server cannot start or cannot listen on its address: exit code 1. */
+export class ListenError<Key extends ListenKey = ListenKey> extends Error {
   override name = 'ListenError';
+
+  constructor(
+    readonly code: Key,
+    ...[values, options]: MessageArguments<(typeof listenMessages)[Key]>
+  ) {
+    super(messageOf(listenMessages[code], values), options);
+  }
 }
 
-/** Standard output cannot be written. */
-export class OutputError extends Error {
+/** Standard output cannot be written: exit code 13. */
+export class OutputError<Key extends OutputKey = OutputKey> extends Error {
   override name = 'OutputError';
+
+  constructor(
+    readonly code: Key,
+    ...[values, options]: MessageArguments<(typeof outputMessages)[Key]>
+  ) {
+    super(messageOf(outputMessages[code], values), options);
+  }
 }
 
-/** By name: their classes come with the engine, which starts three times as slowly as the rest. */
+/** Compares names: the classes come with the engine, which takes three times as long to load. */
 const named = (error: unknown, ...names: string[]) =>
   error instanceof Error && names.includes(error.name);
 
-/** Whether a user can mend it: a wrong option, condition, scenario or folder. */
 const isUsage = (error: unknown) =>
   named(error, 'UsageError', 'ScenarioError', 'SweepError', 'ConditionError') ||
   named(error, 'EtcdAddressError', 'QueueError') ||
   (isStore(error) && isNamedWrongly(error as StoreFailure));
 
-/** Whether a server is to blame, or none can be had. */
 const isRemote = (error: unknown) =>
   named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError') ||
   named(error, 'EtcdError', 'OrderError');
 
-/** Whether nobody was there, or might be asked, to decide. */
 const isUnanswered = (error: unknown) => named(error, 'DeciderError');
 
-/** Whether a condition is about what is not measured. */
 const isUnmeasured = (error: unknown) => named(error, 'UnmeasuredError');
 
-/** Whether a file or folder cannot be used, or the disk. */
 const isStore = (error: unknown) => named(error, 'StoreError');
 
 interface StoreFailure extends Error {
@@ -78,9 +125,9 @@ interface StoreFailure extends Error {
   cause?: { code?: string };
 }
 
-/** What is not there, or holds something else: another one was meant. */
+/** Codes of a folder that is missing or holds another network: the user meant another one. */
 const wrongName: ReadonlySet<string> = new Set(['MISSING', 'OTHER_NETWORK']);
-/** Why what is there cannot be used, where another one can: all else is the machine's fault. */
+/** System errors that another path avoids. Any other is a fault of the machine. */
 const wrongPlace: ReadonlySet<string | undefined> = new Set([
   'EACCES',
   'EEXIST',
@@ -105,7 +152,7 @@ function codeOf(error: unknown): number {
 }
 
 /**
- * Says what went wrong: one line for what a user can mend, a stack for what is our fault.
+ * Prints an error: one line for an expected error, the stack for a bug.
  * @returns the exit code.
  */
 export function report(error: unknown): number {
@@ -115,12 +162,12 @@ export function report(error: unknown): number {
   return codeOf(error);
 }
 
-/** How often the parent is looked at. */
+/** Interval between checks of the parent process. */
 const PARENT_LOOK_MS = 250;
 
 /**
- * npx and npm run a command through a shell, to which they pass a signal on; that shell may die of
- * it silently. So under npm, and only there, a parent that is gone is a SIGTERM.
+ * Treats the exit of the parent as SIGTERM, under npm only. npx and npm run a command through a
+ * shell and send signals to that shell, which may exit without passing them on.
  */
 function onParentGone(call: () => void): void {
   if (process.env.npm_execpath === undefined || process.platform === 'win32') return;
@@ -134,7 +181,7 @@ function onParentGone(call: () => void): void {
   onFinished(() => clearInterval(timer));
 }
 
-/** `signal` aborts at the first signal; `end` then dies by it. */
+/** Returns a `signal` that aborts at SIGINT or SIGTERM, and `end`, which exits by that signal. */
 export function interruption(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   let by: NodeJS.Signals = 'SIGINT';
@@ -154,8 +201,8 @@ export function interruption(): { signal: AbortSignal; end: () => void } {
 }
 
 /*
- * Stopping a server by SIGTERM or SIGINT, or when the npx that started it is gone, at any time: the
- * first asks for it, and what was opened is closed in good order; a second signal ends at once.
+ * Stops a server at SIGTERM or SIGINT, or when the npx that started it exits. The first signal
+ * closes everything in reverse order of opening. A second signal exits at once.
  */
 
 type Close = () => Promise<unknown>;
@@ -167,12 +214,12 @@ export class StopSignal {
   readonly #aborting = new AbortController();
   /** Aborted at the first signal. */
   readonly signal: AbortSignal = this.#aborting.signal;
-  /** Resolves then. */
+  /** Resolves at the first signal. */
   readonly requested = new Promise<NodeJS.Signals>((resolve) => {
     this.#resolve = resolve;
   });
 
-  /** Signals are handled from here on: before anything is opened, or printed. */
+  /** Installs the signal handlers. Construct before anything is opened or printed. */
   constructor() {
     const handle = (signal: NodeJS.Signals) => {
       if (this.#by !== null) return exitProcess(exitCodes.refused);
@@ -182,17 +229,17 @@ export class StopSignal {
     };
     process.on('SIGTERM', handle);
     process.on('SIGINT', handle);
-    // After a signal it is no second one.
+    // The exit of the parent never counts as a second signal.
     onParentGone(() => this.#by ?? handle('SIGTERM'));
   }
 
-  /** Whether to start nothing more. What keeps the thread busy keeps signals waiting for a turn. */
+  /** Returns true if a signal has arrived. Yields first, so that a pending signal is handled. */
   async isAsked(): Promise<boolean> {
     await nextTurn();
     return this.#by !== null;
   }
 
-  /** Notes how something is closed; what was opened last is closed first. */
+  /** Registers a closer. The last one registered runs first. */
   opened(close: Close): void {
     this.#closers.unshift(close);
   }

@@ -1,7 +1,7 @@
 /**
- * The surroundings of one run of the command line: arguments, streams and the exit code. The
- * program has those of its process. A caller of `run` may give others, so that several commands
- * can run in one process, also at the same time.
+ * Arguments, streams and exit code of one run of the command line. The program uses those of its
+ * process. A caller of `run` can pass others, so that several commands run concurrently in one
+ * process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
@@ -12,14 +12,14 @@ export interface Io {
   readonly stdin: Readable;
   readonly stdout: NodeJS.WritableStream & { isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
-  /** Given by the program: ends the process at once, even with open handles. */
+  /** Ends the process at once, even with open handles. Only the program sets this. */
   readonly end?: (code: number) => void;
 }
 
-/** Those of this process. @param end how it ends after an error. */
+/** Returns the streams of this process. @param end ends the process after an error. */
 export const processIo = (end?: (code: number) => void): Io => ({
   argv: process.argv.slice(2),
-  // Looking at standard input opens it.
+  // Reading this property opens standard input.
   get stdin() {
     return process.stdin;
   },
@@ -34,14 +34,14 @@ interface Running extends Io {
 }
 
 /**
- * The program runs one command, which a variable holds: on Node 20 and 22 an AsyncLocalStorage that
- * is in use makes every promise slower.
+ * The command of the program. A variable holds it, because on Node 20 and 22 an AsyncLocalStorage
+ * in use slows down every promise.
  */
 let program: Running | null = null;
 const running = new AsyncLocalStorage<Running>();
 const current = (): Running | null => running.getStore() ?? program;
 
-/** The surroundings of the command that runs here. */
+/** Returns the arguments and streams of the current command. */
 export const io = (): Io => current() ?? processIo();
 
 /** Sets the exit code of a command that ends without an error. */
@@ -50,18 +50,18 @@ export function setExitCode(code: number): void {
   if (here) here.exitCode = code;
 }
 
-/** Ends the program with the exit code that was set: a page or a session may still be open. */
+/** Ends the program with its exit code, even if a page or a session is still open. */
 export function endNow(): void {
   const here = current();
   here?.end?.(here.exitCode);
 }
 
-/** Calls back when the command is over, to give back what belongs to the process. */
+/** Registers a callback for the end of the command, which releases process-wide handlers. */
 export function onFinished(finish: () => void): void {
   current()?.finishers.push(finish);
 }
 
-/** Runs work in its surroundings. @returns the exit code: 0 unless it was set. */
+/** Runs a command with its streams. @returns the exit code, 0 unless one was set. */
 export async function runWith(around: Io, work: () => Promise<void>): Promise<number> {
   const here: Running = Object.assign(Object.create(around) as Io, { exitCode: 0, finishers: [] });
   const finished = async () => {

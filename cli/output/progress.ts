@@ -1,4 +1,4 @@
-/** How far something is, on standard error: a bar on a terminal, a line each tenth elsewhere. */
+/** Progress on standard error: a bar on a terminal, elsewhere a line for each tenth. */
 
 import { createRequire } from 'node:module';
 import type { Progress } from '../../sim/index.js';
@@ -10,31 +10,31 @@ export interface ProgressDisplay<T> {
   stop(): void;
 }
 
-interface Shown<T> {
+interface DisplayOptions<T> {
   /** `done` of the last update. */
   total: number;
   done(at: T): number;
-  /** What stands beside the bar, as cli-progress formats it, and its own fields. */
-  beside: string;
+  /** Format of the text after the bar, for cli-progress, with the names in `fields`. */
+  format: string;
   fields(at: T): object;
-  /** Shown before anything is done; left out, nothing is. */
+  /** Initial state. Without it the bar appears at the first update. */
   first?: T;
-  /** In place of the bar; null for none. */
+  /** Text without a bar, or null for no line. */
   line(at: T, tenth: number): string | null;
 }
 
-/** Of a run: what its blocks and votes are. */
+/** Shows the blocks and votes of a simulation. */
 export function showProgress(): ProgressDisplay<Progress> {
   return show<Progress>({
     total: 1,
     done: ({ done }) => done,
-    beside: '{percentage}% | {closed} blocks | {votes} votes{asked} | {duration_formatted}',
+    format: '{percentage}% | {closed} blocks | {votes} votes{asked} | {duration_formatted}',
     fields: ({ closed, votes, calls }) => ({ closed, votes, asked: asked(calls, ' |') }),
     first: { done: 0, closed: 0, votes: 0, virtualMs: 0, seq: 0, digest: '' },
     line: ({ closed, votes, calls, seq, digest }, tenth) => {
       if (tenth === 0) return null;
-      // After a crash the log holds at least that. A run on a server has no digest: the log is
-      // not its own.
+      // After a crash the log holds at least these entries. A run on a server has no digest,
+      // because the server keeps the log.
       const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
       return `${tenth}0 %: ${closed} blocks, ${votes} votes${asked(calls, ',')}${durable}`;
     },
@@ -45,10 +45,10 @@ const asked = (calls: number | undefined, before: string): string =>
   calls === undefined ? '' : `${before} ${calls} calls`;
 
 /**
- * Of many things: how many are done, and about how long the rest takes.
+ * Shows a count and the estimated time left.
  *
- * @param first how many there are; `update` is told when there turn out to be more.
- * @param what is counted, in the plural.
+ * @param first initial total; `update` can raise it.
+ * @param what plural noun of the items.
  */
 export function showCount(first: number, what: string): CountDisplay {
   const at: Counted = { done: 0, of: first };
@@ -56,7 +56,7 @@ export function showCount(first: number, what: string): CountDisplay {
   const display = show<Counted>({
     total: 1,
     done: ({ done, of }) => (of === 0 ? 1 : done / of),
-    beside: `{done}/{of} ${what} | {eta_formatted} left`,
+    format: `{done}/{of} ${what} | {eta_formatted} left`,
     fields: (counted) => ({ ...counted }),
     line: ({ done, of }) => `${done}/${of} ${what}${estimate(done, of)}`,
   });
@@ -79,7 +79,7 @@ export interface CountDisplay {
   stop(): void;
 }
 
-/** By the rate since the first that was told: what a folder held before took no time. */
+/** Estimates by the rate since the first update: items finished earlier took no time. */
 function estimating(): (done: number, of: number) => string {
   let first: { done: number; atMs: number } | null = null;
   return (done, of) => {
@@ -90,25 +90,26 @@ function estimating(): (done: number, of: number) => string {
   };
 }
 
-/** A time as a person says it. */
+/** Formats a duration roughly, such as `12 min`. */
 export function roughTime(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 2) return `${Math.round(ms / 1_000)} s`;
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-const show = <T>(shown: Shown<T>): ProgressDisplay<T> => (canRedraw() ? bar(shown) : lines(shown));
+const show = <T>(options: DisplayOptions<T>): ProgressDisplay<T> =>
+  canRedraw() ? bar(options) : lines(options);
 
-/** Loaded where a bar is drawn: it brings twenty modules. */
+/** Loads cli-progress on demand: it brings twenty modules. */
 const load = () => createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
 
-/** Columns of the bar itself: what stands beside it needs the rest of a narrow terminal. */
+/** Columns of the bar. The text after it needs the rest of an 80-column terminal. */
 const BAR = 24;
 
-function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDisplay<T> {
+function bar<T>({ total, done, format, fields, first }: DisplayOptions<T>): ProgressDisplay<T> {
   const { Presets, SingleBar } = load();
   const drawn = new SingleBar(
-    { format: ` {bar} ${beside}`, stream: io().stderr, etaBuffer: 50, barsize: BAR },
+    { format: ` {bar} ${format}`, stream: io().stderr, etaBuffer: 50, barsize: BAR },
     Presets.shades_classic,
   );
   let started = false;
@@ -121,7 +122,7 @@ function bar<T>({ total, done, beside, fields, first }: Shown<T>): ProgressDispl
   return { update, stop: () => drawn.stop() };
 }
 
-function lines<T>({ total, done, line }: Shown<T>): ProgressDisplay<T> {
+function lines<T>({ total, done, line }: DisplayOptions<T>): ProgressDisplay<T> {
   let tenths = -1;
   return {
     update(at) {

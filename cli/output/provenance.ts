@@ -1,6 +1,6 @@
 /**
- * Which folkmoot this is, by version, commit and Node, and the command line that makes a run again,
- * quoted for a POSIX shell, with values as `--set` reads them.
+ * Version, commit and Node of this build, and the command line that reproduces a run, quoted for a
+ * POSIX shell.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ export function packageVersion(): string {
   return version;
 }
 
-/** The commit of the checkout that runs, or null outside of one. */
+/** Returns the commit of this checkout, or null outside a checkout. */
 export function commitHash(): string | null {
   if (!existsSync(`${root}.git`)) return null;
   try {
@@ -32,14 +32,14 @@ export function commitHash(): string | null {
   }
 }
 
-/** What results name, for whoever makes them again. */
+/** Returns the build that results record for reproduction. */
 export const build = (): Provenance => ({
   version: packageVersion(),
   commit: commitHash(),
   node: process.version,
 });
 
-/** `--set` reads JSON, and everything else as text. */
+/** Formats a value for `--set`, which reads JSON, and any other text as a string. */
 function valueText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   try {
@@ -50,7 +50,7 @@ function valueText(value: unknown): string {
   }
 }
 
-/** How the user started this program, so that a printed command works in the same folder. */
+/** Returns the program as the user started it, so that a printed command works in this folder. */
 function programWords(): string[] {
   const path = process.argv[1]!;
   if (basename(path) !== 'folkmoot') return ['node', relative('', path)];
@@ -59,7 +59,7 @@ function programWords(): string[] {
   return [onPath ? 'folkmoot' : `./${relative('', path)}`];
 }
 
-/** How to run one run of a sweep by itself. */
+/** Returns the command line that runs one run of a sweep by itself. */
 export function simCommandLine(
   file: string,
   seed: string,

@@ -1,7 +1,6 @@
 /**
- * A decider as a tool of an MCP server, on standard input and output. It keeps a ledger of who made
- * blocks that did not add up, and gives it back as memory: so it may be ended and started again at
- * any moment, and any of its processes may be asked next.
+ * A decider as a tool of an MCP server over stdio. Keeps a ledger of producers of unsound blocks.
+ * Returns the ledger as memory, so any process can answer the next question, also after a restart.
  */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -9,7 +8,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 
 const decide = {
   name: 'decide',
-  description: 'What an agent of a folkmoot simulation does: docs/deciders.schema.json',
+  description: 'Decides for an agent of a folkmoot simulation, see docs/deciders.schema.json',
   inputSchema: { type: 'object', properties: { view: { type: 'object' } }, required: ['view'] },
 };
 
@@ -19,7 +18,7 @@ function answerTo({ view: { block, memory } }) {
   const before = ledger[producer] ?? 0;
   const decision = soundness >= 80 && before < 2 ? 'approve' : 'reject';
   const debt = Math.max(0, before + (soundness >= 80 ? -1 : 1));
-  const reason = `${soundness} % of it add up; its producer stood at ${before}`;
+  const reason = `${soundness} % sound, producer debt ${before}`;
   return {
     commands: [{ do: 'vote', decision, reason }],
     memory: { ledger: { ...ledger, [producer]: debt } },

@@ -1,7 +1,7 @@
-"""A decider as a program: a question a line on standard input, an answer a line on standard output.
+"""A decider as a program: one question per line on stdin, one answer per line on stdout.
 
-All that it knows of an agent stands in the question, and what it wants to know next time it gives
-back as memory: so it may be ended and started again at any moment, and nothing is lost.
+The question contains all data about the agent, and the answer returns the memory for the next
+question, so the program can be restarted at any time without loss.
 """
 
 import json
@@ -16,7 +16,7 @@ def decide(view):
         threshold -= view["parameters"]["step"] * sum(heard) / len(heard)
     threshold = min(100, max(0, round(threshold)))
     decision = "approve" if block["soundness"] >= threshold else "reject"
-    reason = f"{block['soundness']} % of it add up, and I want {threshold} %"
+    reason = f"{block['soundness']} % sound, threshold {threshold} %"
     return {
         "commands": [{"do": "vote", "decision": decision, "reason": reason}],
         "memory": {"threshold": threshold},

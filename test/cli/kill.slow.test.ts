@@ -1,4 +1,4 @@
-/** Runs that are killed: what was told is in the folder, all of it replays, and it goes on. */
+/** Killed runs: the promised entries are durable and replay. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
@@ -12,13 +12,13 @@ import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js
 import { begin } from '../support/running-command.js';
 import { logLines, replayHere } from '../support/runs.js';
 
-/** All kill moments follow from it; a run that failed is repeated with FOLKMOOT_TEST_SEED. */
+/** Determines all kill moments. Repeat a failure with FOLKMOOT_TEST_SEED. */
 const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 const draw = numbersFrom(seed);
 const size = ['--seed', '7', '--agents', '60', '--blocks', '10'];
 const networkId = 'folkmoot-sim';
 
-/** A generator of 32-bit numbers (mulberry32), so that a printed seed repeats a run. */
+/** Generator of 32-bit numbers (mulberry32), reproducible from the printed seed. */
 function numbersFrom(start: number): (below: number) => number {
   let state = start >>> 0;
   return (below) => {
@@ -29,13 +29,13 @@ function numbersFrom(start: number): (below: number) => number {
   };
 }
 
-/** The last promise on standard error: `durable to entry N digest D`. */
+/** Parses the last promise on standard error: `durable to entry N digest D`. */
 function lastTold(stderr: string): { seq: number; digest: string } | null {
   const told = [...stderr.matchAll(/durable to entry (\d+) digest ([0-9a-f]{64})\n/g)].at(-1);
   return told ? { seq: Number(told[1]), digest: told[2]! } : null;
 }
 
-/** Expects all that a killed run owes to whoever watched it. */
+/** Expects every promise of a killed run to hold. */
 async function expectIntact(out: string, stderr: string): Promise<void> {
   const network = join(out, 'network');
   const told = lastTold(stderr);
@@ -68,27 +68,27 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
   expect(after.entries).toBeGreaterThan(entries);
 }
 
-/** How often a run passes each point on a fast disk; once where nothing is said. */
+/** Passes of each point on a fast disk. The default is 1. */
 const passes: Partial<Record<CrashPoint, number>> = {
   'commit.before': 30,
   'commit.after': 30,
   'publish.after': 30,
 };
 
-/** A run that dies at this pass, or at an earlier one where a slow disk made fewer commits. */
+/** Runs until this pass, or an earlier one if a slow disk needs fewer commits. */
 async function killedAt(point: CrashPoint, pass: number): Promise<{ out: string; ended: Ended }> {
   const out = join(temporaryFolder(), 'run');
   const env = { FOLKMOOT_CRASH_AT: `${point}:${pass}` };
   const ended = await folkmoot(['sim', ...size, '--out', out], { env });
   if (ended.code !== 0 || pass === 1) return { out, ended };
   const { commits } = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8')) as SimJson;
-  // Genesis is a commit of its own, which no queue publishes.
+  // The genesis is a separate commit without a publication.
   expect(commits - (point === 'publish.after' ? 1 : 0)).toBeLessThan(pass);
   return killedAt(point, Math.ceil(commits / 2));
 }
 
 describe(`kill: at each named point, seed ${seed}`, () => {
-  // Those of `folkmoot archive` and of snapshots are their own tests'.
+  // Other tests cover the points of `folkmoot archive` and of snapshots.
   const passed = crashPoints.filter((point) => !/^(archive|compact|snapshot)\./.test(point));
   const plans = passed.flatMap((point) => {
     const most = passes[point] ?? 1;
@@ -106,8 +106,8 @@ describe(`kill: at each named point, seed ${seed}`, () => {
 });
 
 /**
- * Kills a run so many changes of its folder after a tenth of it, at which it stands still until
- * its folder is watched; or after fewer, where it was over before.
+ * Kills a run after a number of changes of its folder, counted from a tenth of the run. The run
+ * pauses at that tenth until the folder is watched. A run that ends earlier gets fewer changes.
  */
 async function killedRun(tenth: number, changes: number): Promise<{ out: string; stderr: string }> {
   const out = join(temporaryFolder(), 'run');

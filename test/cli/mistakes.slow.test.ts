@@ -1,4 +1,4 @@
-/** The same mistake has the same exit code in every command, and is told in one line. */
+/** The same mistake has the same exit code and a one-line error in every command. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { temporaryFolder } from '../support/fixture.js';
 import { main } from '../support/paths.js';
 import { linesOf } from '../support/runs.js';
 
-const nobody = 'http://127.0.0.1:9';
+const unreachable = 'http://127.0.0.1:9';
 const short = ['--agents', '4', '--blocks', '1'];
 const hash = '0'.repeat(64);
 
-/** Ends with this code, and says why in the last line of standard error. */
+/** Expects this exit code and an error in the last line of standard error. */
 async function expectCode(code: number, args: readonly string[]): Promise<void> {
   const ended = await folkmoot(args);
   const what = `${args.join(' ')}\n${ended.stderr}`;
@@ -43,12 +43,12 @@ const commands = [
   ['keygen'],
 ];
 
-test('mistakes: an unknown option is 2', async () => {
+test('mistakes: an unknown option exits with 2', async () => {
   for (const command of commands) await expectCode(2, [...command, '--nonsense']);
 });
 
 describe('mistakes: a file', () => {
-  /** Every command that reads a file, with that file. */
+  /** Every command that reads a file. */
   const reading = (file: string): string[][] => [
     ['sim', file],
     ['sweep', file],
@@ -56,28 +56,28 @@ describe('mistakes: a file', () => {
     ['scenario', 'show', file],
     ['serve', '--scenario', file],
     ['serve', '--response-key', file, '--data', join(temporaryFolder(), 'data')],
-    ['agent', 'status', 'active', '--key', file, '--url', nobody],
+    ['agent', 'status', 'active', '--key', file, '--url', unreachable],
     ['load', 'compare', file, file],
   ];
 
-  test('that is not there is 2', async () => {
+  test('a missing file exits with 2', async () => {
     const missing = join(temporaryFolder(), 'missing');
     for (const args of [...reading(missing), ['replay', missing]]) await expectCode(2, args);
   });
 
-  test('that is a folder, and cannot be read as one, is 2', async () => {
+  test('a folder in place of a file exits with 2', async () => {
     const folder = temporaryFolder();
     for (const args of reading(folder)) await expectCode(2, args);
   });
 
-  test('that is none of its kind is 2', async () => {
+  test('a file of another type exits with 2', async () => {
     const file = join(temporaryFolder(), 'broken.json');
     writeFileSync(file, '{"private_key": "no', { mode: 0o600 });
     for (const args of reading(file)) await expectCode(2, args);
   });
 });
 
-test('mistakes: a folder without a network is 2', async () => {
+test('mistakes: a folder without a network exits with 2', async () => {
   const folder = temporaryFolder();
   const missing = join(folder, 'missing');
   mkdirSync(join(folder, 'empty'));
@@ -89,7 +89,7 @@ test('mistakes: a folder without a network is 2', async () => {
   }
 });
 
-test('mistakes: a folder that holds results already is 2', async () => {
+test('mistakes: a folder with earlier results exits with 2', async () => {
   const out = join(temporaryFolder(), 'out');
   expect((await folkmoot(['sim', ...short, '--out', out])).code).toBe(0);
   await expectCode(2, ['sim', ...short, '--out', out]);
@@ -97,7 +97,7 @@ test('mistakes: a folder that holds results already is 2', async () => {
   await expectCode(2, ['keygen', '--out', key]);
 });
 
-test('mistakes: a folder that another process writes is 13', async () => {
+test('mistakes: a folder locked by another process exits with 13', async () => {
   const data = join(temporaryFolder(), 'data');
   const server = spawn(process.execPath, [main, 'serve', '--port', '0', '--data', data]);
   onTestFinished(() => void server.kill('SIGKILL'));
@@ -106,19 +106,19 @@ test('mistakes: a folder that another process writes is 13', async () => {
   await expectCode(13, ['archive', data, '--before', '1']);
 });
 
-test('mistakes: a server that is not there is 1', async () => {
+test('mistakes: an unreachable server exits with 1', async () => {
   const key = join(temporaryFolder(), 'key.json');
   expect((await folkmoot(['keygen', '--out', key])).code).toBe(0);
-  const as = ['--key', key, '--url', nobody];
-  await expectCode(1, ['network', 'state', '--url', nobody]);
+  const as = ['--key', key, '--url', unreachable];
+  await expectCode(1, ['network', 'state', '--url', unreachable]);
   await expectCode(1, ['agent', 'watch', ...as]);
   await expectCode(1, ['agent', 'vote', hash, 'approve', ...as]);
-  await expectCode(1, ['sim', ...short, '--url', nobody]);
-  await expectCode(1, ['load', '--url', nobody]);
-  await expectCode(1, ['load', '--saturate', '--url', nobody]);
+  await expectCode(1, ['sim', ...short, '--url', unreachable]);
+  await expectCode(1, ['load', '--url', unreachable]);
+  await expectCode(1, ['load', '--saturate', '--url', unreachable]);
 });
 
-test('mistakes: a port that is taken is 1', async () => {
+test('mistakes: a port in use exits with 1', async () => {
   const holder = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void holder.close());
   await once(holder, 'listening');

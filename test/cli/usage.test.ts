@@ -1,7 +1,15 @@
-/** Options and arguments that cannot be meant, and the help that says what can. */
+/** Usage errors of the command line, and the format of its help. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { exitCodes, UsageError } from '../../dist/cli/output/exit.js';
+import {
+  listenMessages,
+  outputMessages,
+  refusedMessages,
+  usageMessages,
+} from '../../dist/cli/output/messages.js';
+import type { MessageRow } from '../../dist/engine/protocol/messages.js';
 import { runCommand } from '../support/command.js';
 import { root } from '../support/paths.js';
 import { linesOf } from '../support/runs.js';
@@ -9,48 +17,57 @@ import { linesOf } from '../support/runs.js';
 test.each([
   ['an unknown command', ['nope']],
   ['an unknown option', ['sim', '--nope']],
-  ['an argument too many', ['sim', 'healthy-town', 'extra']],
-  ['a scenario that is not there', ['sim', 'nowhere']],
+  ['an extra argument', ['sim', 'healthy-town', 'extra']],
+  ['a missing scenario', ['sim', 'nowhere']],
   ['a change without a value', ['sim', '--set', 'consensus.policy']],
-  ['a change of nothing', ['sim', '--set', 'consensus.polcy=bft']],
-  ['a change to nonsense', ['sim', '--set', 'consensus.policy=loud']],
-  ['a check of nothing', ['scenario', 'check']],
-  ['a scenario to show that is not there', ['scenario', 'show', 'nowhere']],
+  ['a change of an unknown key', ['sim', '--set', 'consensus.polcy=bft']],
+  ['a change to an invalid value', ['sim', '--set', 'consensus.policy=loud']],
+  ['a check without a file', ['scenario', 'check']],
+  ['a missing scenario to show', ['scenario', 'show', 'nowhere']],
   ['a negative number', ['sim', '--blocks', '-1']],
-  ['a number that is not written out', ['sim', '--agents', '1e3']],
+  ['a number in exponent notation', ['sim', '--agents', '1e3']],
   ['too many agents', ['sim', '--agents', '1000001']],
-  ['a number beyond all bounds', ['sim', '--blocks', '9'.repeat(30)]],
+  ['a number above the limit', ['sim', '--blocks', '9'.repeat(30)]],
   ['an empty seed', ['sim', '--seed', '']],
   ['an unknown verifier', ['sim', '--verifier', 'trust']],
-  ['a replay of nothing', ['replay']],
-  ['a replay without checking', ['replay', '.', '--verifier', 'off']],
-  ['a replay to nowhere', ['replay', '.', '--to', '-1']],
-  ['a log from nowhere', ['log', '.', '--from', 'x']],
-  ['a verification without checking', ['verify', '--verifier', 'off']],
-  ['a load of nothing known', ['load', '--workload', 'all']],
+  ['a replay without a source', ['replay']],
+  ['a replay with verifier off', ['replay', '.', '--verifier', 'off']],
+  ['a replay to a negative entry', ['replay', '.', '--to', '-1']],
+  ['a log from an invalid entry', ['log', '.', '--from', 'x']],
+  ['a verification with verifier off', ['verify', '--verifier', 'off']],
+  ['an unknown workload', ['load', '--workload', 'all']],
   ['a duration without a unit', ['load', '--duration', '10']],
-  ['a rate of nothing', ['load', '--rate', '0']],
-  ['both loops at once', ['load', '--rate', '10', '--concurrency', '10']],
+  ['a rate of zero', ['load', '--rate', '0']],
+  ['an open and a closed loop', ['load', '--rate', '10', '--concurrency', '10']],
   ['an objective without a search', ['load', '--slo', 'p99=200ms']],
   ['a search in the closed loop', ['load', '--saturate', '--concurrency', '10']],
-  ['an objective that is none', ['load', '--saturate', '--slo', 'fast']],
-  ['a condition that is none', ['load', '--fail-on', 'p99>fast']],
-  ['a server that is no address', ['load', '--url', 'localhost']],
-  ['a seed that is not hex', ['keygen', '--seed-hex', 'zz'.repeat(32)]],
-])('usage: %s is told on standard error, with exit code 2', async (_, args) => {
+  ['an invalid objective', ['load', '--saturate', '--slo', 'fast']],
+  ['an invalid condition', ['load', '--fail-on', 'p99>fast']],
+  ['an invalid server address', ['load', '--url', 'localhost']],
+  ['an invalid hex seed', ['keygen', '--seed-hex', 'zz'.repeat(32)]],
+])('usage: %s exits with code 2 and a message on standard error', async (_, args) => {
   const { code, stdout, stderr } = await runCommand(args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).not.toBe('');
   expect(stderr).not.toMatch(/^ +at /m);
 });
 
-test('usage: what is out of bounds is told with what is in them', async () => {
+test('usage: a number out of range names the range', async () => {
   const { stderr } = await runCommand(['sim', '--agents', '0']);
-  expect(linesOf(stderr)[0]).toMatch(/--agents.*'0'.*1 to 200000/);
+  expect(linesOf(stderr)[0]).toMatch(/^error: invalid --agents: 0 \(expected .*1 to 200000\)$/);
   expect(stderr).toContain('--help');
 });
 
-test('help: help sim is what sim --help is, and help of nothing known is usage', async () => {
+test('usage: an invalid argument or variable is named with its value', async () => {
+  const { stderr } = await runCommand(['agent', 'vote', '1', 'maybe', '--key', 'k']);
+  expect(linesOf(stderr)[0]).toBe('error: invalid decision: maybe (expected approve, reject)');
+  vi.stubEnv('FOLKMOOT_PORT', 'abc');
+  const served = await runCommand(['serve']);
+  vi.unstubAllEnvs();
+  expect(linesOf(served.stderr)[0]).toMatch(/^error: invalid FOLKMOOT_PORT: abc \(expected /);
+});
+
+test('help: help sim equals sim --help, and an unknown topic is a usage error', async () => {
   const help = await runCommand(['help', 'sim']);
   expect(help).toEqual(await runCommand(['sim', '--help']));
   const { stdout: stderr } = await runCommand(['--help']);
@@ -58,40 +75,106 @@ test('help: help sim is what sim --help is, and help of nothing known is usage',
   expect(await runCommand([])).toMatchObject({ code: 2, stdout: '', stderr });
 });
 
-test('usage: for a command that is misspelled, one that is meant is named', async () => {
+test('usage: a misspelled command names the nearest one', async () => {
   const { stderr } = await runCommand(['kegen']);
   expect(linesOf(stderr)[0]).toBe("error: unknown command 'kegen'");
   expect(linesOf(stderr)[1]).toBe('(Did you mean keygen?)');
 });
 
-test('usage: --version is that of the package, and nothing else', async () => {
+test('usage: --version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const told = { code: 0, stdout: `${version}\n`, stderr: '' };
-  expect(await runCommand(['--version'])).toMatchObject(told);
+  const printed = { code: 0, stdout: `${version}\n`, stderr: '' };
+  expect(await runCommand(['--version'])).toMatchObject(printed);
 });
 
-/** The help of a command and of every command below it, by what is typed before `--help`. */
-async function helpBelow(path: string[]): Promise<[command: string, help: string][]> {
-  const { code, stdout, stderr } = await runCommand([...path, '--help']);
-  expect([code, stderr]).toEqual([0, '']);
-  const listed = stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
-  const names = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!);
-  const below = names.filter((name) => name !== 'help').map((name) => [...path, name]);
-  const inner = await Promise.all(below.map(helpBelow));
-  return [[['folkmoot', ...path].join(' '), stdout], ...inner.flat()];
+/** Headings under which a help lists commands. */
+const listHeading = 'Commands|Simulate|Analyse|Serve|Load-test|Operate';
+
+interface Help {
+  /** Command line without `--help`. */
+  command: string;
+  text: string;
 }
 
-test('help: of every command is what help.txt holds; vitest -u writes it', async () => {
-  const helps = await helpBelow([]);
-  const text = helps.map(([command, help]) => `$ ${command} --help\n${help}`).join('\n');
+/** Returns the help of a command and of all of its subcommands. */
+async function readHelps(path: string[]): Promise<Help[]> {
+  const { code, stdout, stderr } = await runCommand([...path, '--help']);
+  expect([code, stderr]).toEqual([0, '']);
+  const lists = stdout.matchAll(new RegExp(`^(?:${listHeading}):\\n((?: {2}.*\\n)+)`, 'gm'));
+  const names = [...lists].flatMap(([, list]) => [...list!.matchAll(/^ {2}([a-z-]+)/gm)]);
+  const below = names.map(([, name]) => name!).filter((name) => name !== 'help');
+  const inner = await Promise.all(below.map((name) => readHelps([...path, name])));
+  return [{ command: ['folkmoot', ...path].join(' '), text: stdout }, ...inner.flat()];
+}
+
+const helps = await readHelps([]);
+
+test('help: every command matches help.txt; vitest -u rewrites the file', async () => {
+  const text = helps.map(({ command, text }) => `$ ${command} --help\n${text}`).join('\n');
   // The default of --jobs is the number of cores.
-  const alike = text.replace(/(--jobs <n> .*default: )\d+/g, '$1CORES');
-  await expect(alike).toMatchFileSnapshot('help.txt');
-  const bare = helps.filter(([, help]) => !/Examples?:\n(.*\n)* {2}\$ .*folkmoot/.test(help));
-  expect(bare.map(([command]) => command)).toEqual([]);
-  const options = helps.flatMap(([, help]) => {
-    const listed = help.split('\nOptions:\n')[1]?.split('\n\n')[0] ?? '';
-    return listed.split(/\n(?= {2}-)/).map((one) => one.replace(/\s+/g, ' ').trim());
+  const stable = text.replace(/(--jobs <n> .*default: )\d+/g, '$1CORES');
+  await expect(stable).toMatchFileSnapshot('help.txt');
+  expect(helps.length).toBeGreaterThan(40);
+});
+
+/** Returns the items of a section as `name  text`, with wrapped lines joined. */
+function readItems(help: string, heading: string): { name: string; text: string }[] {
+  const section = help.split(`\n${heading}:\n`)[1]?.split('\n\n')[0] ?? '';
+  return section.split(/\n(?= {2}\S)/).flatMap((item) => {
+    const [, name, text = ''] = /^ {2}(\S.*?)(?: {2,}([\s\S]*))?$/.exec(item) ?? [];
+    return name === undefined ? [] : [{ name, text: text.replace(/\s+/g, ' ').trim() }];
   });
-  expect(options.filter((one) => /default: \[|default:.*default:/.test(one))).toEqual([]);
+}
+
+const MOST_COLUMNS = 80;
+const MOST_TEXT = 60;
+/** Values that commander or the text adds in parentheses at the end. */
+const addedValues = /(?: \((?:choices|default|env): .*\))+$/;
+/** Words of relative clauses. */
+const relative = /\b(?:who|whom|whose|which|that|what|where|whether|how)\b/i;
+
+test.each(helps)('help: $command keeps the format', ({ text }) => {
+  const lines = text.split('\n');
+  expect(lines.filter((line) => line.length > MOST_COLUMNS)).toEqual([]);
+  const [usage = '', blank, summary = '', next] = lines;
+  expect([usage, blank, next]).toEqual([expect.stringMatching(/^Usage: folkmoot/), '', '']);
+  expect(summary).toMatch(/^[a-z].*[^.]$/);
+  const items = [...readItems(text, 'Arguments'), ...readItems(text, 'Options')].map(
+    ({ name, text }) => ({ name, text: text.replace(addedValues, '') }),
+  );
+  expect(items.filter(({ text }) => text.length > MOST_TEXT || relative.test(text))).toEqual([]);
+  expect(items.filter(({ text }) => text === '' || /\.$|; default/.test(text))).toEqual([]);
+  expect(text).not.toMatch(/default: \[|default:[^()]*default:/);
+  const examples = text.split('\nExamples:\n')[1]?.match(/^ {2}\$ folkmoot /gm) ?? [];
+  expect(examples.length).toBeGreaterThanOrEqual(3);
+  expect(examples.length).toBeLessThanOrEqual(5);
+  expect(text).toMatch(/\nExit codes: folkmoot help exit-codes\n$/);
+});
+
+test('help exit-codes: prints one row per code, the same as the README', async () => {
+  const { code, stdout, stderr } = await runCommand(['help', 'exit-codes']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout.split('\n').filter((line) => line.length > MOST_COLUMNS)).toEqual([]);
+  const rows = [...stdout.matchAll(/^ {2}(\d+) +(\S.*(?:\n {6}\S.*)*)/gm)].map(
+    ([, number, text]) => [number!, text!.replace(/\s+/g, ' ')] as const,
+  );
+  expect(rows.map(([number]) => Number(number))).toEqual(Object.values(exitCodes));
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  for (const [number, text] of rows) expect(readme).toContain(`| ${number} | ${text} |`);
+});
+
+test.each([
+  usageMessages,
+  refusedMessages,
+  listenMessages,
+  outputMessages,
+])('messages: each row of table %# has the form of an error', (table) => {
+  const texts = Object.values<MessageRow>(table).flatMap(({ text, fix }) => [text, fix ?? text]);
+  expect(texts.filter((text) => !/^(?:[a-z]|--|\{).*[^.;]$/.test(text))).toEqual([]);
+});
+
+test('messages: an error has the key of its row as code', () => {
+  const error = new UsageError('FILE_EXISTS', { path: 'a.html' });
+  expect(error.code).toBe('FILE_EXISTS');
+  expect(error.message).toBe('file already exists: a.html; choose a new name');
 });

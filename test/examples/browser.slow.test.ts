@@ -1,4 +1,4 @@
-/** The example in a browser: the page with the client's bundle joins, shows a block and votes. */
+/** Runs the browser example: the page joins, shows a block and votes. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { agentOf, live } from '../client/helpers.js';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { root } from '../support/paths.js';
 
-/** Serves the page and, beside it, the bundle that its first lines say how to make. */
+/** Serves the page and the bundle built by the command in its first lines. */
 async function origin(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: ['folkmoot/client'],
@@ -58,7 +58,7 @@ test.skipIf(!hasBrowser)(
     await page.waitForSelector('#blocks li b:has-text("finalized")');
     expect(await statusOf(one.block_hash)).toBe('finalized');
 
-    // The same agent again: its key is kept in the browser.
+    // The browser stores the key, so the agent is the same.
     expect(await joined(true)).toBe(first);
     const two = await ada.propose({ transactions: ['by rule'] });
     await ada.vote({ block_hash: two.block_hash, decision: 'approve' });

@@ -1,4 +1,4 @@
-/** The examples: each is run as its first lines say, on a served network, and its vote counts. */
+/** Runs each example by its documented command against a server, and expects its vote. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { modelByRule } from './model.js';
 
 const started = promisify(execFile);
 
-/** A program until its end; one that fails while the test looks elsewhere is heard of there. */
+/** Runs a program. A failure before the test awaits the result is not unhandled. */
 function run(program: string, args: readonly string[], env: Record<string, string> = {}) {
   const ended = started(program, args, { env: { ...process.env, ...env } });
   ended.catch(() => {});
@@ -25,7 +25,7 @@ function run(program: string, args: readonly string[], env: Record<string, strin
 
 const example = (name: string) => join(root, 'examples', name);
 
-/** Proposes when another validator is there; gives what becomes of the block. */
+/** Proposes a block once another validator has joined. Returns its outcome. */
 async function proposed(by: AgentClient, transactions: string[]): Promise<string> {
   await expect.poll(async () => (await by.agents()).validators.length).toBe(2);
   const { block_hash } = await by.propose({ transactions });
@@ -85,13 +85,13 @@ test('examples: the Python agent sets itself inactive at a signal', async (conte
   expect((await ada.agents()).validators.length).toBe(1);
 });
 
-/** The functions of a Python program by name, without their docstrings. */
+/** Returns the functions of a Python program by name, without docstrings. */
 function functionsOf(program: string): Map<string, string> {
   const found = program.matchAll(/^def (\w+)\(.*\n(?:[ \t].*\n|\n(?=[ \t]))+/gm);
   return new Map([...found].map(([text, name]) => [name!, text.replace(/ {4}"""[^"]*"""\n/, '')]));
 }
 
-test('examples: the Python agent signs as own-client.md explains', () => {
+test('examples: the Python agent has the functions of own-client.md', () => {
   const explained = functionsOf(fenced(document('docs/own-client.md'), 'python').join('\n'));
   const shown = functionsOf(document('examples/python-agent.py'));
   for (const name of ['sha256', 'sign', 'now', 'jcs', 'signed_by_header', 'signed_inside']) {
@@ -100,14 +100,14 @@ test('examples: the Python agent signs as own-client.md explains', () => {
   }
 });
 
-/** What a program printed that failed: one line on standard error, nothing else. */
+/** Expects a failing program to print exactly one line on standard error. */
 async function lineOf(ended: ReturnType<typeof run>): Promise<string> {
   const { code, stdout, stderr } = await ended.then(
     () => expect.unreachable('it did not fail'),
     (error) => error as { code: number; stdout: string; stderr: string },
   );
   expect([typeof code, stdout]).toEqual(['number', '']);
-  // Where the network answers, its tools have said so first.
+  // If the network responds, its tools print their start line first.
   const line = stderr.replace(/^folkmoot mcp: serving .*\n/, '');
   expect(line).toMatch(/^[^\n]+\n$/);
   return line;
@@ -136,7 +136,7 @@ test('examples: without a model the agent ends with one line, and does not regis
   expect((await ada.agents()).validators.length).toBe(1);
 });
 
-test('examples: where a model answers with a refusal the agent prints it in one line', async () => {
+test('examples: the agent prints a refusal of the model in one line', async () => {
   const { url } = await live();
   const model = await modelByRule();
   const key = await keyFile(temporaryFolder(), 'model');

@@ -1,7 +1,4 @@
-/**
- * A server that stands in for a language model: it speaks the OpenAI chat protocol, and answers by
- * a rule from what the conversation says, as a model that knows nothing else.
- */
+/** Fake language model with the OpenAI chat protocol. Responds by fixed rules. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -22,11 +19,11 @@ interface Asked {
 
 export interface Model {
   url: string;
-  /** The tools that it was offered. */
+  /** Names of the offered tools. */
   tools(): string[];
 }
 
-/** One that ends with the test. Its first answer is a failure, as those of real servers may be. */
+/** Starts the server until the end of the test. The first response is a failure. */
 export async function modelByRule(): Promise<Model> {
   let tools: string[] = [];
   let asked = 0;
@@ -67,7 +64,7 @@ function next(messages: readonly Message[], asked: number): Message {
       tool_calls: [{ id: `call-${asked}`, function: of }],
     };
   };
-  // Models do write what is no JSON: the agent tells them, and goes on.
+  // Models sometimes write invalid JSON. The agent reports it to the model and continues.
   if (after === undefined) return call('look', {}, '{"what":');
   if (last.startsWith('The call failed')) return call('look', { what: 'me' });
   if (last.includes('"registered":false')) return call('register', { name: 'Mia' });

@@ -13,10 +13,10 @@ import { served } from './start-server.js';
 const run = promisify(execFile);
 const part = document('docs/agents.md');
 const here = 'http://127.0.0.1:8080';
-/** Far above what it takes. */
+/** Far above the expected time. */
 const timeout = 60_000;
 
-/** The lines of the shell block that begins with this, without their comments. */
+/** Returns the lines of a shell block with this first line, without comments. */
 function commands(beginning: string): string[] {
   const block = fenced(part, 'sh').find((text) => text.startsWith(beginning))!;
   return block
@@ -63,7 +63,7 @@ test('agents.md: the client example of both documents finalizes a block in under
 
 test('agents.md: git ignores the files that its commands write', () => {
   const made = ['runs/7/network/data.mdb', 'folkmoot-data/data.mdb', 'ada.key.json'];
-  // Prints what is ignored, and fails when nothing is.
+  // Prints ignored files, and fails if there are none.
   const ignored = execFileSync('git', ['check-ignore', '--no-index', ...made], {
     cwd: root,
     encoding: 'utf8',
@@ -71,7 +71,7 @@ test('agents.md: git ignores the files that its commands write', () => {
   expect(ignored.trim().split('\n')).toEqual(made);
 });
 
-/** Runs the commands of an agent in a folder; gives the newest block that they print. */
+/** Runs the commands of an agent in a folder. Returns the newest printed block. */
 async function shellExample(url: string, cwd: string): Promise<{ blocks: object[] }> {
   const env: Record<string, string | undefined> = { ...process.env, FOLKMOOT_URL: url };
   let blockHash = '';
@@ -82,7 +82,7 @@ async function shellExample(url: string, cwd: string): Promise<{ blocks: object[
     const command = line
       .replace('npx folkmoot', `'${process.execPath}' '${cli}'`)
       .replace('BLOCK_HASH', blockHash);
-    // Throws when the command fails.
+    // Throws if the command fails.
     const { stdout, stderr } = await run('sh', ['-c', command], { cwd, env, timeout });
     expect(stderr, line).toBe('');
     blockHash = /"block_hash":"(\w+)"/.exec(stdout)?.[1] ?? blockHash;

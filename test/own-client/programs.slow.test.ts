@@ -1,4 +1,4 @@
-/** Documents: each program compiles in strict TypeScript, or is an excerpt of the file it names. */
+/** Programs in documents: each compiles in strict TypeScript, or is an excerpt of a file. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,10 +17,10 @@ const programs = documents.flatMap((path) =>
     .map((code) => ({ path, code })),
 );
 
-/** The file that an excerpt names in its first line. */
+/** Returns the file named in the first line of an excerpt. */
 const sourceOf = (code: string) => /^\/\/ (\S+\.ts)\n/.exec(code)?.[1];
 
-test('documents: their programs compile in strict TypeScript', async () => {
+test('documents: programs compile in strict TypeScript', async () => {
   const whole = programs.filter(({ code }) => sourceOf(code) === undefined);
   expect(whole.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['README.md', 'docs/embedding.md', 'docs/simulating.md']),
@@ -29,7 +29,7 @@ test('documents: their programs compile in strict TypeScript', async () => {
   expect(problems).toBe('');
 });
 
-test('documents: an excerpt stands in the file that it names', () => {
+test('documents: an excerpt is part of the named file', () => {
   const excerpts = programs.filter(({ code }) => sourceOf(code) !== undefined);
   expect(excerpts.length).toBeGreaterThan(0);
   for (const { path, code } of excerpts) {

@@ -1,4 +1,4 @@
-/** Programs that documents show, compiled as by somebody who depends on the package. */
+/** Compiles and runs programs of documents as a user of the package. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { document, fenced } from './markdown.js';
 
 const run = promisify(execFile);
 
-/** Debian's packages belong to Debian's Python, which need not be the first one on the path. */
+/** Debian packages work with the Python of Debian, which may not be first on the path. */
 export const python = ['python3', '/usr/bin/python3'].find((candidate) => {
   try {
     execFileSync(candidate, ['-c', 'import nacl.signing, websockets'], { stdio: 'ignore' });
@@ -19,7 +19,7 @@ export const python = ['python3', '/usr/bin/python3'].find((candidate) => {
   }
 });
 
-/** Runs the blocks of docs/own-client.md as one script against a server; gives its output. */
+/** Runs the blocks of docs/own-client.md as one script against a server. Returns its output. */
 export async function ownClient(url: string): Promise<string> {
   const script = join(temporaryFolder(), 'agent.py');
   writeFileSync(script, fenced(document('docs/own-client.md'), 'python').join('\n'));
@@ -29,13 +29,13 @@ export async function ownClient(url: string): Promise<string> {
 
 export interface Compiled {
   folder: string;
-  /** The compiled program of each, as a path. */
+  /** Path of each compiled program. */
   files: string[];
-  /** What the compiler says; '' when all is well. */
+  /** Compiler errors, or ''. */
   problems: string;
 }
 
-/** A folder in which `folkmoot` is installed, as far as a program can tell. */
+/** Creates a folder with a link to the package. */
 export function dependingFolder(): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'node_modules'));
@@ -44,7 +44,7 @@ export function dependingFolder(): string {
   return folder;
 }
 
-/** Compiles programs in strict TypeScript, with the package's own declarations checked, too. */
+/** Compiles programs in strict TypeScript, and checks the declarations of the package. */
 export async function compiled(programs: readonly string[]): Promise<Compiled> {
   const folder = dependingFolder();
   const names = programs.map((_, index) => `program-${index}`);

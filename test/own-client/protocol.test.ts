@@ -1,4 +1,4 @@
-/** docs/protocol.md: its tables are those of the code. */
+/** Checks the tables of docs/protocol.md against the code. */
 import { reasons } from 'folkmoot';
 import { closeCodes, perMinute, topics } from 'folkmoot/api';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { document, section } from './markdown.js';
 
 const protocol = document('docs/protocol.md');
 
-/** The rows of all tables in a text, by cell, without head and rule. */
+/** Returns the cells of all table rows in a text, without heads. */
 function rows(text: string): string[][] {
   return text
     .split('\n')
@@ -38,7 +38,7 @@ test('protocol.md: has every reason, with its code, status and meaning', () => {
   );
 });
 
-test('protocol.md: has every route, and no other', () => {
+test('protocol.md: lists exactly the routes of the code', () => {
   const part = section(protocol, '13. HTTP');
   const named = rows(part.slice(0, part.indexOf('### Envelope and headers'))).flat();
   const paths = named
@@ -50,7 +50,7 @@ test('protocol.md: has every route, and no other', () => {
   expect(paths.sort()).toEqual([...known].sort());
 });
 
-test('protocol.md: the table of reads has the query parameters of each, dated reads first', () => {
+test('protocol.md: lists the query parameters of all reads, historical reads first', () => {
   const part = section(protocol, '13. HTTP');
   const table = part.slice(part.indexOf('### Reads'), part.indexOf('- `at` in votes of an agent'));
   const shown = rows(table)

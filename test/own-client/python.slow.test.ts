@@ -1,4 +1,4 @@
-/** docs/own-client.md: its blocks, one after the other, are a script that finalizes a block. */
+/** docs/own-client.md: its blocks form a script that finalizes a block. */
 import { expect, test } from 'vitest';
 import { document, fenced } from './markdown.js';
 import { ownClient, python } from './programs.js';

@@ -1,11 +1,11 @@
-/** A network of its own for a test, served by a process as a user starts it. */
+/** Starts `folkmoot serve` with a new network for a test. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { main } from '../support/paths.js';
 
-/** What `serve` prints first. */
+/** First output line of `serve`. */
 export interface Listening {
   event: 'listening';
   url: string;
@@ -13,7 +13,7 @@ export interface Listening {
   network_id: string;
 }
 
-/** Serves on a free port until the test is over. */
+/** Serves on a free port until the end of the test. */
 export async function served(...options: string[]): Promise<Listening> {
   const folder = temporaryFolder();
   const args = ['serve', '--limits', 'bench', '--port', '0', '--data', folder, ...options];

@@ -1,4 +1,4 @@
-/** What somebody gets who installs the package: few files, few packages, and all of it works. */
+/** Installs the package as a user: files, dependencies, programs. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test('install: what is for development only is not shipped', () => {
+test('install: ships no development files', () => {
   const shipped = (prefix: string) => files.filter((path) => path.startsWith(prefix));
   expect(shipped('dist/bench/').filter((path) => !/^dist\/bench\/(load|raw)\//.test(path))).toEqual(
     [],
@@ -31,7 +31,7 @@ test('install: what is for development only is not shipped', () => {
 test('install: at most 150 packages, no telemetry, install scripts of two native ones', () => {
   const names = [...brought().keys()].map((path) => path.replace(/^.*node_modules\//, ''));
   expect(names.length).toBeGreaterThan(50);
-  // With the package itself.
+  // Including the package.
   expect(names.length + 1).toBeLessThanOrEqual(150);
   expect(names.filter((name) => /scarf|swagger|tree-sitter|core-js|rapidoc/.test(name))).toEqual(
     [],
@@ -39,7 +39,7 @@ test('install: at most 150 packages, no telemetry, install scripts of two native
   expect(names).not.toContain('uWebSockets.js');
   expect(names).not.toContain('@modelcontextprotocol/sdk');
   const scripts = [...brought()].filter(([, { hasInstallScript }]) => hasInstallScript);
-  // Both only look whether a binary came with them, and work where they may not.
+  // Both only look for a prebuilt binary, and work if scripts are disabled.
   expect(scripts.map(([path]) => path)).toEqual([
     'node_modules/lmdb',
     'node_modules/msgpackr-extract',
@@ -59,7 +59,7 @@ test('install: no package asks for a newer Node than the package itself', () => 
   expect(wrong).toEqual([]);
 });
 
-/** `>=20.19` as a number that orders. */
+/** Parses `>=20.19` as a comparable number. */
 const since = (range: string): number => {
   const [major = 0, minor = 0] = range.match(/\d+/g)!.map(Number);
   return major * 1_000 + minor;
@@ -92,7 +92,7 @@ test.each([
   300_000,
 );
 
-/** What the compiler complains about; the program is left in `out`. */
+/** Compiles the program to `out`. Returns the errors. */
 function typed(): string {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   try {
@@ -104,7 +104,7 @@ function typed(): string {
 
 const run = promisify(execFile);
 const here = { cwd: project };
-/** Nodes as `test:full` lists them; this one always. */
+/** This version of Node, and the versions of `test:full`. */
 const listed = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const nodes = [process.execPath, ...listed];
 
@@ -152,7 +152,7 @@ test.skipIf(process.platform === 'win32')(
     await expect.poll(() => log).toContain('node:http serves: uWebSockets.js is not installed');
     const load = ['load', '--url', url, '--workload', 'reads', '--rate', '20'];
     const asked = [...npx, ...load, '--duration', '2s', '--warmup', '0s', '--json'];
-    // On a busy machine it may be a run that proves nothing: exit code 14, with a result.
+    // On a busy machine the run can be invalid: exit code 14, with a result.
     const { stdout } = await run('npx', asked, here).catch((error) => {
       expect(error.code).toBe(14);
       return error as { stdout: string };
@@ -161,7 +161,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('install: worker finds its client of etcd in the package', async () => {
+test('install: worker loads the etcd client of the package', async () => {
   const worker = ['worker', '--queue', 'etcd://127.0.0.1:1'];
   const main = 'node_modules/folkmoot/dist/cli/main.js';
   const ended = await run(process.execPath, [main, ...worker], here).catch((error) => error);
@@ -169,7 +169,7 @@ test('install: worker finds its client of etcd in the package', async () => {
   expect(ended.stderr).toMatch(/^folkmoot: etcd at 127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
 });
 
-test('install: --transport uws where it is not installed says how to get it', async () => {
+test('install: --transport uws without uWebSockets.js names the package to install', async () => {
   const main = 'node_modules/folkmoot/dist/cli/main.js';
   const serve = ['serve', '--port', '0', '--transport', 'uws', '--data', 'other'];
   const ended = await run(process.execPath, [main, ...serve], here).catch((error) => error);
@@ -177,7 +177,7 @@ test('install: --transport uws where it is not installed says how to get it', as
   expect(ended.stderr).toMatch(/^folkmoot: uWebSockets.js is not installed \(npm install .*\)\n$/);
 });
 
-test('install: mcp without the SDK says how to get it', async () => {
+test('install: mcp without the SDK names the package to install', async () => {
   const main = 'node_modules/folkmoot/dist/cli/main.js';
   await run(process.execPath, [main, 'keygen', '--out', 'ada.key.json'], here);
   const mcp = [main, 'mcp', '--key', 'ada.key.json'];
@@ -188,7 +188,7 @@ test('install: mcp without the SDK says how to get it', async () => {
   );
 });
 
-test('install: deciders asked by MCP need the SDK, and those on a cassette do not', async () => {
+test('install: MCP deciders need the SDK, except with a cassette', async () => {
   const strategy = { kind: 'mcp', tool: 'decide', command: ['node', 'mind.mjs'] };
   const agents = [{ group: 'minds', count: 4, producers: 1, strategy }];
   writeFileSync(join(project, 'minds.json'), JSON.stringify({ title: 'minds', agents }));

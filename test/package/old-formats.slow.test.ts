@@ -1,7 +1,7 @@
 /**
- * Files that the version of November 2026 wrote, before the tree was restructured: a kept run with
- * its cassette, a data folder with archived entries, a certificate and an exported page. This
- * version reads all of them, recomputes the same digests, and continues the folder.
+ * Files of the version of November 2026: a saved run with a cassette, a data folder with archived
+ * entries, a certificate and an exported page. This version reads all of them, recomputes the same
+ * digests, and continues the folder.
  */
 import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const data = {
   log_digest: '6b8312832bcc8d67b95959a5164aafec8a3813f81f23ce24889da2b6aec19d69',
 };
 
-/** A copy that a test may change, with the permissions that a version control system loses. */
+/** Copies a folder, and restores the permissions that version control loses. */
 function copyOf(name: string): string {
   const folder = join(temporaryFolder(), name);
   cpSync(join(written, name), folder, { recursive: true });
@@ -36,7 +36,7 @@ function copyOf(name: string): string {
   return folder;
 }
 
-test('kept run: replays, and every command that reads a run reads it', async () => {
+test('saved run: replays, and every reading command accepts it', async () => {
   const folder = copyOf('run');
   expect(await replayJson(folder, '--signatures')).toMatchObject({ match: true, ...run });
   expect(linesOf(await logText(folder))).toHaveLength(run.entries);
@@ -53,7 +53,7 @@ test('kept run: replays, and every command that reads a run reads it', async () 
   }
 });
 
-test('cassette: its answers make the same run again, without the decider', async () => {
+test('cassette: reproduces the run without the decider', async () => {
   const folder = copyOf('run');
   const out = join(temporaryFolder(), 'again');
   const scenario = join(written, 'town.yaml');
@@ -61,7 +61,7 @@ test('cassette: its answers make the same run again, without the decider', async
   expect(json).toMatchObject({ digest: run.digest, log_digest: run.log_digest });
 });
 
-test('data folder: replays over its archive, and accepts another request', async () => {
+test('data folder: replays with its archive, and accepts a request', async () => {
   const path = copyOf('data');
   expect(await replayJson(path, '--signatures')).toMatchObject({ match: true, ...data });
   const genesis = { network_id: 'old-network' };

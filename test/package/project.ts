@@ -1,6 +1,6 @@
 /**
- * An empty project into which the package is installed as from a registry, without a network: what
- * `npm pack` would publish, and copies of the packages that it brings, none of the others.
+ * A project with the package installed as from a registry, but offline: the files of `npm pack` and
+ * copies of the dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ interface Locked {
   engines?: { node?: string };
 }
 
-/** What the package brings here, by path: without what is for other platforms. */
+/** Dependencies of the package on this platform, by path. */
 export function brought(): Map<string, Locked> {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
@@ -30,7 +30,7 @@ export function brought(): Map<string, Locked> {
   return new Map(entries);
 }
 
-/** The files of the package, in `node_modules/folkmoot` of `project`: gives their paths. */
+/** Copies the package to `node_modules/folkmoot` of a project. Returns the paths. */
 function unpack(project: string): string[] {
   const pack = ['pack', '--ignore-scripts', '--offline', '--json', '--pack-destination', project];
   const options = { cwd: root, encoding: 'utf8', shell: process.platform === 'win32' } as const;
@@ -48,15 +48,15 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** Installs into an empty folder: gives the paths of the package's own files. */
+/** Installs into an empty folder. Returns the paths of the package files. */
 export function install(project: string): string[] {
   const files = unpack(project);
   for (const path of brought().keys()) {
-    // What lies inside of another comes with it.
+    // A nested package is copied with its parent.
     const nested = path.lastIndexOf('node_modules/') > 0;
     if (!nested) cpSync(join(root, path), join(project, path), { recursive: true });
   }
-  // What a TypeScript project for Node has of its own.
+  // Development dependencies of a TypeScript project for Node.
   for (const name of ['@types/node', 'undici-types']) {
     cpSync(join(root, 'node_modules', name), join(project, 'node_modules', name), {
       recursive: true,

@@ -1,12 +1,11 @@
-/** The browser of the tests. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const shell = '/usr/bin/chromium-headless-shell';
 
 /**
- * Debian's headless shell, or Chromium where only that is installed. Both have the same engine. The
- * shell draws no window of its own, and a page costs it less than half of the time.
+ * Debian's headless shell if installed, else Chromium. Both have the same engine, and the shell
+ * needs less than half of the time per page.
  */
 export const executablePath =
   process.env.CHROMIUM_PATH ?? (existsSync(shell) ? shell : '/usr/bin/chromium');

@@ -1,13 +1,13 @@
-/** Programs of the tests that run in a process of their own: bundled, beside the built package. */
+/** Bundles test programs that run in a separate process with the built package. */
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './paths.js';
 
-/** Bundles `entry`, a path inside the repository, into a new folder: gives the program's path. */
+/** Bundles `entry`, a path in the repository, into a folder. Returns the path of the program. */
 export async function bundledChild(entry: string, folder: string): Promise<string> {
   mkdirSync(folder);
-  // Whoever imports the package by its name finds it as if from inside.
+  // The package can import itself by name.
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   for (const name of ['node_modules', 'dist']) symlinkSync(join(root, name), join(folder, name));
   const outfile = join(folder, basename(entry).replace(/\.ts$/, '.mjs'));

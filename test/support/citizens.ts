@@ -1,16 +1,16 @@
-/** Agents whose keys are paper, and the instants they sign: no test runner behind it. */
+/** Agents with fake keys, and instants. Does not depend on the test runner. */
 import type { Signatory } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
 
 /** 2025-01-01T00:00:00Z. */
 export const START_MS = 1_735_689_600_000;
 
-/** A registered agent: its key and its id. */
+/** A registered agent. */
 export interface Citizen extends Signatory {
   id: string;
 }
 
-/** A key that is cheap and signs nothing: for networks whose verifier is off. */
+/** Returns a fake key without signatures, for networks with the verifier off. */
 export function paperSignatory(number: number): Signatory {
   const publicKey = (number + 1).toString(16).padStart(64, '0');
   return { publicKey, sign: () => '0'.repeat(128) };
@@ -18,5 +18,5 @@ export function paperSignatory(number: number): Signatory {
 
 export const citizenOf = (key: Signatory): Citizen => ({ ...key, id: agentId(key.publicKey) });
 
-/** ISO text of an instant, given in milliseconds since the start of the tests. */
+/** Formats an instant. @param ms milliseconds since START_MS. */
 export const instant = (ms: number): string => new Date(START_MS + ms).toISOString();

@@ -1,18 +1,18 @@
-/** Runs the built command line as a user does: a process of its own, and what it leaves behind. */
+/** Runs the built command line in a separate process. */
 import { execFile } from 'node:child_process';
 import type { Ended } from './command.js';
 import { full } from './counts.js';
 import { main } from './paths.js';
 
-/** Far above what any of these runs takes: a command that hangs is a failure, not a wait. */
+/** Far above the time of any run, so that only a hanging command times out. */
 const MOST_MS = full ? 3_600_000 : 600_000;
 
 export interface Around {
-  /** Another build of the command line. */
+  /** Path of another build. */
   program?: string;
   input?: string;
   env?: Record<string, string>;
-  /** Where it is started; else here. */
+  /** Working directory (default: this one). */
   cwd?: string;
 }
 
@@ -33,7 +33,7 @@ export function folkmoot(args: readonly string[], around: Around = {}): Promise<
       (_, stdout, stderr) =>
         resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
     );
-    // Commands that read no input may end before it is written.
+    // A command that reads no input may end before the write.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });

@@ -1,4 +1,4 @@
-/** Runs the built command line in this process: its arguments, streams and exit code. */
+/** Runs the built command line in this process. */
 import { Readable, Writable } from 'node:stream';
 import type { SimResult } from 'folkmoot/sim';
 import { expect } from 'vitest';
@@ -6,7 +6,7 @@ import { run } from '../../dist/cli/run.js';
 import { linesOf, type Replayed } from './runs.js';
 
 export interface Ended {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the process. */
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
@@ -26,7 +26,7 @@ class Collected extends Writable {
   }
 }
 
-/** Runs `folkmoot` with these arguments; for commands that end by themselves. */
+/** Runs `folkmoot` with these arguments until the command ends. */
 export async function runCommand(args: readonly string[], input = ''): Promise<Ended> {
   const [stdout, stderr] = [new Collected(), new Collected()];
   const stdin = Readable.from([Buffer.from(input)]);
@@ -34,10 +34,10 @@ export async function runCommand(args: readonly string[], input = ''): Promise<E
   return { code, signal: null, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** What `sim --json` prints. */
+/** Output of `sim --json`. */
 export type SimJson = SimResult & { version: string; commit: string | null; node: string };
 
-/** Runs `sim --json`; expects the exit code that goes with the verdict. */
+/** Runs `sim --json` and expects the exit code of its verdict. */
 export async function simJson(...args: string[]): Promise<{ json: SimJson; ended: Ended }> {
   const ended = await runCommand(['sim', '--json', ...args]);
   expect([0, 10], ended.stderr).toContain(ended.code);
@@ -52,7 +52,7 @@ export async function logText(folder: string, ...args: string[]): Promise<string
   return stdout;
 }
 
-/** Runs `replay --json`; expects the exit code that goes with what it found. */
+/** Runs `replay --json` and expects the exit code of its result. */
 export async function replayJson(source: string, ...args: string[]): Promise<Replayed> {
   const { code, stdout, stderr } = await runCommand(['replay', source, '--json', ...args]);
   expect(stderr).toBe('');
@@ -61,7 +61,7 @@ export async function replayJson(source: string, ...args: string[]): Promise<Rep
   return found;
 }
 
-/** A failure that a user can understand: one line on standard error after what else it says. */
+/** Expects a failure with one line on standard error, after `skip` other lines. */
 export function expectOneLine({ code, signal, stderr }: Ended, skip = 0): void {
   expect(signal).toBe(null);
   expect(code, stderr).not.toBe(0);

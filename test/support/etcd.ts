@@ -1,6 +1,6 @@
 /**
- * Real etcd processes (Debian's package etcd-server) for a test: one member or three, on loopback,
- * with data in a folder of the test; killed by their pids when the test ends.
+ * Real etcd processes (Debian package etcd-server) for a test: one or three members on loopback,
+ * with data in a temporary folder, killed at the end of the test.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,43 +11,43 @@ import { freePort, temporaryFolder } from './fixture.js';
 import { type Host, here, programAt } from './hosts/hosts.js';
 
 const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
-/** Without it these tests are skipped: `apt-get install etcd-server`. */
+/** Tests with etcd are skipped if false. Install with `apt-get install etcd-server`. */
 export const hasEtcd = existsSync(etcdProgram);
 
 export interface EtcdMember {
   name: string;
   host: Host;
-  /** As a node is given it, and as a client of the test. */
+  /** Endpoint for nodes and clients. */
   endpoint: string;
   reached: string;
   pid(): number;
   /** Sends a signal; SIGKILL waits for the end. */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again, with the data that it had. */
+  /** Restarts the member with its data. */
   restart(): void;
 }
 
 export interface TestEtcd {
-  /** For `--queue` and `--cluster`. */
+  /** Value for `--queue` and `--cluster`. */
   url: string;
-  /** As clients of the test are given them. */
+  /** Endpoints for clients. */
   endpoints: string[];
   members: EtcdMember[];
-  /** The one that leads now. */
+  /** Returns the current leader. */
   leader(): Promise<EtcdMember>;
 }
 
 export interface EtcdSetup {
   members?: 1 | 3;
-  /** PEM files: clients must show a certificate of the same authority. */
+  /** PEM files. Clients must present a certificate of the same CA. */
   tls?: { ca: string; cert: string; key: string };
-  /** For every member. */
+  /** Arguments of every member. */
   args?: readonly string[];
-  /** One for each member; left out, all are here. */
+  /** Hosts of the members (default: this machine). */
   hosts?: readonly Host[];
 }
 
-/** Starts an etcd and waits until it takes writes. */
+/** Starts an etcd and waits until it accepts writes. */
 export async function etcd({
   members: count = 1,
   tls,
@@ -128,7 +128,7 @@ function memberOf(
   };
 }
 
-/** A client that is closed when the test ends. */
+/** Opens a client, closed at the end of the test. */
 export function etcdClient(
   { endpoints }: Pick<TestEtcd, 'endpoints'>,
   more: Partial<EtcdOptions> = {},
@@ -138,7 +138,7 @@ export function etcdClient(
   return client;
 }
 
-/** Of what was compacted an etcd of one member keeps no room, and it takes writes again. */
+/** Defragments an etcd of one member and clears its space alarm. */
 export async function makeRoom({ members }: TestEtcd, client: EtcdClient): Promise<void> {
   const url = `http://${members[0]!.endpoint}/v3/maintenance/defragment`;
   const { status } = await fetch(url, { method: 'POST', body: '{}' });
@@ -155,7 +155,7 @@ export async function ready(endpoints: readonly string[], tls?: EtcdOptions['tls
   };
   try {
     await expect.poll(led).toBe(true);
-    // Of a cluster that has just begun the first leader may not have been able to write yet.
+    // The first leader of a new cluster may not accept writes yet.
     await expect.poll(() => client.range('ready').then(() => true, String)).toBe(true);
   } finally {
     client.close();

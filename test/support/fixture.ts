@@ -1,4 +1,4 @@
-/** Ready-made things for tests; each is torn down by the test that asked for it. */
+/** Fixtures. Each is torn down at the end of its test. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -27,18 +27,18 @@ export function temporaryFolder(parent = tmpdir()): string {
   return folder;
 }
 
-/** A folder on the disk, for a fast test that needs commits to take a while. */
+/** Creates a folder on a real disk, for a test that needs slow commits. */
 export const diskFolder = () => temporaryFolder(process.env.FOLKMOOT_TEST_DISK);
 
-/** Of each worker of vitest: no two tests are given the same port between look and use. */
+/** Ports per vitest worker, so that two tests never get the same port. */
 const PORTS_EACH = 3_000;
 const firstPort = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 1) % 4) * PORTS_EACH;
 let nextPort = randomInt(PORTS_EACH);
 
 /**
- * A port that is free now, for a server that is to come back at it. One that a server has picked
- * itself cannot be had again at once: it was bound without SO_REUSEADDR by uWebSockets.js. It is
- * none of those that the system hands out, which others may be given while that server is away.
+ * Returns a free port for a server that restarts on the same port. A port picked by the server does
+ * not work, because uWebSockets.js binds without SO_REUSEADDR. The port is outside the ephemeral
+ * range, so no other program gets it during the restart.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -56,7 +56,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** A key that follows from a number. */
+/** Derives a key from a number. */
 export function signatoryOf(number: number): Signatory {
   const seed = new Uint8Array(32);
   new DataView(seed.buffer).setUint32(28, number + 1);
@@ -70,18 +70,18 @@ export function signatoryOf(number: number): Signatory {
 export interface TestNetwork {
   network: Network;
   clock: VirtualClock;
-  /** Verifies and submits; a refused signature is an outcome like any other. */
+  /** Verifies and submits. A refused signature is an outcome too. */
   submit(request: SignedRequest): Promise<Outcome>;
 }
 
 export interface TestNetworkOptions {
   genesis?: Partial<GenesisOptions>;
-  /** A folder; in memory without one. */
+  /** Data folder (default: in memory). */
   path?: string;
   verifier?: VerifierKind;
 }
 
-/** A network in virtual time, closed when the test ends. */
+/** Opens a network in virtual time, closed at the end of the test. */
 export async function testNetwork(options: TestNetworkOptions = {}): Promise<TestNetwork> {
   const { genesis = {}, path, verifier: kind = 'inline' } = options;
   const clock = virtualClock(START_MS);

@@ -1,4 +1,4 @@
-/** Servers as users run them: `folkmoot serve` in a process of its own, ended with the test. */
+/** `folkmoot serve` in a separate process, stopped at the end of the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,19 +15,19 @@ export interface Host {
   pid: number;
   url: string;
   wsUrl: string;
-  /** Where a browser sees it, with the token where there is one. */
+  /** Address for a browser, with the token if there is one. */
   pageUrl: string;
   ended: Promise<Ending>;
-  /** What it wrote to standard error so far. */
+  /** Standard error so far. */
   stderr(): string;
-  /** Resolves when a text stands in that. */
+  /** Resolves when standard error contains a text. */
   said(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<Ending>;
-  /** The answer of a module that was imported into it, to one question at a time. */
+  /** Asks a module imported into the process, one question at a time. */
   ask(question: string): Promise<unknown>;
 }
 
-/** One that ended before it listened. */
+/** A server that ended before it listened. */
 export interface Unstarted {
   ending: Ending;
   stderr: string;
@@ -37,7 +37,7 @@ export interface HostOptions {
   data: string;
   args?: readonly string[];
   env?: Record<string, string>;
-  /** Path of the Node that runs it, and arguments for it. */
+  /** Path of another Node, and arguments for Node. */
   node?: string;
   nodeArgs?: readonly string[];
 }
@@ -51,13 +51,13 @@ export async function host(options: HostOptions): Promise<Host> {
   return started;
 }
 
-/** The same where it may die before that: then null. */
+/** Starts a server that may end before it listens. Returns null in that case. */
 export async function tryHost(options: HostOptions): Promise<Host | null> {
   const started = await startHost(options);
   return 'ending' in started ? null : started;
 }
 
-/** A server that listens, or how one ended that did not. */
+/** Returns a listening server, or the end of one that did not listen. */
 export async function startHost({
   data,
   args = [],
@@ -104,31 +104,31 @@ export async function startHost({
   };
 }
 
-/** Stops a server in good order. */
+/** Stops a server with SIGTERM. */
 export async function stop(server: Host): Promise<void> {
   expect(await server.kill('SIGTERM'), server.stderr()).toEqual({ code: 0, signal: null });
 }
 
-/** Settles once; what is printed later is read and dropped. */
+/** Resolves with the first line. Later output is dropped. */
 function firstLine(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     createInterface({ input: child.stdout! }).on('line', resolve);
   });
 }
 
-/** Open file descriptors of a process. */
+/** Number of open file descriptors of a process. */
 export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Resident memory of a process. */
+/** Resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
   return Number(kilobytes) * 1024;
 }
 
-/** Time that a process has spent on processors so far, in ticks of 10 ms. */
+/** CPU time of a process, in ticks of 10 ms. */
 export function processorTicks(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses may hold blanks: what follows it starts with field 3.
+  // The name in parentheses can contain spaces. Field 3 follows it.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
 }

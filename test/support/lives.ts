@@ -1,4 +1,4 @@
-/** Random lives of a network as spans: what no engine would do is not in them. */
+/** Random lives of a network as row batches that an engine could produce. */
 import fc from 'fast-check';
 import {
   type AllianceRow,
@@ -9,14 +9,14 @@ import {
 import { newRows } from '../../dist/api/view/row-batch.js';
 import { saidKinds } from '../../dist/engine/protocol/event-types.js';
 
-/** One row in the making: what of the numbers is chosen is taken modulo what there is. */
+/** Random numbers for one row. Each is taken modulo the number of choices. */
 interface Act {
   kind: RowKind;
   who: number;
   what: number;
   value: number;
   text: string;
-  /** Whether it begins an entry, how many without rows come before that, and the time passed. */
+  /** True to start an entry, the number of preceding entries without rows, and the time. */
   fresh: boolean;
   skipped: number;
   passed: number;
@@ -36,7 +36,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
   { maxLength: 160 },
 );
 
-/** The whole life as one span from entry 0. */
+/** The whole life as one batch from entry 0. */
 export const lives: fc.Arbitrary<RowBatch> = acts.map(spanOf);
 
 interface Open {
@@ -119,7 +119,7 @@ function spanOf(life: readonly Act[]): RowBatch {
         at,
         entry,
       };
-      // What is over stays so.
+      // An expired alliance stays expired.
       if (known?.status === 'expired') continue;
       alliances[next.number] = next;
       row.what = next.number;

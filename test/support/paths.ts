@@ -1,8 +1,7 @@
-/** Where the repository and its built command line are. */
 import { fileURLToPath } from 'node:url';
 
-/** The repository's root. */
+/** Root of the repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The built command line. */
+/** Path of the built command line. */
 export const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

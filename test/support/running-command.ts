@@ -1,4 +1,4 @@
-/** A command that goes on until it is stopped: what it has printed so far, and how it ends. */
+/** A running command, its output so far, and its end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
@@ -8,28 +8,28 @@ export interface Begun {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Resolves with the first match in what it prints on either stream; rejects at its end. */
+  /** Resolves with the first match in either stream. Rejects at the end of the command. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Lets one that stands still go on, for good. */
+  /** Unblocks the command. */
   goOn(): void;
-  /** Sends a signal, lets it go on, and waits for the end. */
+  /** Sends a signal, unblocks the command, and waits for its end. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
 const still = new URL('./runner/still.mjs', import.meta.url);
 
 /**
- * Begins `folkmoot` with these arguments; it is killed when the test ends.
- * @param stillAt it stands still as soon as it has said this on standard error, until it is told to
- *   go on: what is done to it by then is done before its end, however slow the test is.
+ * Starts `folkmoot` with these arguments. Killed at the end of the test.
+ * @param stillAt blocks the command once standard error matches, so that even a slow test acts
+ *   before the command ends.
  */
 export function begin(args: readonly string[], stillAt?: RegExp): Begun {
   const held = stillAt ? ['--import', `${still}?at=${encodeURIComponent(stillAt.source)}`] : [];
   const child = spawn(process.execPath, [...held, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', ...(stillAt ? (['pipe'] as const) : [])],
   });
-  // One that is killed meanwhile takes no more.
+  // A killed command closes the pipe.
   child.stdio[3]?.on('error', () => {});
   const goOn = () => void (child.stdio[3] as Writable | undefined)?.end();
   onTestFinished(() => void child.kill('SIGKILL'));

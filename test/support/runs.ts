@@ -1,4 +1,4 @@
-/** What runs leave behind, read in the process of the test: logs, tables, replays. */
+/** Reads logs, tables and replays of runs in the process of the test. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import {
 } from 'folkmoot';
 import { afterAll, expect } from 'vitest';
 
-/** A folder for the whole file, gone after its tests. */
+/** Creates a folder for a test file, removed after its tests. */
 export function suiteFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** One line of `folkmoot log`. */
+/** A line of `folkmoot log`. */
 export interface Line {
   seq: number;
   at: number;
@@ -37,7 +37,7 @@ export interface Line {
   file?: string;
 }
 
-/** The lines of a kept run, read in this process: as `folkmoot log` prints them, and faster. */
+/** Reads the lines of `folkmoot log` in this process, which is faster. */
 export async function logLines(run: string): Promise<Line[]> {
   const store = openForReading(join(run, 'network'));
   try {
@@ -51,14 +51,14 @@ export async function logLines(run: string): Promise<Line[]> {
 const openForReading = (path: string) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 
-/** Texts between line feeds; the last line ends with one too. */
+/** Splits a text into lines. The last line must end with a line feed. */
 export function linesOf(text: string): string[] {
   if (text === '') return [];
   expect(text.endsWith('\n')).toBe(true);
   return text.slice(0, -1).split('\n');
 }
 
-/** How many signatures a log holds: one an entry, and one a transaction. */
+/** Counts the signatures of a log: one per entry and one per transaction. */
 export function signaturesIn(lines: readonly Line[]): number {
   let count = 0;
   for (const { kind, body } of lines) {
@@ -71,7 +71,7 @@ export function signaturesIn(lines: readonly Line[]): number {
 
 export const bodyOf = <Shape>(body: string): Shape => JSON.parse(body) as Shape;
 
-/** Rows of a table by column; the tables of a run quote nothing that holds a line feed. */
+/** Parses a CSV table. The tables of a run contain no quoted line feeds. */
 export function csvRows(file: string): Record<string, string>[] {
   const [header = '', ...rows] = linesOf(readFileSync(file, 'utf8'));
   const names = header.split(',');
@@ -82,7 +82,7 @@ export function csvRows(file: string): Record<string, string>[] {
   });
 }
 
-/** What `replay --json` found. */
+/** Output of `replay --json`. */
 export interface Replayed {
   match: boolean;
   entries: number;
@@ -98,7 +98,7 @@ export interface Replayed {
   };
 }
 
-/** `replay` of a data folder in this process, which is faster; with signatures unless left out. */
+/** Replays a data folder in this process, which is faster. */
 export async function replayHere(path: string, signatures = true): Promise<Replayed> {
   const stored = openForReading(path);
   const verifier = createVerifier('inline');
@@ -106,7 +106,7 @@ export async function replayHere(path: string, signatures = true): Promise<Repla
     const lines = storedLines(stored, 0, stored.meta()?.seq ?? 0);
     const options = { stored, lines, ...(signatures ? { verifier } : {}) };
     const { records_compared, ...found } = await replay(options);
-    // Without signatures, a changed record is met after all entries matched.
+    // Without signatures, a changed record is found after all entries matched.
     if (signatures || found.match) expect(records_compared).toBe(found.match);
     return found;
   } finally {
@@ -115,7 +115,7 @@ export async function replayHere(path: string, signatures = true): Promise<Repla
   }
 }
 
-/** `replay` of a printed log, without signatures. */
+/** Replays a printed log without signatures. */
 export async function replayPrinted(file: string): Promise<Replayed> {
   const { records_compared: _, ...found } = await replay({ lines: fileLines(file) });
   return found;

@@ -1,10 +1,10 @@
-/** Chance that can be repeated: numbers that follow from a seed, which a test prints. */
+/** Reproducible random numbers. Tests print the seed. */
 import { randomInt } from 'node:crypto';
 
-/** A run that failed is repeated with FOLKMOOT_TEST_SEED. */
+/** Repeat a failure with FOLKMOOT_TEST_SEED. */
 export const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 
-/** A generator of whole numbers (mulberry32). */
+/** Creates a generator of whole numbers (mulberry32). */
 export function drawnFrom(start: number): (below: number) => number {
   let state = start >>> 0;
   return (below) => {

@@ -1,4 +1,4 @@
-/** CONTRIBUTING.md lists the files of each common change: its examples are followed here. */
+/** Checks the file lists of common changes in CONTRIBUTING.md against their examples. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,9 +9,9 @@ const shipped = sources.filter(({ path }) => !/^(test|tools|examples)\//.test(pa
 
 interface Change {
   title: string;
-  /** Texts that stand in every file of the change. */
+  /** Texts in every file of the change. */
   examples: string[];
-  /** Files, and folders that end in a slash. */
+  /** Files, and folders with a trailing slash. */
   listed: string[];
 }
 
@@ -30,7 +30,7 @@ const isWord = /^\w+$/;
 const names = (source: string, example: string) =>
   isWord.test(example) ? new RegExp(`\\b${example}\\b`).test(source) : source.includes(example);
 
-/** An event and a field of a block are read in many places that did not have to change for them. */
+/** Changes with an example. Other changes touch names that many unrelated files use. */
 const followed = changes.filter(({ examples }) => examples.length > 0);
 
 test('CONTRIBUTING.md: follows at least ten changes by an example', () => {
@@ -44,7 +44,7 @@ test.each(changes)('CONTRIBUTING.md: $title, lists files that exist', ({ listed 
 
 describe.each(followed)('CONTRIBUTING.md: $title', ({ examples, listed }) => {
   test('lists every file that names the example', () => {
-    // Bench cases use what they measure; they are listed only where the change is to bench.
+    // Bench cases use the measured code. Only a change of bench lists them.
     const known = [
       ...listed,
       ...(listed.some((one) => one.startsWith('bench/')) ? [] : ['bench/']),

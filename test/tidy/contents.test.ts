@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { code, sources, under } from './sources.js';
 
-/** What would make two runs differ, and what to use instead. */
+/** Sources of nondeterminism, and their replacements. */
 const impure: [RegExp, string][] = [
   [/\bDate\.now\b|new Date\(\)|\bperformance\b/, 'take the time from the entry'],
   [/\bMath\.random\b|\brandomUUID\b|getRandomValues/, 'take it from the command'],
@@ -15,7 +15,7 @@ const impure: [RegExp, string][] = [
   [/\.localeCompare\(|toLocale|\bIntl\b/, 'compare code units'],
 ];
 
-test('core: reads no clock, draws no chance, awaits nothing, does no I/O', () => {
+test('core: has no clock, randomness, async code or I/O', () => {
   const found = sources
     .filter(({ path }) => under(path, 'engine/core'))
     .flatMap(({ path, text, imports }) => [
@@ -24,12 +24,12 @@ test('core: reads no clock, draws no chance, awaits nothing, does no I/O', () =>
         .map(([pattern, advice]) => `${path} has ${pattern}: ${advice}`),
       ...imports.filter((name) => name.startsWith('node:')).map((name) => `${path}: ${name}`),
     ])
-    // XState asks for a clock object; this one throws.
+    // XState requires a clock object. This one throws.
     .filter((line) => !(line.startsWith('engine/core/machine.ts') && line.includes('setTimeout')));
   expect(found).toEqual([]);
 });
 
-/** What a Node with newer tables of Unicode may answer otherwise. */
+/** Functions whose results depend on the Unicode version of Node. */
 const byPlatform = new RegExp(
   [
     /\\p\{|\\s|\.to(?:Locale)?(?:Lower|Upper)Case\(|\.normalize\(|\.localeCompare\(|\bIntl\b/,
@@ -39,8 +39,8 @@ const byPlatform = new RegExp(
     .join('|'),
 );
 
-test('engine: asks the platform nothing that depends on its version of Unicode', () => {
-  // The tables themselves; and the pattern for readers of the documents, which nobody checks by.
+test('engine: does not depend on the Unicode version of the platform', () => {
+  // The tables, and a pattern that appears only in documents.
   const allowed = ['engine/protocol/unicode.ts', 'engine/protocol/schema/primitives.ts'];
   const found = sources
     .filter(({ path }) => under(path, 'engine') && !allowed.includes(path))
@@ -49,7 +49,7 @@ test('engine: asks the platform nothing that depends on its version of Unicode',
   expect(found).toEqual([]);
 });
 
-test('machines: speak by emit and change by assign; no timers, children or sends', () => {
+test('machines: use emit and assign, without timers, children or sends', () => {
   const forbidden = /\b(?:after|delay|invoke|spawn\w*|sendTo|raise|inspect)\s*[:(]/;
   const found = sources
     .filter(
@@ -60,14 +60,14 @@ test('machines: speak by emit and change by assign; no timers, children or sends
   expect(found).toEqual([]);
 });
 
-test('sim: draws chance only from its streams', () => {
+test('sim: uses only seeded random streams', () => {
   const found = sources
     .filter(({ path, text }) => under(path, 'sim') && /\bMath\.random\b|Date\.now/.test(code(text)))
     .map(({ path }) => path);
   expect(found).toEqual([]);
 });
 
-/** What a machine may round in its own way, and powers that are more than a constant. */
+/** Functions with platform-dependent rounding, and powers with variable exponents. */
 const transcendental = new RegExp(
   [
     /\bMath\.(?:a?(?:sin|cos|tan)h?|atan2|exp|expm1|log|log1p|log2|log10|pow|cbrt|hypot)\b/,
@@ -77,8 +77,8 @@ const transcendental = new RegExp(
     .join('|'),
 );
 
-test('sim: whatever decides is rounded alike on every machine', () => {
-  // These look at a run when it is over: nothing of theirs reaches a log.
+test('sim: decisions use platform-independent rounding', () => {
+  // These analyse finished runs and do not affect the log.
   const afterwards = ['sim/report', 'sim/measure', 'sim/compare', 'sim/conformance'];
   const found = sources
     .filter(({ path }) => under(path, 'sim') && !under(path, ...afterwards))
@@ -87,7 +87,7 @@ test('sim: whatever decides is rounded alike on every machine', () => {
   expect(found).toEqual([]);
 });
 
-test('servers: each limits the time of requests, and sets how often it checks', () => {
+test('servers: each sets request timeouts and their check interval', () => {
   const needed = ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval'];
   const shipped = ['engine', 'cluster', 'api', 'report', 'sim', 'bench/load', 'cli', 'examples'];
   const found = sources
@@ -104,7 +104,7 @@ test('servers: each limits the time of requests, and sets how often it checks', 
 
 const COLUMNS = 100;
 
-test(`files: lines have at most ${COLUMNS} columns, and nothing is left to do`, () => {
+test(`files: lines have at most ${COLUMNS} columns, and no file has open tasks`, () => {
   const found = sources.flatMap(({ path, text }) => {
     const long = text.split('\n').findIndex((line) => [...line].length > COLUMNS);
     return [

@@ -1,10 +1,10 @@
-/** Whatever a document names is there: files and folders of this repository, and linked pages. */
+/** Checks that files, folders and links in documents exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { root } from './sources.js';
 
-/** What is made here and not kept. */
+/** Generated folders, not in the repository. */
 const made = /^(node_modules|dist|reference|runs|\.git)$/;
 const top = readdirSync(root, { withFileTypes: true }).filter(({ name }) => !made.test(name));
 const folders = top.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -19,7 +19,7 @@ const documents = [
 ];
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Paths in code spans: what begins with one of our folders and has no placeholder in it. */
+/** Paths in code spans that start with a folder of the repository and have no placeholder. */
 function named(text: string): string[] {
   const spans = text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\n]+)`/g);
   return [...spans]
@@ -28,17 +28,17 @@ function named(text: string): string[] {
     .filter((word) => folders.includes(word.split('/')[0]!));
 }
 
-/** Their whole use is to name places. */
+/** Documents that list files. */
 const guides = documents.filter((path) =>
   /^(CONTRIBUTING|docs\/(glossary|decisions\/))/.test(path),
 );
 
-test.each(guides)('documents: every path that %s names exists', (path) => {
+test.each(guides)('documents: every path in %s exists', (path) => {
   const missing = named(textOf(path)).filter((name) => !existsSync(join(root, name)));
   expect(missing).toEqual([]);
 });
 
-test('documents: the guides are found, and name places', () => {
+test('documents: the guides exist and contain paths', () => {
   expect(guides).toEqual(expect.arrayContaining(['CONTRIBUTING.md', 'docs/glossary.md']));
   const places = guides.flatMap((path) => named(textOf(path)));
   expect(places.length).toBeGreaterThan(100);
@@ -48,7 +48,7 @@ test('documents: the guides are found, and name places', () => {
   ]);
 });
 
-test.each(documents)('documents: what %s links to exists', (path) => {
+test.each(documents)('documents: every link in %s exists', (path) => {
   const links = [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
   const here = links.filter((link) => !/^(https?:|mailto:|#)/.test(link));
   const missing = here.filter((link) => {

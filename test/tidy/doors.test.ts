@@ -1,10 +1,10 @@
-/** Keeps the doors: who may import what, beyond the order of floors. */
+/** Checks import rules in addition to the order of floors. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { code, offences, resolve, root, type Source, sources, under } from './sources.js';
 
-test('engine: protocol, core, crypto and store do not know what is above or beside them', () => {
+test('engine: protocol, core, crypto and store import only lower layers', () => {
   const below: Record<string, string[]> = {
     'engine/protocol': ['engine/protocol'],
     'engine/core': ['engine/core', 'engine/protocol/schema', 'engine/protocol/limits.ts'],
@@ -19,13 +19,13 @@ test('engine: protocol, core, crypto and store do not know what is above or besi
   expect(wrong).toEqual([]);
 });
 
-/** What `exports` in package.json names, as sources. */
+/** Sources of the `exports` in package.json. */
 const { exports: exported } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const entries = Object.values<string | { types: string }>(exported).flatMap((target) =>
   typeof target === 'string' ? [] : [target.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts')],
 );
 
-test('doors: what the package exports is listed name by name', () => {
+test('doors: entry points list each export by name', () => {
   expect(entries).toContain('testing/index.ts');
   const found = entries.filter((path) => {
     const { text } = sources.find((source) => source.path === path)!;
@@ -34,7 +34,7 @@ test('doors: what the package exports is listed name by name', () => {
   expect(found).toEqual([]);
 });
 
-test('doors: what tests take hold of is public in folkmoot/testing only', () => {
+test('doors: only folkmoot/testing exports the test hooks', () => {
   const hooks = ['engine/protocol/log.ts', 'engine/store/process-end.ts'];
   const wrong = offences(({ path }, to) => {
     if (to === 'testing/index.ts') return 'it is for tests';
@@ -44,7 +44,7 @@ test('doors: what tests take hold of is public in folkmoot/testing only', () => 
   expect(wrong).toEqual([]);
 });
 
-/** What is loaded with these files: by imports of values that do not wait until they are needed. */
+/** Returns the modules loaded with these files by static value imports. */
 function loadedWith(paths: readonly string[]): string[] {
   const seen = new Set<string>();
   const load = (path: string) => {
@@ -58,7 +58,7 @@ function loadedWith(paths: readonly string[]): string[] {
   return [...seen].sort();
 }
 
-test('cli: what any command is needs neither engine, server nor simulator to be loaded', () => {
+test('cli: defining the commands loads no engine, server or simulator', () => {
   const main = sources.find(({ path }) => path === 'cli/run.ts')!;
   const commands = [...main.text.matchAll(/\bimport\('([^']+)'\)/g)];
   expect(commands.length).toBeGreaterThan(20);
@@ -68,13 +68,14 @@ test('cli: what any command is needs neither engine, server nor simulator to be 
     'bench/load/options.ts',
     'engine/protocol/bundled/typebox.ts',
     'engine/protocol/event-types.ts',
+    'engine/protocol/messages.ts',
     'engine/protocol/schema/genesis.ts',
     'engine/store/process-end.ts',
     'report/shell.ts',
   ]);
 });
 
-test('etcd: nothing of it is loaded with what the package exports, or with a run', () => {
+test('etcd: entry points and runs do not load the client', () => {
   const runs = [
     'sim/run/job-child.ts',
     'sim/sweep/sweep.ts',
@@ -86,7 +87,7 @@ test('etcd: nothing of it is loaded with what the package exports, or with a run
   expect(loaded.filter((path) => under(path, 'cluster/etcd', 'cluster/queue'))).toEqual([]);
 });
 
-/** Whether a source imports nothing but types of a module. */
+/** Returns true if a source imports only types of a module. */
 function importsTypesOnly({ path, text }: Source, to: string): boolean {
   const typed = [...text.matchAll(/^import type [^;']*'([^']+)'/gm)];
   const valued = [...text.matchAll(/^(?:import (?!type )|export )[^;']*'([^']+)'/gm)];
@@ -107,17 +108,17 @@ test('audit: the auditor shares no code with the engine', () => {
   expect(wrong).toEqual([]);
 });
 
-test('world: knows agents by their port only: what acts is passed in', () => {
+test('world: imports only the port of agents', () => {
   const wrong = offences(({ path }, to) => {
     if (!under(path, 'sim/world') || !under(to, 'sim/agents') || under(to, 'sim/agents/port.ts')) {
       return null;
     }
-    return 'sim/agents/port.ts says what an agent is; take what it does from the options';
+    return 'import sim/agents/port.ts, and take the behaviour from the options';
   });
   expect(wrong).toEqual([]);
 });
 
-test('client: imports only what a browser can run', () => {
+test('client: imports only modules for browsers', () => {
   const names = [
     'crypto/browser-keys',
     'protocol/canonical',
@@ -125,7 +126,7 @@ test('client: imports only what a browser can run', () => {
     'protocol/messages',
     'protocol/signing',
   ];
-  // `certify.ts` and `collect.ts` beside them need a log.
+  // `certify.ts` and `collect.ts` need a log.
   const certificate = ['check', 'format', 'requests', 'statement'].map(
     (name) => `certificate/${name}`,
   );
@@ -135,7 +136,7 @@ test('client: imports only what a browser can run', () => {
     if (!under(path, 'api/client') || under(to, 'api/client', ...files)) {
       return null;
     }
-    // Types of what routes declare: schemas and texts are not loaded.
+    // Types of the routes load no schemas and texts.
     if (under(to, 'api/contract') && importsTypesOnly(source, to)) return null;
     const checks = ['validate', 'validator'].map((name) => `engine/protocol/schema/${name}.ts`);
     if (under(to, 'engine/protocol/schema') && !under(to, ...checks)) return null;
@@ -144,21 +145,21 @@ test('client: imports only what a browser can run', () => {
   expect(wrong).toEqual([]);
 });
 
-test('view: what server and page share imports only what a browser can run', () => {
+test('view: code shared by server and page imports only modules for browsers', () => {
   const table = 'engine/protocol/event-types.ts';
   const pure = [table, 'engine/protocol/messages.ts'];
   const shared = (path: string) => pure.includes(path) || /^api\/view\/[^/]+\.ts$/.test(path);
   const wrong = offences(({ path }, to) =>
-    shared(path) && !shared(to) ? 'what needs Node is in a folder below api/view' : null,
+    shared(path) && !shared(to) ? 'move code for Node into a folder below api/view' : null,
   );
   expect(wrong).toEqual([]);
   expect(sources.find(({ path }) => path === table)!.imports).toEqual([]);
 });
 
-test('reports: what they share with the page runs in a browser and imports nothing', () => {
+test('reports: code shared with the page runs in a browser and imports nothing', () => {
   const wrong = offences(({ path }, to) => {
     if (!under(path, 'report/shared') || under(to, 'report/shared')) return null;
-    return 'report/shared is data and words: it imports nothing else';
+    return 'report/shared must not import other modules';
   });
   expect(wrong).toEqual([]);
   const outside = /\bprocess\.|\bBuffer\b|\bdocument\.|\bwindow\.|\bglobalThis\b/;
@@ -168,16 +169,16 @@ test('reports: what they share with the page runs in a browser and imports nothi
   expect(unsafe.map(({ path }) => path)).toEqual([]);
 });
 
-test('ui: imports only what a browser can run, and nothing but tests imports it', () => {
-  // The engine itself runs in the page; what of it does not has no way into a bundle.
-  const beside = ['api/view', 'report/shared', 'engine', 'dist/engine'];
+test('ui: imports only modules for browsers, and only tests import it', () => {
+  // The engine runs in the page. Its modules for Node fail to bundle.
+  const allowed = ['api/view', 'report/shared', 'engine', 'dist/engine'];
   const wrong = offences(({ path }, to) => {
     if (under(to, 'ui')) return under(path, 'ui', 'test') ? null : 'the page is served, not used';
-    if (!under(path, 'ui') || under(to, ...beside)) return null;
+    if (!under(path, 'ui') || under(to, ...allowed)) return null;
     if (/^(?:preact|@preact\/signals|palette$|\.)/.test(to)) return null;
-    // By which the engine, written for Node, reads and writes bytes.
+    // The engine uses Buffer of Node.
     if (to === 'buffer' && path === 'ui/verify/buffer.ts') return null;
-    return `the page may import ${beside.join(', ')} and preact`;
+    return `the page may import ${allowed.join(', ')} and preact`;
   });
   expect(wrong).toEqual([]);
 });

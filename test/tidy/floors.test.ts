@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { known, offences, sources } from './sources.js';
 
-/** Folders in which the order of floors is fixed, from the lowest; a file counts as one, too. */
+/** Fixed order of floors in a folder, lowest first. A file is a floor too. */
 const floors: Record<string, string> = {
   '': 'engine cluster api report ui sim testing bench cli test',
   engine: 'protocol crypto store core admit node replay certificate history index.ts',
@@ -30,7 +30,7 @@ const floors: Record<string, string> = {
   cli: 'output options commands run.ts main.ts',
 };
 
-/** What lies directly in a folder and holds the path: a file's name or a folder's. */
+/** Returns the direct child of a folder that contains a path. */
 const child = (folder: string, path: string) => {
   const prefix = folder ? `${folder}/` : '';
   return path.startsWith(prefix) ? path.slice(prefix.length).split('/')[0]! : null;
@@ -42,12 +42,12 @@ test.each(Object.entries(floors))('floors: in "%s", imports go down', (folder, o
     const [from, target] = [child(folder, path), child(folder, to)];
     if (!from || !target || names.indexOf(target) <= names.indexOf(from)) return null;
     if (!names.includes(from)) return null;
-    return `the floors are ${names.join(', ')}: move what both need down, or pass it in`;
+    return `the floors are ${names.join(', ')}: move shared code down, or pass it in`;
   });
   expect(wrong).toEqual([]);
 });
 
-/** Every folder with code in it. */
+/** All folders with code. */
 const rooms = [...new Set(sources.flatMap(({ path }) => above(path)))].sort();
 
 function above(path: string): string[] {
@@ -55,7 +55,7 @@ function above(path: string): string[] {
   return parent === '.' ? [''] : [parent, ...above(parent)];
 }
 
-test('floors: in every folder, what lies in it can be ordered without upward arrows', () => {
+test('floors: the imports in every folder form no cycle', () => {
   const found = rooms.flatMap((folder) => {
     const arrows = new Map<string, Set<string>>();
     for (const { path, imports } of sources) {
@@ -73,7 +73,7 @@ test('floors: in every folder, what lies in it can be ordered without upward arr
   expect(found).toEqual([]);
 });
 
-/** The first circle in a graph, as a line, or nothing. */
+/** Returns the first cycle in a graph as a line. */
 function circle(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   const done = new Set<string>();
   const visit = (name: string, trail: string[]): string[] => {
@@ -93,6 +93,6 @@ function circle(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   return [];
 }
 
-test('imports: no circles', () => {
+test('imports: form no cycle', () => {
   expect(circle(new Map(sources.map(({ path, imports }) => [path, imports])))).toEqual([]);
 });

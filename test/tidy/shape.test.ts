@@ -1,4 +1,4 @@
-/** Checks the shape of the tree: how deep folders lie, and how small a module may be. */
+/** Checks the depth of folders and the minimum size of modules. */
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { known, type Source, sources, under } from './sources.js';
@@ -8,19 +8,19 @@ const FEWEST_LINES = 120;
 
 const code = sources.filter(({ path }) => !under(path, 'test', 'examples', 'tools/reference'));
 
-test(`folders: none lies deeper than ${DEEPEST} levels`, () => {
+test(`folders: have at most ${DEEPEST} levels`, () => {
   const folders = [...new Set(code.map(({ path }) => dirname(path)))];
   const deep = folders.filter((folder) => folder.split('/').length > DEEPEST);
   expect(deep.map((folder) => `${folder}: move its files up`)).toEqual([]);
 });
 
-/** Small on purpose, with the reason. */
+/** Small modules, with the reason. */
 const apart: Record<string, string> = {
   'ui/verify/block.ts': 'a test bundles it without the engine',
   'ui/verify/buffer.ts': 'it defines Buffer, and is evaluated before the engine',
 };
 
-/** Loaded by name: what it contains must not be loaded with its importer. */
+/** Modules loaded on demand, by name. */
 const loadedByName = new Set(
   sources.flatMap(({ path, text }) =>
     [...text.matchAll(/(?:\bimport|\bnew URL)\(\s*'([^']+)'/g)].map(([, name]) =>
@@ -29,7 +29,7 @@ const loadedByName = new Set(
   ),
 );
 
-test(`modules: one that a single neighbour imports has at least ${FEWEST_LINES} lines`, () => {
+test(`modules: a module with one importer has at least ${FEWEST_LINES} lines`, () => {
   const importers = new Map<string, Set<string>>();
   for (const { path, imports } of sources) {
     for (const name of imports) {
@@ -41,14 +41,14 @@ test(`modules: one that a single neighbour imports has at least ${FEWEST_LINES} 
     const [only, ...others] = importers.get(path) ?? [];
     if (only === undefined || others.length > 0 || dirname(only) !== dirname(path)) return false;
     if (text.split('\n').length - 1 >= FEWEST_LINES || path.endsWith('.d.ts')) return false;
-    // A list imports each of its members once.
+    // An index imports each of its members once.
     return !only.endsWith('/index.ts') && !loadedByName.has(path) && !Object.hasOwn(apart, path);
   };
   const small = code.filter(isSmall);
   expect(small.map(({ path }) => `${path}: move it into the module that imports it`)).toEqual([]);
 });
 
-test('modules: each exception is there', () => {
+test('modules: each exception exists', () => {
   expect(Object.keys(apart).filter((path) => !known.has(path))).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** All of our code as text, with what each file imports: the rules are held against it. */
+/** All source files with their imports, for the rules in this folder. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ const folders = [
 export interface Source {
   path: string;
   text: string;
-  /** Paths of our own files, and names of packages. */
+  /** Paths in this repository, and names of packages. */
   imports: string[];
 }
 
@@ -57,7 +57,7 @@ export function resolve(from: string, name: string): string {
 export const under = (path: string, ...parents: string[]) =>
   parents.some((parent) => path === parent || path.startsWith(`${parent}/`));
 
-/** Every import that breaks a rule, as a line that says what to do instead. */
+/** Returns a line with advice for every import that breaks a rule. */
 export function offences(rule: (from: Source, to: string) => string | null): string[] {
   return sources.flatMap((source) =>
     source.imports.flatMap((to) => {
@@ -67,5 +67,5 @@ export function offences(rule: (from: Source, to: string) => string | null): str
   );
 }
 
-/** The text without its comments. */
+/** Returns a text without comments. */
 export const code = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

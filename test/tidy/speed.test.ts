@@ -1,34 +1,34 @@
-/** Keeps `npm test` short and whole: a fast test starts no program, and no file is left out. */
+/** Keeps `npm test` fast and complete: fast tests start no program, and every file runs. */
 import { expect, test } from 'vitest';
 import { gate, longest } from '../support/runner/files.js';
 import { type Source, sources, under } from './sources.js';
 
 const tests = sources.filter(({ path }) => under(path, 'test'));
 
-test('tests: a project runs each file that is named as a test', () => {
+test('tests: each test file belongs to a project', () => {
   const missed = tests.filter(
     ({ path }) => /[._-](?:test|spec)\.\w+$/.test(path) && !path.endsWith('.test.ts'),
   );
   expect(missed.map(({ path }) => `${path}: name it .test.ts`)).toEqual([]);
 });
 
-test('tests: each file that the gate or the order names is there', () => {
+test('tests: each file of the gate and of the order exists', () => {
   const there = new Set(tests.map(({ path }) => path));
   const gone = [...gate, ...longest].filter((name) => !there.has(`test/${name}.slow.test.ts`));
   expect(gone.map((name) => `${name}: leave it out of test/support/runner/files.ts`)).toEqual([]);
 });
 
-/** What starts a program or a browser. */
+/** Modules that start a program or a browser. */
 const starts = ['node:child_process', 'playwright-core'];
 
-/** Fast although they start one: they compare a document with its generator, in a second. */
+/** Exceptions: each compares a document with its generator in a second. */
 const generators = [
   'test/sim/measures-document.test.ts',
   'test/sim/scripts/reference.test.ts',
   'test/engine/protocol/unicode/tables.test.ts',
 ];
 
-test('tests: one that is fast starts no program and no browser', () => {
+test('tests: a fast test starts no program and no browser', () => {
   const byPath = new Map(tests.map((source) => [source.path, source]));
   const way = (source: Source, seen: Set<string>): string[] | null => {
     if (seen.has(source.path)) return null;

@@ -1,6 +1,6 @@
 /**
- * The package's public face as TypeDoc reads it: a module for each entry of `exports`. A workspace
- * of its own, because TypeDoc needs the API of TypeScript 6 beside the compiler that builds.
+ * The public API for TypeDoc: a module for each entry of `exports`. A separate workspace, because
+ * TypeDoc needs the API of TypeScript 6 in addition to the compiler of the build.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { Application } from 'typedoc';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Name of an entry, as it is imported, to its source. */
+/** Maps the import name of an entry to its source. */
 function entries() {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const typed = Object.entries(exports).filter(([, target]) => typeof target === 'object');
@@ -20,8 +20,8 @@ function entries() {
 }
 
 /**
- * Converts all entries; a module has the name that it is imported by.
- * @param {import('typedoc').TypeDocOptions} options beside those that say what is public.
+ * Converts all entries. Each module has its import name.
+ * @param {import('typedoc').TypeDocOptions} options further options.
  */
 export async function convert(options = {}) {
   const all = entries();
@@ -30,7 +30,7 @@ export async function convert(options = {}) {
     entryPoints: all.map(({ source }) => join(root, source)),
     tsconfig: join(root, 'tsconfig.json'),
     basePath: root,
-    // The build has checked them.
+    // The build checks the types.
     skipErrorChecking: true,
     excludePrivate: true,
     excludeProtected: true,
@@ -41,7 +41,7 @@ export async function convert(options = {}) {
   });
   const project = await app.convert();
   if (!project) throw new Error('TypeDoc could not read the entry points');
-  // TypeDoc names a module by its path and sorts them.
+  // TypeDoc names modules by path, and sorts them.
   const named = new Map(
     all.map(({ name, source }) => [source.replace(/(\/index)?\.ts$/, ''), name]),
   );

@@ -1,6 +1,6 @@
 /**
- * Writes the reference of the package's entries as HTML, to `reference/`, which git ignores; or
- * with `--json FILE` as JSON, for the tests that hold the docstrings to what they promise.
+ * Writes the API reference as HTML to `reference/`, which git ignores. With `--json FILE`, writes
+ * JSON for the tests of the docstrings.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,6 @@
 /**
- * Events as rows: the columns that a table of some types of events has, out of their schema, and
- * the cells of each event, read in order from a folder. Members of members stand by both names;
- * lists are JSON texts.
+ * Events as table rows. The schema of the event types gives the columns. A nested member joins its
+ * names with `_`, and a list is a JSON string.
  */
 import type { TSchema } from '../../../engine/protocol/bundled/typebox.js';
 import { agentOf, type EventType } from '../../../engine/protocol/event-types.js';
@@ -23,7 +22,7 @@ interface Shape extends TSchema {
   properties?: Record<string, Shape>;
 }
 
-/** What all events have; `agent` is whose it is, if it is one agent's. */
+/** Columns of all types. `agent` is the acting agent, if there is one. */
 const common: readonly Column[] = [
   { name: 'seq', kind: 'integer' },
   { name: 'type', kind: 'text' },
@@ -31,7 +30,7 @@ const common: readonly Column[] = [
   { name: 'agent', kind: 'text' },
 ];
 
-/** Of a table that holds these types, in the order of the schema. */
+/** Returns the columns of these types, in the order of the schema. */
 export function buildColumns(types: readonly EventType[]): Column[] {
   const columns = new Map(common.map((column) => [column.name, column]));
   for (const type of types) {
@@ -52,7 +51,7 @@ function within({ properties = {} }: Shape, above: string): Column[] {
   });
 }
 
-/** The cells of an event; those that it has not are left out. */
+/** Returns the cells of an event. Absent members have no cell. */
 export function toCells({ seq, type, data }: Event): Cells {
   const { timestamp, ...rest } = data;
   const cells: Cells = {};
@@ -72,7 +71,7 @@ function flatten(value: object, above: string, into: Cells): void {
   }
 }
 
-/** Whether an event is of one of these agents, or tells of an alliance that one is in. */
+/** Returns true for an event of one of these agents, or of an alliance with one of them. */
 function isOf(event: Event, agents: ReadonlySet<string>): boolean {
   const { data } = event;
   if ('members' in data) return data.members.some(({ id }) => agents.has(id));
@@ -84,7 +83,7 @@ interface Selection {
   /** Both inclusive. */
   from: number;
   to: number;
-  /** Empty: of all. */
+  /** An empty set selects all. */
   types: ReadonlySet<EventType>;
   agents: ReadonlySet<string>;
 }
@@ -94,18 +93,17 @@ export interface SelectedEvent {
   json: string;
 }
 
-/** Where they go. */
 export interface Sink {
   add(one: SelectedEvent): Promise<void>;
-  /** All of them are there. */
+  /** Completes the output. */
   finish(): Promise<void>;
-  /** Leaves nothing behind. */
+  /** Discards the output. */
   abandon(): void;
 }
 
 /**
- * Those that fit; null for each that does not, so that whoever counts knows how far it is.
- * @throws {StoreError} `CORRUPT` naming the first event that is missing or is no event.
+ * Yields the selected events, and null for each other event so that the caller can show progress.
+ * @throws {StoreError} `CORRUPT` for a missing or malformed event.
  */
 export function* selectEvents(
   store: Store,
@@ -129,7 +127,7 @@ function eventOf(json: string, seq: number): Event {
   try {
     found = JSON.parse(json) as Partial<Event> | null;
   } catch {
-    // It is told below.
+    // Falls through to the error.
   }
   const whole = found?.seq === seq && typeof found.type === 'string';
   if (whole && typeof found?.data?.timestamp === 'string') return found as Event;

@@ -1,9 +1,9 @@
-/** `folkmoot events`: every event of a kept run or data folder, as NDJSON, CSV or Parquet. */
 import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
 import { integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
+import { helpText } from '../../output/help.js';
 import { writeStderr } from '../../output/output.js';
 
 interface Flags {
@@ -19,39 +19,47 @@ const position = integer({ least: 1, most: Number.MAX_SAFE_INTEGER });
 
 export function eventsCommand(): Command {
   return new Command('events')
-    .description('export the events of a kept run or data folder: NDJSON, CSV or Parquet')
-    .argument('<dir>', 'a folder that sim --out or serve --data wrote, archived or not')
+    .description('export events as NDJSON, CSV or Parquet')
+    .argument('<dir>', 'saved run or data folder')
     .addOption(
-      new Option('--format <name>', "default: by the file's name, else ndjson").choices(formats),
+      new Option('--format <name>', 'output format (default: by file name, else ndjson)').choices(
+        formats,
+      ),
     )
     .addOption(
-      new Option('--type <name>', `only these; again for more: ${eventTypes.join(', ')}`).argParser(
+      new Option('--type <name>', 'event type, may be repeated (default: all)').argParser(
         (name: string, before: EventType[] | undefined) => [...(before ?? []), typeOf(name)],
       ),
     )
     .addOption(
-      new Option('--agent <id>', 'only of this agent; again for more').argParser(
+      new Option('--agent <id>', 'agent id, may be repeated (default: all)').argParser(
         (id: string, before: string[] | undefined) => [...(before ?? []), agentOf(id)],
       ),
     )
     .option('--from <seq>', 'first event', position, 1)
     .option('--to <seq>', 'last event', position)
-    .option('--out <file>', 'a new file, whole or not there; parquet needs one')
+    .option('--out <file>', 'new file to write (default: standard output)')
     .addHelpText(
       'after',
-      `
-NDJSON has each event as it was published: {data, seq, type}. CSV and Parquet have a column for
-each member of the types asked for, by its names (validator.id is validator_id); lists are JSON, and
-what a type has not is empty. agent is whose event it is. Times are UTC. In CSV what would break a
-line, or steer a terminal, is written as JSON writes it; NDJSON and Parquet have texts as they are.
+      helpText({
+        notes: `
+Event types:
+${eventTypes.map((type) => `  ${type}`).join('\n')}
 
-Votes are the type block_validation; what was asked, refused requests aside, is: folkmoot log DIR.
-A server may have the folder open: what is exported ends with the event that was last when it began.
+NDJSON contains each event as published: {data, seq, type}. CSV and Parquet have
+one column for each member of the selected types, such as validator_id for
+validator.id. Lists are JSON. Times are UTC. CSV escapes control characters as
+JSON does. Parquet requires --out.
 
-Examples:
-  $ folkmoot events runs/7 > events.ndjson
-  $ folkmoot events runs/7 --type block_validation --out votes.parquet
-  $ folkmoot events folkmoot-data --agent agent_5f0c... --from 1000 --format csv`,
+Votes have the type block_validation. For accepted requests, use folkmoot log.
+The folder may be open in a server: the export ends with the last event at its
+start.`,
+        examples: [
+          'events runs/7 > events.ndjson',
+          'events runs/7 --type block_validation --out votes.parquet',
+          'events folkmoot-data --from 1000 --format csv',
+        ],
+      }),
     )
     .action(run);
 }
@@ -59,19 +67,21 @@ Examples:
 function typeOf(name: string): EventType {
   const known = eventTypes.find((type) => type === name);
   if (known) return known;
-  throw new UsageError(`--type ${name}: expected one of ${eventTypes.join(', ')}`);
+  const expected = `one of ${eventTypes.join(', ')}`;
+  throw new UsageError('INVALID_VALUE', { option: '--type', value: name, expected });
 }
 
 function agentOf(id: string): string {
   if (/^agent_[0-9a-f]{32}$/.test(id)) return id;
-  throw new UsageError(`--agent ${id}: expected an id, agent_ and 32 hexadecimal digits`);
+  const expected = 'agent_ and 32 hexadecimal digits';
+  throw new UsageError('INVALID_VALUE', { option: '--agent', value: id, expected });
 }
 
 function formatOf({ format, out }: Flags): Format {
   const named = formats.find((one) => out?.toLowerCase().endsWith(`.${one}`));
   const wanted = format ?? named ?? 'ndjson';
   if (wanted === 'parquet' && out === undefined) {
-    throw new UsageError('--format parquet: expected --out FILE, for it is no text');
+    throw new UsageError('OPTION_REQUIRES', { option: '--format parquet', required: '--out FILE' });
   }
   return wanted;
 }
@@ -79,9 +89,7 @@ function formatOf({ format, out }: Flags): Format {
 async function run(folder: string, flags: Flags): Promise<void> {
   const format = formatOf(flags);
   const { out, from, type = [], agent = [] } = flags;
-  if (out !== undefined && existsSync(out)) {
-    throw new UsageError(`${out} is there already; expected the name of a new file`);
-  }
+  if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
   const { openForReading } = await import('../../options/folder.js');
   const { buildColumns, selectEvents } = await import('./columns.js');
   const { createSink } = await import('./sinks.js');
@@ -90,7 +98,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
     const meta = store.meta();
     const end = meta?.event_seq ?? 0;
     const to = Math.min(flags.to ?? end, end);
-    if (from > end || (flags.to ?? 0) > end) writeStderr(`folkmoot: the events end at ${end}`);
+    if (from > end || (flags.to ?? 0) > end) writeStderr(`folkmoot: last event: ${end}`);
     const columns = buildColumns(type.length === 0 ? eventTypes : type);
     const about = { network_id: meta?.network_id ?? '', first: `${from}`, last: `${to}` };
     const sink = await createSink({
@@ -112,7 +120,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
       }
       await sink.finish();
       progress?.stop();
-      if (out !== undefined) writeStderr(`${written} events in ${out}`);
+      if (out !== undefined) writeStderr(`${written} events written to ${out}`);
     } catch (error) {
       sink.abandon();
       throw error;
@@ -122,10 +130,10 @@ async function run(folder: string, flags: Flags): Promise<void> {
   }
 }
 
-/** Events between two looks at the progress. */
+/** Events between two progress updates. */
 const STEP = 1_000;
 
-/** What goes to standard output is its own progress. */
+/** Shows no progress for output to standard output. */
 async function progressOf(out: string | undefined, total: number) {
   if (out === undefined || total < STEP) return null;
   const { showCount } = await import('../../output/progress.js');

@@ -1,9 +1,9 @@
-/** Events as a Parquet file, a group of rows at a time: loaded only when one is asked for. */
+/** Writes events as a Parquet file, one row group at a time. */
 import { type BasicType, ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
 import type { WholeFile } from '../../../report/folder.js';
 import { type Cells, type Column, type ColumnKind, type Sink, toCells } from './columns.js';
 
-/** Rows of a group: what is held in memory, and what a reader can skip. */
+/** Rows per group: the unit held in memory and skipped by readers. */
 const GROUP = 20_000;
 
 const types: Record<ColumnKind, BasicType> = {
@@ -15,7 +15,7 @@ const types: Record<ColumnKind, BasicType> = {
 
 type Value = string | number | bigint | Date | null;
 
-/** As the library wants each kind. */
+/** Converts a cell to the type of its column. */
 const values: Record<ColumnKind, (cell: string | number) => Value> = {
   text: (cell) => String(cell),
   integer: (cell) => BigInt(cell),
@@ -23,7 +23,7 @@ const values: Record<ColumnKind, (cell: string | number) => Value> = {
   time: (cell) => new Date(cell),
 };
 
-/** Hands on what is written after each group of rows. */
+/** Flushes to the file after each row group. */
 class FileWriter extends ByteWriter {
   readonly #file: WholeFile;
 

@@ -1,4 +1,4 @@
-/** Where exported events go: lines on standard output, or a file that is whole or not there. */
+/** Outputs of an export: standard output, or a file that appears only when complete. */
 import { basename, dirname } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
@@ -6,19 +6,19 @@ import { WholeFile } from '../../../report/folder.js';
 import { escapeControls, writeStdoutAsync } from '../../output/output.js';
 import { type Cells, type Column, type SelectedEvent, type Sink, toCells } from './columns.js';
 
-/** Lines that wait for one write. */
+/** Events per write. */
 const BLOCK = 500;
 
 export interface SinkOptions {
   format: 'ndjson' | 'csv' | 'parquet';
-  /** Left out: standard output. */
+  /** File to write (default: standard output). */
   out?: string;
   columns: readonly Column[];
-  /** Kept in a file whose format has a place for it. */
+  /** Metadata of a Parquet file. */
   about: Record<string, string>;
 }
 
-/** @throws {StoreError} `UNREADABLE`, as its functions, when the file cannot be written. */
+/** @throws {StoreError} `UNREADABLE` if the file cannot be written; so do the methods. */
 export async function createSink({ format, out, columns, about }: SinkOptions): Promise<Sink> {
   const file = out === undefined ? null : new WholeFile(dirname(out), basename(out));
   if (format === 'parquet') {
@@ -28,12 +28,12 @@ export async function createSink({ format, out, columns, about }: SinkOptions): 
   return lineSink(file, format === 'csv' ? csvLines(columns) : jsonLines);
 }
 
-/** From some events to lines; asked without any at the beginning. */
+/** Formats events as lines. An empty list formats the header. */
 type LinesOf = (some: readonly SelectedEvent[]) => string[];
 
 const jsonLines: LinesOf = (some) => some.map(({ json }) => json);
 
-/** A row is one line: what would break it, or steer a terminal, stands as JSON writes it. */
+/** Formats one line per row: control characters are escaped as in JSON. */
 function csvLines(columns: readonly Column[]): LinesOf {
   const names = columns.map(({ name }) => name);
   const row = (cells: Cells) =>

@@ -1,10 +1,9 @@
-/** `folkmoot load compare`: two results of load runs side by side. */
-
 import { Command } from 'commander';
 import type { ComparedFigure, Comparison, Unit } from '../../../bench/load/compare.js';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { exitCodes } from '../../output/exit.js';
+import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 
@@ -15,30 +14,33 @@ interface Flags {
 
 export function loadCompareCommand(): Command {
   return new Command('compare')
-    .description('show two results of load runs side by side')
-    .argument('<a>', 'the base: a result.json, or the folder of --out')
-    .argument('<b>', 'what is compared with it')
-    .option('--fail-on <conditions>', 'exit 15 when B meets one', collect)
-    .option('--json', 'print one JSON object on standard output')
+    .description('compare two load results')
+    .argument('<a>', 'baseline: result.json, or folder of load --out')
+    .argument('<b>', 'result to compare with the baseline')
+    .option('--fail-on <conditions>', 'exit 15 if B meets a condition, may be repeated', collect)
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-A condition is a figure as the first column names it, a comparison and a bound: p99>200ms,
-finality.p99>2s, vote.service.p50>=500us, errors>1%, tps<1000. A bound with a sign is a change from
-A to B: p99>+10%, tps<-5%; of errors, percentage points. Several are parted by commas, or given one
-by one. A latency without an operation is of the slowest one.
+      helpText({
+        notes: `
+A condition is a figure of the first column, a comparison and a bound, such as
+p99>200ms, finality.p99>2s, vote.service.p50>=500us, errors>1% or tps<1000. A
+signed bound is a change from A to B, such as p99>+10% or tps<-5% (for errors:
+percentage points). A latency without an operation is that of the slowest
+operation. Separate conditions with commas.
 
-Every change is computed from the two numbers in its row. Where R, what one core of the machine
-verifies, differs by more than 10 %, the machine was not as fast: closed loops and saturations then
-have further rows, "by R", with the figures in units of R, and relative conditions judge these.
+R is the number of signatures that one core verifies per second. If R differs by
+more than 10 %, closed loops and saturations get extra rows in units of R, and
+signed conditions apply to these rows.
 
-Examples:
-  $ folkmoot load compare before/ after/
-  $ folkmoot load compare base.json now.json --fail-on 'p99>+10%' --fail-on 'errors>1%'
-
-Exit codes: 14 when one of them is INVALID, CLIENT_BOUND or WORKLOAD_BOUND, so that its figures
-are not the server's, whatever else; then 15 when a condition is met; then 17 when a condition is
-about a figure that was not measured; else 0; 2 usage, or no result.`,
+Exit codes in order of precedence: 14 invalid figures, 15 condition met, 17
+figure not measured.`,
+        examples: [
+          'load compare before/ after/',
+          "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
+          'load compare base.json now.json --json',
+        ],
+      }),
     )
     .action(run);
 }
@@ -65,7 +67,7 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
   setExitCode(conditionsCode(judged, comparison.usable));
 }
 
-/** Says what came of conditions; figures that cannot be trusted meet none, and break none. */
+/** Prints the met and unmeasured conditions. Invalid figures take precedence over both. */
 export function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
   const sentences = (of: (one: Judgement) => string | null) =>
     judged.flatMap((one) => of(one) ?? []);
@@ -120,9 +122,9 @@ const serverText = ({ server }: LoadResult): string => {
 };
 
 const loadText = ({ asked: { workload, rate, concurrency } }: LoadResult): string =>
-  rate === null ? `${workload}, ${concurrency} at a time` : `${workload}, ${rate}/s`;
+  rate === null ? `${workload}, ${concurrency} concurrent` : `${workload}, ${rate}/s`;
 
-/** Names at the left, all else at the right. */
+/** Aligns names left and values right. */
 function aligned(rows: readonly Row[]): string[] {
   const widths = [0, 1, 2, 3].map((column) =>
     rows.reduce((most, row) => Math.max(most, row[column]!.length), 0),

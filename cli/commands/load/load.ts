@@ -1,8 +1,3 @@
-/**
- * `folkmoot load`: asks a live server as much as is wished, and says what it gave. Its options are
- * here too.
- */
-
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
 import {
@@ -22,6 +17,7 @@ import {
   watchOption,
 } from '../../options/ui-server.js';
 import { interruption, UsageError } from '../../output/exit.js';
+import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
 import { commitHash } from '../../output/provenance.js';
@@ -30,64 +26,65 @@ import type { LoadWatch } from './page.js';
 import { notifyAll, showLoad, showProbe } from './progress.js';
 
 const what: Record<WorkloadName, string> = {
-  votes: 'signed votes that decide block after block',
-  transactions: 'transactions, proposed and voted for until they are final',
+  votes: 'signed votes that decide one block after another',
+  transactions: 'transactions, proposed and voted on until finality',
   mixed: 'reads, votes, memes and status changes',
-  reads: 'reads of the state, the agents and their reputations',
-  subscribers: 'status changes, which all agents receive',
+  reads: 'reads of state, agents and reputations',
+  subscribers: 'status changes, delivered to all subscribed agents',
 };
 
-const help = () => `
-Workloads, with what they do unless another --rate, --agents or --batch is given:
+const help = () =>
+  helpText({
+    notes: `
+Workloads and their defaults:
 ${workloads()}
 
-Latencies count from when a request was to be sent, so a server that stalls cannot hide it. The
-verdict says whether figures can be trusted: VALID; UNSTABLE, the halves of the run disagree;
-CLIENT_BOUND, the generator was too slow; WORKLOAD_BOUND, the workload had too few requests to send,
-and the reason says which option to raise; INVALID, the server failed, or took less than 99 % of the
-rate. Of the workload transactions, --rate counts transactions. Durations have a unit: 500ms, 10s,
-2m.
+Latency counts from the scheduled time of a request, so it includes server
+stalls. For transactions, --rate counts transactions. Durations have a unit:
+500ms, 10s, 2m. Start the server with folkmoot serve --limits off.
 
-With --watch a page shows the run, at the address that is printed: the verdict as it stands, rates
-and times second by second, what was not accepted and why. Who has that address, with its token, may
-end the run, and lets one begin that waits for it (--watch=paused). Watching changes no figure, and
-the command ends with the run, whoever looks on. Of what --out kept, folkmoot explore DIR shows it.
+Verdicts:
+  VALID           figures are valid
+  UNSTABLE        the two halves of the run disagree
+  CLIENT_BOUND    the load generator was too slow
+  WORKLOAD_BOUND  the workload had too few requests to send; the reason names
+                  the option to raise
+  INVALID         the server failed, or accepted less than 99 % of the rate
 
-Exit codes: 0 done; 1 the server is not there, or its limits forbid the run; 2 usage; 14 INVALID,
-CLIENT_BOUND or WORKLOAD_BOUND; 15 a condition of --fail-on is met; 17 a condition of --fail-on or
---slo is about a figure that the run does not measure. The command ends before the run where the
-options show that.
-
-Examples:
-  $ folkmoot serve --limits off                            the server, in another terminal
-  $ folkmoot load --workload reads --rate 2000
-  $ folkmoot load --agents 1000 --rate 3000 --duration 30s --out runs/votes
-  $ folkmoot load --workload reads --concurrency 32 --json
-  $ folkmoot load --saturate --slo p99=200ms --agents 1000
-  $ folkmoot load --workload transactions --rate 2000 --fail-on 'finality.p99>2s,errors>1%'
-  $ folkmoot load --workload reads --rate 500 --duration 5m --watch
-  $ folkmoot load --agents 1000 --saturate --watch=paused --out runs/limit`;
+--watch serves a page with the current verdict, rates, latencies and errors. Its
+address contains a token that can start (--watch=paused) and stop the run.
+Watching does not change the figures. To view a saved result, use folkmoot
+explore DIR.`,
+    examples: [
+      'load --workload reads --rate 2000',
+      'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
+      'load --workload reads --concurrency 32 --json',
+      'load --saturate --slo p99=200ms --agents 1000',
+      "load --workload transactions --fail-on 'finality.p99>2s,errors>1%'",
+    ],
+  });
 
 function workloads(): string {
   const count = (value: number) => value.toLocaleString('en-US');
   const lines = Object.entries(workloadDefaults).map(([name, { rate, agents, batch }]) => {
-    const who = agents > 0 ? `, ${count(agents)} agents` : '';
-    const blocks = batch > 0 ? `, ${count(batch)} to a block` : '';
+    const agentsText = agents > 0 ? `, ${count(agents)} agents` : '';
+    const blocks = batch > 0 ? `, ${count(batch)} per block` : '';
     const about = what[name as WorkloadName];
-    return `  ${name.padEnd(13)} ${about}\n${' '.repeat(16)}${count(rate)} a second${blocks}${who}`;
+    const defaults = `${count(rate)} per second${blocks}${agentsText}`;
+    return `  ${name.padEnd(13)} ${about}\n${' '.repeat(16)}${defaults}`;
   });
   return lines.join('\n');
 }
 
 export function loadCommand(): Command {
   return addLoadOptions(new Command('load'))
-    .description('measure how much a live server takes, and how long it takes')
+    .description('load-test a live server: throughput and latency')
     .addHelpText('after', help)
     .addCommand(loadCompareCommand())
     .action(run);
 }
 
-/** Brackets that are sought where nobody says how many. */
+/** Default number of brackets. */
 const REPEAT = 3;
 
 async function run(flags: LoadFlags): Promise<void> {
@@ -101,7 +98,7 @@ async function run(flags: LoadFlags): Promise<void> {
   const { signal } = interruption();
   const watch = flags.watch ? await watching(options, flags, signal) : null;
   const hooks = {
-    // Of a search, only its probes are shown.
+    // A search shows only its probes.
     ...notifyAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
@@ -189,71 +186,53 @@ const HOUR_MS = 3_600_000;
 function addLoadOptions(command: Command): Command {
   withUrl(command)
     .addOption(
-      new Option('--workload <name>', 'what is asked of it, as below')
+      new Option('--workload <name>', 'workload to run (see below)')
         .choices(names)
         .default('votes'),
     )
-    .option('--agents <n>', 'agents of the run, each with a key of its own', whole(1, 100_000))
+    .option('--agents <n>', 'number of agents, one key each', whole(1, 100_000))
     .addOption(
-      new Option(
-        '--rate <r>',
-        'arrivals a second, whatever the server does: open loop, the default',
-      )
+      new Option('--rate <r>', 'requests per second, open loop')
         .argParser(positive(1_000_000))
         .conflicts('concurrency'),
     )
-    .option(
-      '--concurrency <c>',
-      'so many requests under way instead: closed loop',
-      whole(1, 10_000),
-    )
+    .option('--concurrency <c>', 'concurrent requests, closed loop', whole(1, 10_000))
     .option(
       '--duration <d>',
-      'measured time (default: 10s; with --saturate 5s a probe)',
+      'measured time (default: 10s, 5s per probe of --saturate)',
       span(100, 24 * HOUR_MS),
     )
-    .option(
-      '--warmup <d>',
-      'before it, not counted (default: 2s; with --saturate 1s)',
-      span(0, HOUR_MS),
-    )
-    .option('--batch <tx>', 'transactions in each block', whole(0, 10_000))
-    .option('--timeout <d>', 'deadline of a request (default: 5s)', span(10, HOUR_MS))
-    .option('--finality-timeout <d>', 'deadline of a transaction (default: 30s)', span(10, HOUR_MS))
-    .option('--connections <n>', 'HTTP connections at most (default: 128)', whole(1, 10_000))
-    .option('--seed <text>', 'keys and choices follow from it (default: another each time)')
-    .option('--keep-agents', 'leave the agents active in the network')
+    .option('--warmup <d>', 'warm-up time (default: 2s, 1s with --saturate)', span(0, HOUR_MS))
+    .option('--batch <tx>', 'transactions per block', whole(0, 10_000))
+    .option('--timeout <d>', 'request timeout (default: 5s)', span(10, HOUR_MS))
+    .option('--finality-timeout <d>', 'transaction timeout (default: 30s)', span(10, HOUR_MS))
+    .option('--connections <n>', 'maximum HTTP connections (default: 128)', whole(1, 10_000))
+    .option('--seed <text>', 'random seed (default: random)')
+    .option('--keep-agents', 'leave the agents active after the run')
     .addOption(
-      new Option('--saturate', 'seek the highest rate that holds, from --rate on').conflicts(
-        'concurrency',
-      ),
+      new Option('--saturate', 'search for the highest sustained rate').conflicts('concurrency'),
     )
-    .option('--slo <objective>', 'with --saturate, what must hold too, such as p99=200ms', collect)
-    .option(
-      '--repeat <n>',
-      'with --saturate, how many brackets are sought (default: 3)',
-      whole(1, 100),
-    )
-    .option('--fail-on <condition>', 'exit 15 when it is met, such as p99>200ms', collect)
-    .option('--out <dir>', 'a new folder for result.json, tables, histograms, report.html')
+    .option('--slo <objective>', 'objective of --saturate, such as p99=200ms', collect)
+    .option('--repeat <n>', 'brackets to search with --saturate (default: 3)', whole(1, 100))
+    .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
+    .option('--out <dir>', 'new folder for result.json, tables and report.html')
     .addOption(watchOption('the run'));
   for (const option of uiServerOptions()) command.addOption(option);
-  return command.option('--json', 'print the result as one JSON object on standard output');
+  return command.option('--json', 'print one JSON object');
 }
 
-/** @throws {UsageError} for options that do nothing together. */
+/** @throws {UsageError} */
 function loadOptions(flags: LoadFlags): LoadOptions {
   const { url, workload, saturate } = flags;
   assertUiServerFlags(flags);
   if (!saturate && (flags.slo || flags.repeat !== undefined)) {
-    throw new UsageError(
-      '--slo and --repeat say nothing without --saturate; expected all of them or none',
-    );
+    const option = flags.slo ? '--slo' : '--repeat';
+    throw new UsageError('OPTION_REQUIRES', { option, required: '--saturate' });
   }
   const defaults = {
     ...workloadDefaults[workload],
     ...loadDefaults,
-    // Probes are many.
+    // A search runs many probes.
     ...(saturate ? { durationMs: 5_000, warmupMs: 1_000 } : {}),
   };
   return {

@@ -1,6 +1,5 @@
 /**
- * The thread that serves the page of a load run: requests for the page take no time from the thread
- * that keeps the schedule.
+ * Thread that serves the page of a load run, so that page requests do not delay the load generator.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Board, loadControl, type RunStage, startLoadServer } from '../../../api/load-server.js';

@@ -1,6 +1,6 @@
 /**
- * `folkmoot load --watch`: the page of a load run, from what its hooks tell. A thread serves the
- * page and gets a snapshot of the run while a page is open.
+ * `folkmoot load --watch`: the page of a load run. A thread serves the page, and gets a snapshot of
+ * the run only while a browser has the page open.
  */
 
 import { once } from 'node:events';
@@ -16,13 +16,12 @@ import { ListenError } from '../../output/exit.js';
 import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
-  /** To be told of the run, beside others. */
   hooks: SaturateHooks;
-  /** Aborted when the page asks for the end. */
+  /** Aborted when the page stops the run. */
   stop: AbortSignal;
-  /** R, where it was measured before the run. */
+  /** Reports R, if measured before the run. */
   measured(r: number | null): void;
-  /** Shows how it ended; resolves once that was seen, or nobody looks, and the page is closed. */
+  /** Shows the end of the run. Resolves once open pages have it and the server is closed. */
   end(how: LoadResult | Error): Promise<void>;
 }
 
@@ -30,11 +29,11 @@ interface LoadWatchOptions {
   load: LoadOptions;
   search: { slo: string[]; repeat: number } | null;
   flags: WatchFlags;
-  /** Aborted when the run is to end. */
+  /** Ends the run. */
   signal: AbortSignal;
 }
 
-/** Resolves when the run may begin. @throws {ListenError} where the page cannot be served. */
+/** Serves the page, and resolves when the run may start. @throws {ListenError} */
 export async function watchLoad(options: LoadWatchOptions): Promise<LoadWatch> {
   const { load, search, flags, signal } = options;
   const paused = flags.watch === 'paused';
@@ -45,7 +44,7 @@ export async function watchLoad(options: LoadWatchOptions): Promise<LoadWatch> {
   const { port, host } = resolveAddress(flags);
   const thread = await PageThread.start({ host, port, load: run.state }, () => run.state);
   show = () => thread.show();
-  const how = paused ? 'it waits until it is told to begin' : 'the run does not wait for it';
+  const how = paused ? 'start the run there' : 'the run starts now';
   writeStderr(`folkmoot: ${thread.page} shows the load run; ${how}`);
   if (paused) await aborted(AbortSignal.any([thread.resume, thread.stop, signal]));
   run.prepares('');
@@ -68,60 +67,62 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 class PageThread {
-  /** Where a browser sees it. */
+  /** Address for a browser. */
   readonly page: string;
   readonly #worker: Worker;
   readonly #exited: Promise<unknown>;
-  readonly #picture: () => LoadState;
+  readonly #snapshot: () => LoadState;
   readonly #stop = new AbortController();
   readonly #resume = new AbortController();
   #watched = false;
 
-  /** @throws {ListenError} where it cannot listen. */
-  static async start(setting: PageSetting, picture: () => LoadState): Promise<PageThread> {
+  /** @throws {ListenError} */
+  static async start(setting: PageSetting, snapshot: () => LoadState): Promise<PageThread> {
     const url = new URL('./page-thread.js', import.meta.url);
     const worker = new Worker(url, { workerData: setting });
     const exited = once(worker, 'exit');
     const [first] = (await once(worker, 'message')) as [FromPage];
-    if (first.is === 'listening') return new PageThread(worker, exited, first.page, picture);
+    if (first.is === 'listening') return new PageThread(worker, exited, first.page, snapshot);
     await exited;
-    throw new ListenError(first.is === 'problem' ? first.message : 'the page cannot be served');
+    throw first.is === 'problem'
+      ? new ListenError('CANNOT_SERVE', { reason: first.message })
+      : new ListenError('CANNOT_SERVE_PAGE');
   }
 
   private constructor(
     worker: Worker,
     exited: Promise<unknown>,
     page: string,
-    picture: () => LoadState,
+    snapshot: () => LoadState,
   ) {
     this.page = page;
     this.#worker = worker;
     this.#exited = exited;
-    this.#picture = picture;
+    this.#snapshot = snapshot;
     worker.on('message', (message: FromPage) => this.#hear(message));
-    // A run goes on without its page.
+    // The run continues without the page.
     worker.on('error', (error) => {
       this.#watched = false;
-      writeStderr(`folkmoot: the page is closed: ${error.message}`);
+      writeStderr(`folkmoot: page closed: ${error.message}`);
     });
   }
 
-  /** Aborted when the page asks for the end of the run. */
+  /** Aborted when the page stops the run. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Aborted when the page lets the run begin. */
+  /** Aborted when the page starts the run. */
   get resume(): AbortSignal {
     return this.#resume.signal;
   }
 
-  /** Something new can be seen. */
+  /** Sends a snapshot if a browser has the page open. */
   show(): void {
     if (this.#watched) this.#post('show');
   }
 
-  /** Shows the last of it; resolves once that was seen and the page is closed. */
+  /** Sends the last snapshot. Resolves once open pages have it and the server is closed. */
   async end(): Promise<void> {
     this.#watched = false;
     this.#post('end');
@@ -129,7 +130,7 @@ class PageThread {
   }
 
   #post(what: ToPage['do']): void {
-    this.#worker.postMessage({ do: what, load: this.#picture() } satisfies ToPage);
+    this.#worker.postMessage({ do: what, load: this.#snapshot() } satisfies ToPage);
   }
 
   #hear(message: FromPage): void {
@@ -142,14 +143,13 @@ class PageThread {
   }
 }
 
-/** What the thread begins with. */
 export interface PageSetting {
   host: string;
   port: number;
   load: LoadState;
 }
 
-/** `end`: nothing comes after it, and the thread ends once it was seen. */
+/** `end` is the last message: the thread exits once open pages have the snapshot. */
 export interface ToPage {
   do: 'show' | 'end';
   load: LoadState;
@@ -158,6 +158,6 @@ export interface ToPage {
 export type FromPage =
   | { is: 'listening'; page: string }
   | { is: 'problem'; message: string }
-  /** Whether anybody looks: what nobody sees need not be made. */
+  /** `watched` is true while a browser has the page open. */
   | { is: 'watched'; watched: boolean }
   | { is: 'asked'; what: 'resume' | 'stop' };

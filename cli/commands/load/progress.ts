@@ -1,4 +1,4 @@
-/** How far a load run is, on standard error: one line a second. */
+/** Progress of a load run on standard error: one line per second. */
 import type { LoadOptions } from '../../../bench/load/options.js';
 import type { Probe } from '../../../bench/load/result.js';
 import type { LoadHooks } from '../../../bench/load/run.js';
@@ -7,7 +7,7 @@ import { writeStderr } from '../../output/output.js';
 
 export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 'onSecond'>>;
 
-const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'waiting for the rest' };
+const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'draining' };
 
 export function showLoad(options: LoadOptions): LoadDisplay {
   return {
@@ -17,7 +17,7 @@ export function showLoad(options: LoadOptions): LoadDisplay {
       const { warmupMs, durationMs } = options;
       const passed = phase === 'warm-up' ? elapsedMs + warmupMs : elapsedMs;
       const whole = phase === 'warm-up' ? warmupMs : durationMs;
-      // Nothing is known yet of the first second.
+      // The first second has no figures yet.
       if (phase === 'measured' && !second) return;
       const time = `${Math.round(passed / 1000)}/${Math.round(whole / 1000)} s`;
       const shown = phase === 'measured' && second;
@@ -30,18 +30,18 @@ export function showLoad(options: LoadOptions): LoadDisplay {
   };
 }
 
-/** A probe of a search, and what R was around it. */
+/** Prints a probe of a search, with R before and after. */
 export function showProbe(
   { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
 ) {
-  const outcome = holds ? `held, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
+  const outcome = holds ? `passed, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
   const speed =
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
-  writeStderr(`bracket ${bracket + 1}: ${rounded(rate)} a second ${outcome}${speed}`);
+  writeStderr(`bracket ${bracket + 1}: ${rounded(rate)}/s ${outcome}${speed}`);
 }
 
-/** Tells all of them, one after the other. */
+/** Combines hooks: each call runs all of them in order. */
 export const notifyAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
   onTarget: (server) => all.forEach((one) => void one.onTarget?.(server)),
   onPreparing: (line) => all.forEach((one) => void one.onPreparing?.(line)),
@@ -54,12 +54,12 @@ const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
 
 type Server = Parameters<LoadDisplay['onTarget']>[0];
 
-/** What the server says about itself. */
+/** Formats the server and the settings that it reports. */
 export function serverLine({ url, version, limits_profile, durable }: Server): string {
   const known = [
     ...(version === null ? [] : [`version ${version}`]),
     ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),
     ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
   ];
-  return `${url}, ${known.length > 0 ? known.join(', ') : 'which says nothing about itself'}`;
+  return `${url}, ${known.length > 0 ? known.join(', ') : 'no server information'}`;
 }

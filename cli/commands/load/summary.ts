@@ -1,4 +1,4 @@
-/** The readable summary of a load run. */
+/** Summary of a load run as text. */
 import { early } from '../../../bench/load/compare.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { serverLine } from './progress.js';
@@ -11,13 +11,12 @@ const perS = (value: number) =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 });
 const percent = (share: number) => `${perS(100 * share)} %`;
 
-/** Its lines. */
 export function loadSummary(result: LoadResult): string[] {
   const rows: [string, string][] = [
     ['verdict', verdictText(result)],
     ...result.reasons.map((reason): [string, string] => ['', reason]),
     ['server', serverLine(result.server)],
-    ['asked', asked(result)],
+    ['load', loadLine(result)],
     ...saturation(result),
     ['arrivals', arrivals(result)],
     ...transactions(result),
@@ -31,16 +30,16 @@ export function loadSummary(result: LoadResult): string[] {
   return [...lines, '', ...latencies(result)];
 }
 
-/** A run that was cut short says so first. */
+/** Adds the reason for an early end. */
 const verdictText = (result: LoadResult): string =>
-  result.ended === 'complete' ? result.verdict : `${result.verdict}; it ${early(result)}`;
+  result.ended === 'complete' ? result.verdict : `${result.verdict}; the run ${early(result)}`;
 
-function asked({ asked: wanted }: LoadResult): string {
+function loadLine({ asked: wanted }: LoadResult): string {
   const { workload, loop, rate, concurrency, agents, batch, duration_s, warmup_s } = wanted;
-  const much = loop === 'open' ? `${perS(rate ?? 0)} a second` : `${concurrency} under way`;
+  const much = loop === 'open' ? `${perS(rate ?? 0)}/s` : `${concurrency} concurrent`;
   const who = agents > 0 ? `, ${count(agents)} agents` : '';
-  const blocks = batch > 0 ? `, ${count(batch)} transactions a block` : '';
-  const time = `${duration_s} s after a warm-up of ${warmup_s} s`;
+  const blocks = batch > 0 ? `, ${count(batch)} transactions per block` : '';
+  const time = `${duration_s} s after ${warmup_s} s warm-up`;
   return `${workload}, ${loop} loop, ${much}${who}${blocks}, ${time}`;
 }
 
@@ -48,10 +47,10 @@ function arrivals({ arrivals: all, ended, measured_s }: LoadResult): string {
   const share = all.of_target === null ? '' : `, ${percent(all.of_target)} of the rate`;
   const early = ended === 'complete' ? '' : ` (${ended} after ${measured_s.toFixed(1)} s)`;
   const of = `${count(all.accepted)} of ${count(all.intended)} accepted`;
-  return `${of}: ${perS(all.accepted_per_s)} a second${share}${early}`;
+  return `${of}: ${perS(all.accepted_per_s)}/s${share}${early}`;
 }
 
-/** The brackets that were found, each with what R did meanwhile. */
+/** Formats the brackets, each with the range of R. */
 function saturation({ saturation: found }: LoadResult): [string, string][] {
   if (!found) return [];
   const rows = found.brackets.map(({ holds, fails, unstable, probes }): [string, string] => {
@@ -60,18 +59,18 @@ function saturation({ saturation: found }: LoadResult): [string, string][] {
     );
     const r =
       speeds.length === 0
-        ? 'R is not known'
+        ? 'R unknown'
         : `R ${perS(Math.min(...speeds))} to ${perS(Math.max(...speeds))}`;
-    const upper = fails === null ? 'nothing failed' : `fails ${perS(fails)}`;
-    const trust = unstable ? ': the machine was not as fast all the time' : '';
+    const upper = fails === null ? 'no rate failed' : `fails ${perS(fails)}`;
+    const trust = unstable ? ': the speed of the machine varied' : '';
     return ['bracket', `holds ${perS(holds)}, ${upper}; ${r}${trust}`];
   });
-  const several = found.overlap ? 'the brackets share a rate' : 'the brackets share no rate';
+  const several = found.overlap ? 'the brackets overlap' : 'the brackets do not overlap';
   const held = found.brackets.some(({ holds }) => holds > 0);
   const notes = [
-    ...(found.slo.length > 0 ? [`to hold, ${found.slo.join(', ')}`] : []),
+    ...(found.slo.length > 0 ? [`objectives: ${found.slo.join(', ')}`] : []),
     ...(rows.length > 1 ? [several] : []),
-    `what follows is of the last probe${held ? ' that held' : ''}`,
+    `figures below: last ${held ? 'passed ' : ''}probe`,
   ];
   return [...rows, ['', notes.join('; ')]];
 }
@@ -79,53 +78,54 @@ function saturation({ saturation: found }: LoadResult): [string, string][] {
 function transactions({ transactions: all }: LoadResult): [string, string][] {
   if (all.proposed === 0) return [];
   const { proposed, finalized, timed_out, unfinished, tps } = all;
-  const open = `${count(timed_out)} late, ${count(unfinished)} unfinished`;
+  const open = `${count(timed_out)} timed out, ${count(unfinished)} unfinished`;
   return [
-    ['TPS', `${perS(tps)} finalized a second`],
-    ['transactions', `${count(finalized)} of ${count(proposed)} proposed are final, ${open}`],
+    ['TPS', `${perS(tps)} finalized per second`],
+    ['transactions', `${count(finalized)} of ${count(proposed)} finalized, ${open}`],
   ];
 }
 
 function delivery({ delivery: all }: LoadResult): [string, string][] {
   if (all.subscribers === 0) return [];
   const { subscribers, expected, delivered, holes, disconnects, deliveries_per_s } = all;
-  const events = `${count(delivered)} of ${count(expected)}, ${perS(deliveries_per_s)} a second`;
-  const bad = `${count(holes)} holes, ${count(disconnects)} disconnects`;
+  const events = `${count(delivered)} of ${count(expected)}, ${perS(deliveries_per_s)}/s`;
+  const bad = `${count(holes)} gaps, ${count(disconnects)} disconnects`;
   return [['deliveries', `${events}, to ${count(subscribers)} subscribers; ${bad}`]];
 }
 
-/** What became of the requests of one kind. */
+/** Outcomes of the requests of one operation. */
 function fates(one: Operation): [string, string][] {
   const others = [
     ...one.refused.map(({ status, code, reason, count: times }) => {
       const named = [status, code, reason].filter((word) => word !== '-').join(' ');
       return `${count(times)} refused: ${named}`;
     }),
-    ...(one.lies > 0 ? [`${count(one.lies)} answered 2xx without the data`] : []),
+    ...(one.lies > 0 ? [`${count(one.lies)} answered 2xx without valid data`] : []),
     ...(one.timed_out > 0 ? [`${count(one.timed_out)} timed out`] : []),
     ...(one.broken > 0 ? [`${count(one.broken)} broken connections`] : []),
     ...(one.unfinished > 0 ? [`${count(one.unfinished)} unfinished`] : []),
   ];
-  const first = `${count(one.accepted)} of ${count(one.sent)} sent were accepted`;
+  const first = `${count(one.accepted)} of ${count(one.sent)} accepted`;
   return [[one.operation, first], ...others.map((text): [string, string] => ['', text])];
 }
 
 function generator({ generator: { lag, utilization, keys, messages } }: LoadResult): string {
   const late = lag.p99 === null ? '' : `lag ${lag.p99.toFixed(1)} ms at p99, `;
-  const signed = messages > 0 ? `, ${count(messages)} messages of ${count(keys)} keys` : '';
-  return `${late}event loop in use ${percent(utilization)}${signed}`;
+  const signed =
+    messages > 0 ? `, ${count(messages)} messages signed with ${count(keys)} keys` : '';
+  return `${late}event loop utilization ${percent(utilization)}${signed}`;
 }
 
 function machine({ machine: name, node, r }: LoadResult): string {
-  const speed = r === null ? '' : `, R ${perS(r)} verifications/s of one core`;
+  const speed = r === null ? '' : `, R ${perS(r)} verifications/s per core`;
   return `${name}, node ${node}${speed}`;
 }
 
 const columns = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 
-const TOO_FEW = '-: too few samples; a p99.9 needs 1,000.';
+const TOO_FEW = '-: too few samples (p99.9 needs 1,000)';
 
-/** A table of latencies; what has no samples is left out. */
+/** Table of latencies. Rows without samples are left out. */
 function latencies(result: LoadResult): string[] {
   const rows: [string, Percentiles][] = [
     ...result.operations.flatMap(({ operation, response, service }): [string, Percentiles][] => [
@@ -136,7 +136,7 @@ function latencies(result: LoadResult): string[] {
     ['delivery', result.delivery.latency],
   ];
   const seen = rows.filter(([, { count: samples }]) => samples > 0);
-  if (seen.length === 0) return ['No latencies: nothing was accepted.'];
+  if (seen.length === 0) return ['no latencies: no request was accepted'];
   const width = Math.max(...seen.map(([name]) => name.length), 16);
   const cell = (text: string) => text.padStart(10);
   const head = columns.map((name) => cell(name === 'p999' ? 'p99.9' : name)).join('');

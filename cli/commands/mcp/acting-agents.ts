@@ -1,6 +1,6 @@
 /**
- * The agents that a model may act as, one for each key, by a name, and the news that each of them
- * hears. The keys do not leave this file.
+ * Agents that a model can act as, one per key, with the events that each receives. The keys do not
+ * leave this module.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basename } from 'node:path';
@@ -16,18 +16,17 @@ import { eventTopics } from '../../../engine/protocol/schema/event.js';
 import { readKeys } from '../../options/client.js';
 import { UsageError } from '../../output/exit.js';
 
-/** One of them. */
 export interface ActingAgent {
-  /** Of the key, not of the agent: what the model calls it by. */
+  /** Name of the key. The model selects the agent by this name. */
   name: string;
   client: AgentClient;
   news: EventInbox;
 }
 
-/** Of each call, the names in its requests that the server does not know. */
+/** Per call: request members that the server does not know. */
 export const unknownNames = new AsyncLocalStorage<string[]>();
 
-/** Far more than a model can keep apart. */
+/** More than a model can distinguish. */
 const MOST_AGENTS = 32;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
@@ -43,20 +42,19 @@ export class ActingAgents {
   /**
    * Reads the keys.
    *
-   * @throws {UsageError} where one cannot be read, or two have one name.
+   * @throws {UsageError} for an unreadable key, or a duplicate key or name.
    */
   static async read(urls: readonly string[], given: readonly string[]): Promise<ActingAgents> {
-    if (given.length > MOST_AGENTS)
-      throw new UsageError(`--key: at most ${MOST_AGENTS}, got ${given.length}`);
+    if (given.length > MOST_AGENTS) {
+      throw new UsageError('TOO_MANY_KEYS', { count: given.length, limit: MOST_AGENTS });
+    }
     const agents = new Map<string, ActingAgent>();
     const ids = new Set<string>();
     for (const [name, file] of given.map(splitNamed)) {
       const onUnknown = (found: readonly string[]) => unknownNames.getStore()?.push(...found);
       const client = new AgentClient({ url: urls, keys: await readKeys(file), onUnknown });
-      if (agents.has(name)) {
-        throw new UsageError(`--key ${file}: ${name} is named already; expected NAME=${file}`);
-      }
-      if (ids.has(client.agentId)) throw new UsageError(`--key ${file}: this key is given twice`);
+      if (agents.has(name)) throw new UsageError('DUPLICATE_KEY_NAME', { name, file });
+      if (ids.has(client.agentId)) throw new UsageError('DUPLICATE_KEY', { file });
       ids.add(client.agentId);
       agents.set(name, { name, client, news: new EventInbox(client) });
     }
@@ -67,7 +65,7 @@ export class ActingAgents {
     return [...this.#agents.keys()];
   }
 
-  /** By its name; the first one without a name. */
+  /** Returns the agent of this name, or the first agent. */
   get(name?: string): ActingAgent | undefined {
     return name === undefined ? [...this.#agents.values()][0] : this.#agents.get(name);
   }
@@ -77,30 +75,28 @@ export class ActingAgents {
   }
 }
 
-/** `NAME=FILE`, or a file whose name up to its first dot is taken. */
+/** Parses `NAME=FILE`, or takes the file name up to the first dot. @throws {UsageError} */
 function splitNamed(text: string): [name: string, file: string] {
   const [, given, rest] = /^([A-Za-z0-9_-]+)=(.+)$/s.exec(text) ?? [];
   const file = rest ?? text;
   const name = given ?? basename(file).split('.')[0]!;
   if (NAME.test(name)) return [name, file];
-  throw new UsageError(
-    `--key ${text}: expected NAME=FILE, with a name of 1 to 32 letters, digits, _ or -`,
-  );
+  const expected = 'NAME=FILE, with a name of 1 to 32 letters, digits, _ or -';
+  throw new UsageError('INVALID_VALUE', { option: '--key', value: text, expected });
 }
 
 /*
- * News of one agent: one subscription, begun at the first question, kept across drops, and read by
- * cursors. A wait ends in time, whatever happens.
+ * Events of one agent: one subscription, opened by the first wait, kept across reconnects, and read
+ * by cursors. Every wait ends by its timeout.
  */
 
-/** What a wait found. */
 interface FoundNews {
   events: Event[];
-  /** To go on after them. */
+  /** Position after the events. */
   cursor: Cursor;
-  /** Whether more is there already. */
+  /** True if more events are available now. */
   more: boolean;
-  /** The server's history is another one than the cursor's: what lies between is not known. */
+  /** True if the server has a new epoch, so that events after the cursor may be lost. */
   missed: boolean;
 }
 
@@ -110,9 +106,9 @@ interface NewsWait extends Wanted {
 }
 
 const topics = ['blocks', 'proposals', 'outcomes', 'consensus', 'social', 'memes', 'network'];
-/** What one commit brings arrives together: so long is listened on after the first. */
+/** Time to collect further events after the first: the events of one commit arrive together. */
 const GATHER_MS = 25;
-/** The first subscription may take as long, even for one who would not wait. */
+/** Minimum timeout of the first subscription, even for a wait of 0. */
 const SUBSCRIBED_MS = 5_000;
 
 const within = (ms: number, { signal }: NewsWait) =>
@@ -125,16 +121,16 @@ export class EventInbox {
   #failure: unknown = null;
   #woken = new AbortController();
 
-  /** Asks nothing of anybody yet. */
+  /** Sends no request. */
   constructor(client: AgentClient) {
     this.#client = client;
   }
 
   /**
-   * The events after a place, or from now on, as soon as there is one.
+   * Returns the events after a cursor, or after now, as soon as there is one.
    *
-   * @throws {ApiError} when the agent is not registered, {@link UnreachableError} when nobody
-   * answers in time, {@link StreamError} when the server ends the subscription.
+   * @throws {ApiError} if the agent is not registered, {@link UnreachableError} at the timeout of
+   * the connection, {@link StreamError} if the server ends the subscription.
    */
   async wait(given: Cursor | null, wait: NewsWait): Promise<FoundNews> {
     const held = await this.#begun(within(Math.max(wait.waitMs, SUBSCRIBED_MS), wait));
@@ -158,7 +154,7 @@ export class EventInbox {
     await stream?.return();
   }
 
-  /** Subscribed: an agent that the server does not know is told so at once. */
+  /** Subscribes. Fails at once if the agent is not registered. */
   async #begun(late: AbortSignal): Promise<Inbox> {
     if (!this.#stream) {
       await this.#client.agent(this.#client.agentId);
@@ -169,7 +165,8 @@ export class EventInbox {
       late.addEventListener('abort', () => resolve(null), { once: true });
     });
     const position = late.aborted ? null : await Promise.race([stream.opened, aborted]);
-    if (position === null) throw new UnreachableError(`no subscription at ${this.#client.url} yet`);
+    if (position === null)
+      throw new UnreachableError(`subscription timed out: ${this.#client.url}`);
     this.#inbox ??= new Inbox(position);
     return this.#inbox;
   }
@@ -208,7 +205,7 @@ export class EventInbox {
     this.#woken = new AbortController();
   }
 
-  /** Until anything came, or it is late. */
+  /** Resolves at the next event or at the timeout. */
   async #arrival(late: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([late, this.#woken.signal]);
     await new Promise<void>((resolve) => {
@@ -217,7 +214,7 @@ export class EventInbox {
     if (this.#failure) throw this.#failure;
   }
 
-  /** What is not held any more comes by pages; those of which nothing is wanted are passed over. */
+  /** Reads older events by pages, and skips pages without a wanted event. */
   async #past(
     place: Cursor,
     { topics: wanted, limit, signal }: NewsWait,
@@ -249,14 +246,14 @@ interface Wanted {
   limit: number;
 }
 
-/** Its figures come with every block and can be looked at any time: nobody is woken by them. */
+/** Excludes network_metrics: these events follow every block and can be read at any time. */
 const isNews = ({ type }: Event, topics: ReadonlySet<string>): boolean =>
   type !== 'network_metrics' && eventTopics[type].some((topic) => topics.has(topic));
 
 class Inbox {
   #events: { event: Event; characters: number }[] = [];
   #characters = 0;
-  /** All that came after this one is held. */
+  /** The inbox holds every event after this position. */
   #from: Cursor;
   #last: Cursor;
 
@@ -265,12 +262,10 @@ class Inbox {
     this.#last = from;
   }
 
-  /** After where it begins. */
   get from(): Cursor {
     return this.#from;
   }
 
-  /** Up to where it reaches. */
   get last(): Cursor {
     return this.#last;
   }
@@ -283,7 +278,7 @@ class Inbox {
     while (this.#events.length > MOST_EVENTS || this.#characters > MOST_CHARACTERS) this.#drop();
   }
 
-  /** The history is another one from here on. */
+  /** Starts again at a new epoch. */
   restart(from: Cursor): void {
     this.#events = [];
     this.#characters = 0;
@@ -291,19 +286,19 @@ class Inbox {
     this.#last = from;
   }
 
-  /** Whether what came after a place is all held; null where it is of another history. */
+  /** Returns true if all events after a cursor are held, or null for another epoch. */
   reachesBackTo({ epoch, seq }: Cursor): boolean | null {
     if (epoch !== this.#from.epoch || seq > this.#last.seq) return null;
     return seq >= this.#from.seq;
   }
 
-  /** Whether nothing is to be said to who knows all up to a place. */
+  /** Returns true if there is no wanted event after a cursor. */
   hasNothing(from: Cursor, topics: ReadonlySet<string>): boolean {
     if (this.reachesBackTo(from) === null) return false;
     return this.after(from, { topics, limit: 1 }).events.length === 0;
   }
 
-  /** The first that are wanted after a place, and the place after them. */
+  /** Returns the next wanted events after a cursor, and the cursor after them. */
   after({ seq }: Cursor, { topics, limit }: Wanted): { events: Event[]; cursor: Cursor } {
     const later = this.#events.filter(({ event }) => event.seq > seq && isNews(event, topics));
     const events = later.slice(0, limit).map(({ event }) => event);
@@ -318,16 +313,15 @@ class Inbox {
   }
 }
 
-/** After which event, of which history. */
+/** Epoch and sequence number of the last event read. */
 export type Cursor = Position;
 
 const CURSOR_TEXT = /^([\w-]{1,64}):(\d{1,15})$/;
-/** How it is written, for a schema. */
 export const CURSOR_PATTERN = CURSOR_TEXT.source;
 
 export const formatCursor = ({ epoch, seq }: Cursor): string => `${epoch}:${seq}`;
 
-/** The place that a text names, which fits the pattern. */
+/** Parses a cursor that matches the pattern. */
 export function parseCursor(text: string): Cursor {
   const [, epoch = '', seq = '0'] = CURSOR_TEXT.exec(text) ?? [];
   return { epoch, seq: Number(seq) };

@@ -1,6 +1,6 @@
 /**
- * `folkmoot mcp` over streamable HTTP: sessions for hosts that come over the network, behind a
- * door.
+ * `folkmoot mcp` over streamable HTTP. A check of the request head admits each request before a
+ * session handles it.
  */
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -23,9 +23,9 @@ import {
 } from './session.js';
 
 const MOST_CONNECTIONS = 256;
-/** Of these without the token. */
+/** Connections without the token. */
 const MOST_STRANGERS = 128;
-/** Of a request's head, and of all of it; Node's server compares every so often. */
+/** Timeouts of a request head and of a whole request, and the interval of the check. */
 const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 1_000;
@@ -36,7 +36,7 @@ interface HttpOptions {
   hosts: readonly string[];
 }
 
-/** Serves until it is asked to stop. */
+/** Serves until a signal arrives. @throws {UsageError} @throws {ListenError} */
 export async function serveHttp(
   agents: ActingAgents,
   options: HttpOptions,
@@ -57,7 +57,7 @@ export async function serveHttp(
       strangers.isKnown(request.socket);
       answerRequest(request, response, sessions).catch((error) => {
         reportFault(error);
-        turnAway(response, { status: 500, message: 'a fault of folkmoot mcp: its log says more' });
+        turnAway(response, { status: 500, message: 'internal error; see the log of folkmoot mcp' });
       });
     },
   );
@@ -83,7 +83,7 @@ async function answerRequest(
   if (turned) turnAway(response, turned);
 }
 
-/** An error as JSON-RPC has it, and no more of the request. */
+/** Sends a JSON-RPC error and closes the connection. */
 function turnAway(response: ServerResponse, { status, message, headers }: TurnedAway): void {
   if (response.headersSent) return void response.destroy();
   response.writeHead(status, {
@@ -98,14 +98,17 @@ function turnAway(response: ServerResponse, { status, message, headers }: Turned
 function tokenOf(given: string | undefined): { token: string; own: boolean } {
   if (given === undefined) return { token: randomBytes(32).toString('base64url'), own: false };
   if (/^[\x21-\x7e]{32,512}$/.test(given)) return { token: given, own: true };
-  throw new UsageError('FOLKMOOT_MCP_TOKEN: expected 32 to 512 characters without blanks');
+  const expected = '32 to 512 printable characters without spaces';
+  throw new UsageError('INVALID_OPTION', { option: 'FOLKMOOT_MCP_TOKEN', expected });
 }
 
 function doorOf(token: string, names: readonly string[]): Door {
   try {
     return new Door({ token, names });
   } catch (error) {
-    throw new UsageError(`--hosts: ${(error as Error).message}`);
+    const problem = (error as Error).message;
+    const value = names.join(',');
+    throw new UsageError('INVALID_ARGUMENT', { option: '--hosts', value, problem });
   }
 }
 
@@ -117,24 +120,25 @@ async function listening(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new ListenError(new ListenProblem({ host, port }, error).message);
+    const reason = new ListenProblem({ host, port }, error).message;
+    throw new ListenError('CANNOT_SERVE', { reason });
   }
   const { address, family, port: taken } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${PATH}`;
 }
 
-/** The largest picture in base64, and what is around it. */
+/** In bytes: the largest image in base64 and its envelope. */
 const MOST_BODY_BYTES = 2 * 1024 * 1024;
 const MOST_SESSIONS = 32;
-/** One that is not used for as long is closed; its host begins another. */
+/** Idle time after which a session is closed. */
 const IDLE_MS = 30 * 60_000;
 
 interface Open {
   session: Session;
-  /** Whether another session has its place, which it frees no more when it ends. */
+  /** True if a new session took this place: ending this one frees none. */
   replaced: boolean;
   transport: StreamableHTTPServerTransport;
-  /** Responses that are not finished: a host that listens is not idle. */
+  /** Unfinished responses. A session with one is in use. */
   responses: number;
   usedMs: number;
 }
@@ -143,7 +147,7 @@ export class Sessions {
   readonly #agents: ActingAgents;
   readonly #offers: ReadonlyMap<string, OfferedTool>;
   readonly #open = new Map<string, Open>();
-  /** Sessions that are open or begin: each is counted before anything is awaited. */
+  /** Open and opening sessions. Counted before the first await. */
   #places = 0;
   readonly #sweep: NodeJS.Timeout;
 
@@ -154,17 +158,17 @@ export class Sessions {
     this.#sweep.unref();
   }
 
-  /** Hands a request to its session; says why when it has none. */
+  /** Passes a request to its session, or returns the refusal. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<TurnedAway | null> {
     const id = request.headers['mcp-session-id'];
     const open = id === undefined ? await this.#begun() : this.#open.get(String(id));
-    if (open === undefined) return { status: 404, message: 'no such session: begin another' };
+    if (open === undefined) return { status: 404, message: 'unknown session; start a new one' };
     if (open === null) {
-      const message = `${MOST_SESSIONS} sessions are in use; expected one of them to end`;
+      const message = `too many sessions in use (limit ${MOST_SESSIONS}); retry later`;
       return { status: 503, message, headers: { 'Retry-After': '60' } };
     }
     if (response.destroyed) {
-      // The client left meanwhile.
+      // The client disconnected meanwhile.
       if (id === undefined) await open.session.end();
       return null;
     }
@@ -172,7 +176,7 @@ export class Sessions {
     response.once('close', () => {
       open.responses -= 1;
       open.usedMs = performance.now();
-      // A client that left before its session began leaves nothing behind.
+      // The client disconnected before the session was initialized.
       if (open.transport.sessionId === undefined) open.session.end().catch(reportFault);
     });
     try {
@@ -188,7 +192,7 @@ export class Sessions {
     await Promise.all([...this.#open.values()].map(({ session }) => session.end()));
   }
 
-  /** A new one, once it is initialized; null where there are too many that are in use. */
+  /** Opens a session. Returns null if all places are in use. */
   async #begun(): Promise<Open | null> {
     const oldest = this.#places < MOST_SESSIONS ? null : this.#oldest();
     if (oldest === undefined) return null;
@@ -210,18 +214,18 @@ export class Sessions {
       if (!closed && !open.replaced) this.#places -= 1;
       closed = true;
     };
-    // The boundary where optional members of its declaration meet exact ones of ours.
+    // The SDK declares optional members without exactOptionalPropertyTypes.
     await opened.server.connect(transport as Transport);
     return open;
   }
 
-  /** The session that no client has used for longest; undefined where all are in use. */
+  /** Returns the session that is idle for longest, or undefined if all are in use. */
   #oldest(): Open | undefined {
     const idle = [...this.#open.values()].filter(({ responses }) => responses === 0);
     return idle.sort((a, b) => a.usedMs - b.usedMs)[0];
   }
 
-  /** Ends a session whose place another one takes: from this call on no other can. */
+  /** Ends an idle session so that a new one takes its place. */
   async #replace(open: Open): Promise<void> {
     open.replaced = true;
     this.#open.delete(open.transport.sessionId!);
@@ -237,15 +241,13 @@ export class Sessions {
 }
 
 /*
- * The door decides by a request's head alone: no web page enters, no request under another name
- * (DNS rebinding), and none without the token.
+ * Checks of the request head: Host (against DNS rebinding), Origin (against web pages), path, token
+ * and method.
  */
 
-/** Where the protocol is spoken. */
 const PATH = '/mcp';
 const methods = ['GET', 'POST', 'DELETE'];
 
-/** Why a request is turned away. */
 interface TurnedAway {
   status: number;
   message: string;
@@ -256,32 +258,32 @@ class Door {
   readonly #token: Buffer;
   readonly #names: AllowedHosts;
 
-  /** @throws where a name is none. */
+  /** @throws for an invalid host name. */
   constructor({ token, names }: { token: string; names: readonly string[] }) {
     this.#token = hashed(token);
     this.#names = new AllowedHosts(names);
   }
 
-  /** Null for who may come in. */
+  /** Returns the refusal, or null for an admitted request. */
   turnsAway({ headers, method = '', url = '' }: IncomingMessage): TurnedAway | null {
     const { host, origin, authorization } = headers;
     if (!this.#names.has(host)) {
-      return { status: 421, message: 'the Host header names another server; --hosts adds names' };
+      return { status: 421, message: 'unknown Host header; allow it with --hosts' };
     }
     if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
-      return { status: 403, message: 'web pages of other origins are not let in' };
+      return { status: 403, message: 'origin not allowed' };
     }
-    if (url.split('?')[0] !== PATH) return { status: 404, message: `expected ${PATH}` };
+    if (url.split('?')[0] !== PATH) return { status: 404, message: `not found; use ${PATH}` };
     if (!this.#has(authorization)) {
-      const message = 'expected the token that was printed at the start, as Authorization: Bearer';
+      const message = 'missing or invalid token; send the header Authorization: Bearer TOKEN';
       return { status: 401, message, headers: { 'WWW-Authenticate': 'Bearer' } };
     }
     if (methods.includes(method)) return null;
     const Allow = methods.join(', ');
-    return { status: 405, message: `expected ${Allow}`, headers: { Allow } };
+    return { status: 405, message: `method not allowed; use ${Allow}`, headers: { Allow } };
   }
 
-  /** Compared as hashes, in a time that does not depend on where they differ. */
+  /** Compares hashes in constant time. */
   #has(authorization = ''): boolean {
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     return token !== undefined && timingSafeEqual(hashed(token), this.#token);

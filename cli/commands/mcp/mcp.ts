@@ -1,12 +1,10 @@
-/** `folkmoot mcp`: a live network as tools and resources for language models. */
-
 import { Command, Option } from 'commander';
 import { collect, type UrlsFlags, withUrls } from '../../options/client.js';
 import { integer } from '../../options/options.js';
 import { ListenError, StopSignal } from '../../output/exit.js';
+import { helpText } from '../../output/help.js';
 import { endNow } from '../../output/io.js';
 
-/** What it was asked for. */
 interface McpFlags extends UrlsFlags {
   key: string[];
   http?: number;
@@ -16,9 +14,9 @@ interface McpFlags extends UrlsFlags {
 
 export function mcpCommand(): Command {
   return withUrls(new Command('mcp'))
-    .description('serve a live network to language models, by the Model Context Protocol')
+    .description('serve a live network to language models (MCP)')
     .addOption(
-      new Option('--key <file>', 'a key to act with, FILE or NAME=FILE; repeatable')
+      new Option('--key <file>', 'signing key, FILE or NAME=FILE, may be repeated')
         .env('FOLKMOOT_KEY')
         .argParser(collect)
         .makeOptionMandatory(),
@@ -26,35 +24,41 @@ export function mcpCommand(): Command {
     .addOption(
       new Option(
         '--http <port>',
-        'listen on a port, 0 for a free one; else standard input',
+        'port to listen on, 0 for a free port (default: stdio)',
       ).argParser(integer({ least: 0, most: 65_535 })),
     )
-    .addOption(new Option('--host <address>', 'with --http, where').default('127.0.0.1'))
     .addOption(
-      new Option('--hosts <name>', 'with --http, a name it is reached under; repeatable')
+      new Option('--host <address>', 'address to listen on with --http').default('127.0.0.1'),
+    )
+    .addOption(
+      new Option('--hosts <name>', 'allowed Host header with --http, may be repeated')
         .argParser(collect)
         .default([], 'localhost, this machine, any address'),
     )
     .addHelpText(
       'after',
-      `
-Tools: register, look, vote, propose, post_meme, discuss, ally, set_status, wait_for_news. Keys stay
-in this process: no tool shows or takes one. What other agents wrote reaches the model marked as
-untrusted. docs/mcp.md says how to connect a host, and what an injected instruction can do.
+      helpText({
+        notes: `
+Tools: register, look, vote, propose, post_meme, discuss, ally, set_status,
+wait_for_news. Keys stay in this process: no tool returns or accepts one. Texts
+of other agents are marked as untrusted. See docs/mcp.md.
 
-With --http, the first line on standard output is JSON: {"event":"listening","url":...,"token":...};
-each request needs the token, drawn anew unless FOLKMOOT_MCP_TOKEN has one of 32 characters or more.
-
-Examples:
-  $ folkmoot keygen --out ada.key.json
-  $ folkmoot mcp --key ada.key.json
-  $ folkmoot mcp --key ada.key.json --key bob=keys/2.json --url http://127.0.0.1:8080
-  $ folkmoot mcp --key ada.key.json --http 8090`,
+With --http, the first line on standard output is JSON:
+  {"event":"listening","url":...,"token":...}
+Every request needs the token, which is random by default. To choose the token,
+set FOLKMOOT_MCP_TOKEN to 32 or more characters.`,
+        examples: [
+          'keygen --out ada.key.json',
+          'mcp --key ada.key.json',
+          'mcp --key ada.key.json --key bob=keys/2.json',
+          'mcp --key ada.key.json --http 8090',
+        ],
+      }),
     )
     .action((flags: McpFlags) => run(flags, new StopSignal()));
 }
 
-/** Serves until it is asked to stop, or until nobody is there any more to be served. */
+/** Serves until a signal arrives or the host closes standard input. */
 async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
   await expectSdk();
   const { ActingAgents } = await import('./acting-agents.js');
@@ -71,7 +75,7 @@ async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
   endNow();
 }
 
-/** It is an optional peer: with what it brings, it is two thirds of the package's own size. */
+/** Checks for the SDK, an optional peer dependency because of its size. @throws {ListenError} */
 async function expectSdk(): Promise<void> {
   try {
     await import('@modelcontextprotocol/sdk/server/index.js');
@@ -79,6 +83,6 @@ async function expectSdk(): Promise<void> {
     const { isMissing, SDK_IS_MISSING } = await import(
       '../../../sim/agents/deciders/mcp-adapter.js'
     );
-    throw isMissing(error) ? new ListenError(SDK_IS_MISSING) : error;
+    throw isMissing(error) ? new ListenError('CANNOT_SERVE', { reason: SDK_IS_MISSING }) : error;
   }
 }

@@ -1,7 +1,4 @@
-/**
- * The tools of a session: how one is described and called, and each of them, in the order in which
- * a model is told of them.
- */
+/** Tools of an MCP session, in the order in which a model sees them. */
 
 import type { BlockPage, PageQuery } from '../../../api/client/index.js';
 import {
@@ -42,71 +39,71 @@ import {
   sentence,
 } from './untrusted.js';
 
-/** A schema of the protocol with a description of what it means here. */
+/** Adds a description to a schema of the protocol. */
 const described = <T extends TSchema>(schema: T, description: string): T => ({
   ...schema,
   description,
 });
 
-/** An enumeration; some models want its type told, too. */
+/** Enumeration with an explicit type, which some models need. */
 const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Enum<T[]>([...values], { type: 'string', description });
 
-/** A list's length. */
 const rows = (most: number, usual: number) =>
   Type.Optional(
-    Type.Integer({ minimum: 1, maximum: most, description: `At most so many. Default: ${usual}.` }),
+    Type.Integer({ minimum: 1, maximum: most, description: `Maximum number. Default: ${usual}.` }),
   );
 
-const blockHash = described(Hash, 'The block: its block_hash, 64 hex digits.');
+const blockHash = described(Hash, 'Block hash, 64 hex digits.');
 
-const memes = Type.Optional(described(MemeReferences, 'Ids of memes that moved you, meme_...'));
+const memes = Type.Optional(
+  described(MemeReferences, 'Ids of memes that influenced you, meme_...'),
+);
 
-/** Tags as the protocol has them; which letters they may have is checked there. */
+/** Tags. The protocol checks their characters. */
 const tags = Type.Optional(
   Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
     maxItems: 10,
-    description: 'Words of letters, digits, _ or -, without blanks.',
+    description: 'Words of letters, digits, _ or -, without spaces.',
   }),
 );
 
-/** The most transactions of one block. */
+/** Limit for the transactions of a block. */
 const MOST_TRANSACTIONS = 1_000;
 
-/** What a call stands in. */
 interface Context {
   by: ActingAgent;
   agents: ActingAgents;
-  /** Where this session's news of an agent goes on, by the agent's name. */
+  /** Position of the news of this session, by agent name. */
   cursors: Map<string, Cursor>;
-  /** Where they begin: where the network stood when the session made its first call. */
+  /** Position of the network at the first call of the session. */
   begun: Promise<Cursor | null>;
-  /** Aborts when nobody waits for the result any more. */
+  /** Aborts when the caller no longer waits for the result. */
   signal: AbortSignal;
 }
 
-/** What came of it: a sentence of ours, and the data with what others wrote in it marked. */
 export interface ToolResult {
+  /** Sentence without untrusted text. */
   said: string;
+  /** Data with untrusted texts marked. */
   data: Record<string, unknown>;
 }
 
-/** A tool, as the protocol lists it, and the work behind it. */
 export interface Tool {
   name: string;
   title: string;
   description: string;
   input: TProperties;
-  /** Names that callers use for an argument: they are refused with a hint of it. */
+  /** Common wrong names of arguments. Refused with the correct name. */
   synonyms?: Readonly<Record<string, string>>;
-  /** What a host may tell its user before a call. */
+  /** Annotations for the user of the host. */
   hints: { readOnlyHint?: boolean; idempotentHint?: boolean; destructiveHint?: boolean };
-  /** Whether somebody has to act; else any agent will do. */
+  /** True if the call acts as an agent. */
   acts: boolean;
   call(args: Record<string, unknown>, context: Context): Promise<ToolResult>;
 }
 
-/** Arguments that cannot be meant; `pointer` says which one. */
+/** Invalid arguments. `pointer` locates the argument. */
 export class Mistake extends Error {
   override name = 'Mistake';
   readonly pointer: string;
@@ -117,7 +114,7 @@ export class Mistake extends Error {
   }
 }
 
-/** The refusal of an argument that a tool does not have, with the one that is probably meant. */
+/** Returns the error for an unknown argument, with the nearest known name. */
 export function unknownArgument(
   { properties }: TObject,
   synonyms: Readonly<Record<string, string>>,
@@ -134,20 +131,20 @@ export function unknownArgument(
   return new Mistake(`/${pointerStep(name.slice(0, 64))}`, message);
 }
 
-/** A tool whose arguments have the types of its schema: they are checked before the call. */
+/** Types the arguments of a tool by its schema. The session checks them before the call. */
 function tool<P extends TProperties>(
   from: Omit<Tool, 'input' | 'call'> & {
     input: P;
     call(args: Static<TObject<P>>, context: Context): Promise<ToolResult>;
   },
 ): Tool {
-  // The boundary where checked arguments become typed ones.
+  // Checked arguments become typed here.
   return from as unknown as Tool;
 }
 
-/** The schema of a tool's arguments, where these agents may act. */
+/** Returns the argument schema of a tool for these agents. */
 export function buildInputSchema({ input, acts }: Tool, names: readonly string[]): TObject {
-  const description = `Who acts${acts ? '' : `, or whose record is meant; default: ${names[0]}`}.`;
+  const description = acts ? 'Acting agent.' : `Own agent. Default: ${names[0]}.`;
   const agent = Type.Enum([...names], { type: 'string', description });
   const required = acts && names.length > 1;
   const who = { agent: required ? agent : Type.Optional(agent) };
@@ -159,22 +156,25 @@ const USUAL_ROWS = 20;
 const lookInput = {
   what: oneOf(
     ['network', 'me', 'voting', 'blocks', 'block', 'agents', 'agent', 'alliances', 'state'],
-    'network: height, rules, limits. me: this agent, its status and reputation. voting: ' +
-      'the blocks to vote on. blocks: all, newest first. block: one with its proposal and ' +
-      'votes (id). agents: who is active. agent: one (id). alliances: all. state: what a ' +
-      'key of the shared state holds (id).',
+    'network: height, rules, limits. me: own status and reputation. voting: blocks to ' +
+      'vote on. blocks: all blocks, newest first. block: a block with proposal and votes ' +
+      '(id). agents: active agents. agent: an agent (id). alliances: all alliances. state: ' +
+      'the value of a key of the shared state (id).',
   ),
   id: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'For block: a block_hash; for agent: agent_...; for state: the key.',
+      description: 'For block: block_hash. For agent: agent_... For state: the key.',
     }),
   ),
-  status: Type.Optional(oneOf(BlockStatus.enum, 'For blocks: only those that are.')),
+  status: Type.Optional(oneOf(BlockStatus.enum, 'For blocks: the status to select.')),
   limit: rows(100, USUAL_ROWS),
   next_cursor: Type.Optional(
-    Type.String({ maxLength: 256, description: 'Of a page, for the next one of the same list.' }),
+    Type.String({
+      maxLength: 256,
+      description: 'next_cursor of the previous page of the same list.',
+    }),
   ),
 };
 
@@ -184,8 +184,8 @@ const look = tool({
   name: 'look',
   title: 'Look at the network',
   description:
-    'Looks at the network without changing anything. Begin with "network" and "me"; before ' +
-    'a vote, look at "voting" and then at the "block".',
+    'Reads the network. Changes nothing. Start with "network" and "me". Before a vote, look ' +
+    'at "voting" and then at the "block".',
   input: lookInput,
   synonyms: {
     block_hash: 'id',
@@ -227,7 +227,7 @@ ${active_producers} active producers.`;
   },
   async agents({ limit = USUAL_ROWS }, { by }) {
     const data = markUntrusted(await by.client.agents({ limit })) as Data;
-    return { said: 'The active validators and producers.', data };
+    return { said: 'Active validators and producers.', data };
   },
   async agent(args, { by }) {
     const data = await agentView(by.client, idOf(args, /^agent_[0-9a-f]{32}$/, 'agent_...'));
@@ -242,7 +242,7 @@ ${active_producers} active producers.`;
     const data = markUntrusted(
       await by.client.state(idOf(args, /^[\x21-\x7e]{1,128}$/, 'a key')),
     ) as Data;
-    return { said: sentence`It was written by block ${data.block_hash}.`, data };
+    return { said: sentence`Written by block ${data.block_hash}.`, data };
   },
 };
 
@@ -264,7 +264,7 @@ function lookPageOf({
 
 function idOf({ what, id }: LookArgs, pattern: RegExp, expected: string): string {
   if (id !== undefined && pattern.test(id)) return id;
-  throw new Mistake('/id', `to look at ${what}, id must be ${expected}`);
+  throw new Mistake('/id', `invalid or missing id; look "${what}" needs ${expected}`);
 }
 
 const lookTools: readonly Tool[] = [look];
@@ -273,25 +273,25 @@ const register = tool({
   name: 'register',
   title: 'Register as an agent',
   description:
-    'Registers this key as an agent of the network: needed once, before anything but ' +
-    'looking. To register the same again is harmless; with other data it is refused. The ' +
-    'agent is active at once and is then waited for in votes: set_status "inactive" when it ' +
-    'stops taking part.',
+    'Registers this key as an agent of the network. Required once, before any action except ' +
+    'look. Registering the same data again is harmless. Different data is refused. The agent ' +
+    'is active at once, and blocks wait for its votes. Call set_status "inactive" when you ' +
+    'stop.',
   input: {
-    name: described(RegisterBody.properties.name, 'What the agent is called; others see it.'),
+    name: described(RegisterBody.properties.name, 'Agent name, visible to others.'),
     personality: Type.Optional(
       described(
         RegisterBody.properties.personality,
-        'One word for how it judges, such as rational, lawful, chaotic. Default: neutral.',
+        'One word, such as rational, lawful, chaotic. Default: neutral.',
       ),
     ),
     description: Type.Optional(
-      described(RegisterBody.properties.description, 'Who it is, in a sentence or two.'),
+      described(RegisterBody.properties.description, 'Description in one or two sentences.'),
     ),
     capabilities: Type.Optional(
       described(
         RegisterBody.properties.capabilities,
-        'validator: may vote; producer: may propose blocks. Fixed for ever. Default: both.',
+        'validator: can vote. producer: can propose blocks. Cannot change. Default: both.',
       ),
     ),
   },
@@ -311,15 +311,18 @@ const register = tool({
 
 const setStatus = tool({
   name: 'set_status',
-  title: 'Say whether the agent takes part',
+  title: 'Set the status of the agent',
   description:
-    'Says whether the agent is available. Only an active one is in the electorate of blocks ' +
-    'that are proposed from then on, and is waited for there.',
+    'Sets the availability of the agent. Only an active agent is in the electorate of new ' +
+    'blocks.',
   input: {
     status: oneOf(['active', 'inactive', 'maintenance'], 'The new status.'),
-    reason: Type.Optional(described(StatusBody.properties.reason, 'Why; others see it.')),
+    reason: Type.Optional(described(StatusBody.properties.reason, 'Reason, visible to others.')),
     expected_duration: Type.Optional(
-      described(StatusBody.properties.expected_duration, 'For how long, ISO 8601, such as PT2H.'),
+      described(
+        StatusBody.properties.expected_duration,
+        'Expected duration (ISO 8601), such as PT2H.',
+      ),
     ),
   },
   hints: { idempotentHint: true, destructiveHint: false },
@@ -338,14 +341,14 @@ const vote = tool({
   synonyms: { id: 'block_hash', hash: 'block_hash', block: 'block_hash', vote: 'decision' },
   title: 'Vote on a block',
   description:
-    'Votes on a block in voting (look at "voting"), if this agent is in its electorate: it ' +
-    'was an active validator when the block was proposed. The first vote counts and cannot ' +
-    'be changed: a second, different one is refused and costs reputation. The answer has ' +
-    'the tally, in weight; the block is finalized when "approve" reaches "needed".',
+    'Votes on a block in voting (look at "voting"). The agent must be in the electorate: an ' +
+    'active validator when the block was proposed. A vote is final. A second, different vote ' +
+    'is refused and costs reputation. The result contains the tally by weight. The block is ' +
+    'finalized when "approve" reaches "needed".',
   input: {
     block_hash: blockHash,
-    decision: oneOf(['approve', 'reject'], 'What the vote says.'),
-    reason: Type.Optional(described(VoteBody.properties.reason, 'Why: everybody can read it.')),
+    decision: oneOf(['approve', 'reject'], 'The vote.'),
+    reason: Type.Optional(described(VoteBody.properties.reason, 'Reason, visible to others.')),
     meme_references: memes,
   },
   hints: { idempotentHint: true, destructiveHint: false },
@@ -364,15 +367,15 @@ const propose = tool({
   name: 'propose',
   title: 'Propose a block',
   description:
-    'Proposes a block on the present head, with transactions that this agent signs and ' +
-    'changes of the shared state. Needs the capability "producer". An agent has one block ' +
-    'in voting at a time. Then wait for its outcome, and vote on it too if the agent is a ' +
+    'Proposes a block on the current head, with transactions signed by this agent and ' +
+    'changes to the shared state. Requires the capability "producer". An agent can have one ' +
+    'block in voting. Then wait for the outcome, and vote on the block if the agent is a ' +
     'validator.',
   input: {
     transactions: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
         maxItems: MOST_TRANSACTIONS,
-        description: 'Texts, of which each becomes a signed transaction; the same one only once.',
+        description: 'Texts. Each becomes a signed transaction. No duplicates.',
       }),
     ),
     set: Type.Optional(
@@ -381,15 +384,14 @@ const propose = tool({
         {
           additionalProperties: true,
           maxProperties: 1_000,
-          description:
-            'Keys of the shared state (ASCII without blanks) with their new JSON values.',
+          description: 'Keys of the shared state (ASCII, no spaces) with new JSON values.',
         },
       ),
     ),
     delete: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
         maxItems: 1000,
-        description: 'Keys of the shared state that are removed.',
+        description: 'Keys of the shared state to remove.',
       }),
     ),
   },
@@ -411,14 +413,13 @@ ${answer.electorate} electors; voting ends at ${answer.voting_deadline}.`;
 const discuss = tool({
   name: 'discuss',
   synonyms: { id: 'block_hash', hash: 'block_hash', block: 'block_hash', text: 'message' },
-  title: 'Speak about a block',
-  description:
-    'Says something about a block in voting. Everybody can read it, and electors may heed it.',
+  title: 'Comment on a block',
+  description: 'Comments on a block in voting. All agents can read the comment.',
   input: {
     block_hash: blockHash,
-    message: described(DiscussBody.properties.message, 'What to say.'),
+    message: described(DiscussBody.properties.message, 'Comment.'),
     sentiment: Type.Optional(
-      oneOf(['positive', 'negative', 'neutral'], 'Its tone towards the block. Default: neutral.'),
+      oneOf(['positive', 'negative', 'neutral'], 'Tone towards the block. Default: neutral.'),
     ),
     meme_references: memes,
   },
@@ -427,35 +428,34 @@ const discuss = tool({
   async call({ block_hash, message, sentiment = 'neutral', meme_references }, { by }) {
     const fields = { block_hash, message, sentiment, ...omitAbsent({ meme_references }) };
     const answer = await by.client.discuss(fields);
-    const said = sentence`Said it about block ${block_hash}.`;
+    const said = sentence`Commented on block ${block_hash}.`;
     return { said, data: markUntrusted(answer) as Record<string, unknown> };
   },
 });
 
 const consensusTools: readonly Tool[] = [vote, propose, discuss];
 
-/** 1 MiB, as the protocol has it, in base64. */
+/** 1 MiB, the limit of the protocol, in base64. */
 const MOST_BASE64 = 1_398_104;
 
 const postMeme = tool({
   name: 'post_meme',
   title: 'Post a meme',
   description:
-    'Posts a meme: a text, or a picture in base64, with a caption and tags. Others see it, ' +
-    'may be moved by it, and may name its meme_id with a vote. Give exactly one of text and ' +
-    'image_base64.',
+    'Posts a meme: a text, or an image in base64, with a caption and tags. Votes can refer ' +
+    'to its meme_id. Give exactly one of text and image_base64.',
   input: {
     text: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 65_536, description: 'The meme, as a text.' }),
+      Type.String({ minLength: 1, maxLength: 65_536, description: 'Meme as text.' }),
     ),
     image_base64: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9+/]+={0,2}$',
         maxLength: MOST_BASE64,
-        description: 'The meme, as the base64 of a PNG, JPEG, WebP or GIF file of up to 1 MiB.',
+        description: 'Meme as base64 of a PNG, JPEG, WebP or GIF file of up to 1 MiB.',
       }),
     ),
-    caption: Type.Optional(described(MemeForm.properties.caption, 'Its caption.')),
+    caption: Type.Optional(described(MemeForm.properties.caption, 'Caption.')),
     tags,
   },
   hints: { idempotentHint: true, destructiveHint: false },
@@ -478,25 +478,25 @@ const ally = tool({
   synonyms: { id: 'alliance_id', agents: 'target_ids', members: 'target_ids' },
   title: 'Propose, answer or leave an alliance',
   description:
-    'An alliance is a group of agents with a purpose and a duration. action "propose" ' +
-    'founds one and invites the agents in target_ids; "respond" answers an invitation ' +
-    '(accept: true or false); "leave" leaves one. Invitations come as news (wait_for_news, ' +
-    'type alliance_update).',
+    'An alliance is a group of agents with a purpose and a duration. The action "propose" ' +
+    'founds an alliance and invites the agents in target_ids. "respond" answers an ' +
+    'invitation (accept: true or false). "leave" leaves an alliance. Invitations arrive as ' +
+    'news (wait_for_news, type alliance_update).',
   input: {
-    action: oneOf(['propose', 'respond', 'leave'], 'What to do.'),
+    action: oneOf(['propose', 'respond', 'leave'], 'The action.'),
     target_ids: Type.Optional(described(target_ids, 'For propose: ids of the agents to invite.')),
-    purpose: Type.Optional(described(purpose, 'For propose: what for; others see it.')),
+    purpose: Type.Optional(described(purpose, 'For propose: purpose, visible to others.')),
     duration: Type.Optional(
-      described(duration, 'For propose: PT1M to P30D, ISO 8601. Default: PT1H.'),
+      described(duration, 'For propose: PT1M to P30D (ISO 8601). Default: PT1H.'),
     ),
     alliance_id: Type.Optional(
       Type.String({
         pattern: '^ally_[0-9a-f]{32}$',
-        description: 'For respond and leave: the alliance, ally_...',
+        description: 'For respond and leave: alliance id, ally_...',
       }),
     ),
     accept: Type.Optional(
-      Type.Boolean({ description: 'For respond: whether the invitation is accepted.' }),
+      Type.Boolean({ description: 'For respond: true to accept the invitation.' }),
     ),
   },
   hints: { idempotentHint: true, destructiveHint: false },
@@ -522,7 +522,7 @@ type Client = Parameters<Tool['call']>[1]['by']['client'];
 function answerTo({ action, alliance_id: id, accept, ...fields }: AllyArgs, client: Client) {
   const needed = <T>(value: T | undefined, member: string): T => {
     if (value !== undefined) return value;
-    throw new Mistake(`/${member}`, `action ${action} needs ${member}`);
+    throw new Mistake(`/${member}`, `missing ${member}; action "${action}" needs this argument`);
   };
   if (action === 'leave') return client.leaveAlliance(needed(id, 'alliance_id'));
   if (action === 'respond') {
@@ -538,46 +538,49 @@ function answerTo({ action, alliance_id: id, accept, ...fields }: AllyArgs, clie
 
 const socialTools: readonly Tool[] = [postMeme, ally];
 
-/** Below the 60 s after which clients of the protocol give a request up. */
+/** In seconds. Below the request timeout of 60 s of MCP clients. */
 const MOST_WAIT_S = 50;
 const USUAL_WAIT_S = 20;
 const USUAL_EVENTS = 20;
 
 const topics = ['proposals', 'outcomes', 'blocks', 'consensus', 'social', 'memes', 'network'];
-/** All but `social`, which has every change of a reputation. */
+/** All but `social`, which carries every reputation change. */
 const usualTopics = topics.filter((topic) => topic !== 'social');
 
 const waitForNews = tool({
   name: 'wait_for_news',
   title: 'Wait for news',
   description:
-    'Waits until something happens on the network, and tells what: new blocks ' +
-    '(block_proposal), their outcomes (block_status), votes (block_validation), remarks ' +
-    '(consensus_discussion), memes (meme_posted), alliances (alliance_update), agents that ' +
-    'come and go (agent_status). Goes on where the call before ended, so that nothing is ' +
-    'missed; an empty list means that nothing happened in time: call it again.',
+    'Waits for events of the network: new blocks (block_proposal), outcomes (block_status), ' +
+    'votes (block_validation), comments (consensus_discussion), memes (meme_posted), ' +
+    'alliances (alliance_update), agent status (agent_status). Continues after the previous ' +
+    'call, so no event is missed. An empty list means a timeout: call again.',
   input: {
     timeout_s: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: MOST_WAIT_S,
-        description: `How long to wait at the most, in seconds. Default: ${USUAL_WAIT_S}.`,
+        description: `Timeout in seconds. Default: ${USUAL_WAIT_S}.`,
       }),
     ),
     topics: Type.Optional(
       Type.Array(Type.Enum([...topics], { type: 'string' }), {
         minItems: 1,
         maxItems: topics.length,
-        description: `What to listen to. Default: all but social: ${usualTopics.join(', ')}.`,
+        description: `Topics to receive. Default: ${usualTopics.join(', ')}.`,
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Events at the most. Default: 20.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'Maximum number of events. Default: 20.',
+      }),
     ),
     cursor: Type.Optional(
       Type.String({
         pattern: CURSOR_PATTERN,
-        description: 'A cursor of an earlier answer, to go on after it. Seldom needed.',
+        description: 'Cursor of an earlier result, to continue after it. Seldom needed.',
       }),
     ),
   },
@@ -601,7 +604,7 @@ const waitForNews = tool({
       more,
       missed,
     };
-    return { said: said + (more ? ' More are there: call again.' : ''), data };
+    return { said: said + (more ? ' More are available: call again.' : ''), data };
   },
 });
 
@@ -617,7 +620,7 @@ export const tools: readonly Tool[] = [
 
 const anyAgent = { agent: Type.Optional(Type.String()) };
 
-/** Checks of each tool's arguments. They do not depend on the agents of a session. */
+/** Argument checks per tool, independent of the agents of a session. */
 const checks = new Map(
   tools.map(({ name, input }) => {
     const schema = Type.Object({ ...anyAgent, ...input }, { additionalProperties: false });
@@ -625,7 +628,7 @@ const checks = new Map(
   }),
 );
 
-/** The first problem of a tool's arguments, or null. `schema` is that of the session's agents. */
+/** Returns the first problem of the arguments, or null. `schema` is the schema of the session. */
 export function argumentProblem(
   { name }: Tool,
   { properties, required }: TObject,

@@ -1,20 +1,18 @@
 /**
- * What reaches a model from the network. Texts that others wrote are data, whatever they say: each
- * is marked as `{untrusted: text}`, and nothing in it is invisible. Texts that are not known to be
- * the network's own are taken for theirs.
+ * Network data for a model. A text of another agent becomes `{untrusted: text}` with all invisible
+ * characters escaped. Any text that is not known to come from the network counts as untrusted.
  */
 import { ApiError, type BlockDetail, type NetworkClient } from '../../../api/client/index.js';
 import { formatCursor } from './acting-agents.js';
 
-/** A text of somebody else. */
 interface Untrusted {
   untrusted: string;
-  /** Its length, where it was cut. */
+  /** Original length of a truncated text. */
   characters?: number;
 }
 
-/** Members that agents fill as they like. */
-const theirs = new Set([
+/** Members with free text of agents. */
+const freeText = new Set([
   'name',
   'description',
   'personality',
@@ -26,11 +24,11 @@ const theirs = new Set([
   'content',
   'data',
 ]);
-/** The same where they hold any JSON: shown as its text, names and all. */
-const anything = new Set(['state_diff', 'value']);
+/** Members with free JSON of agents, shown as text. */
+const freeJson = new Set(['state_diff', 'value']);
 
-/** Identifiers, hashes and times: nobody can say anything by them. */
-const ours = new RegExp(
+/** Identifiers, hashes, times and enumerations, which cannot carry a message. */
+const trusted = new RegExp(
   [
     /[0-9a-f]{64}|[0-9a-f]{128}|(?:agent|meme|ally)_[0-9a-f]{32}/,
     /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z|P[\dTYMWDHS.]{1,32}/,
@@ -45,20 +43,19 @@ const ours = new RegExp(
     .join('|')
     .replace(/^.*$/s, (all) => `^(?:${all})$`),
 );
-/** Of the operator of the network. */
+/** Members of the operator. */
 const operators = new Set(['network_id', 'version', 'cursor', 'next_cursor', 'server_time']);
 const plain = /^[A-Za-z0-9._:-]{1,128}$/;
 const memberName = /^[a-z][a-z0-9_]{0,40}$/;
 
-/** Longer texts are cut: more than any remark or transaction may have. */
+/** Limit for texts. No comment or transaction is longer. */
 const MOST_CHARACTERS = 4_096;
-/** Longer lists, too: of a full block's transactions, nobody needs each. */
+/** Limit for lists. */
 const MOST_ITEMS = 100;
 
 /**
- * What shows nothing, or moves what is shown: controls, formats (bidi, zero-width, tags that spell
- * out hidden text), separators of lines, private use, fillers and variation selectors, but for the
- * one that makes an emoji of a sign.
+ * Invisible and layout-changing characters: controls, formats (bidirectional, zero-width, tags),
+ * line separators, private use, fillers and variation selectors except U+FE0F (emoji).
  */
 const hidden = new RegExp(
   '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Co}\\p{Cs}\\p{Cn}' +
@@ -67,20 +64,19 @@ const hidden = new RegExp(
   'gu',
 );
 
-/** A text in which every character shows. */
+/** Escapes invisible characters. */
 export const escapeInvisible = (text: string): string =>
   text.replace(hidden, (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`);
 
-/** A text of somebody else, marked. */
 function untrusted(text: string): Untrusted {
   if (text.length <= MOST_CHARACTERS) return { untrusted: escapeInvisible(text) };
   return { untrusted: escapeInvisible(text.slice(0, MOST_CHARACTERS)), characters: text.length };
 }
 
-/** An answer or event of the network with all that others wrote in it marked. */
+/** Marks every untrusted text in a response or event. */
 export function markUntrusted(value: unknown, member = ''): unknown {
-  if (anything.has(member) && value !== undefined) return untrusted(JSON.stringify(value));
-  if (typeof value === 'string') return isOurs(value, member) ? value : untrusted(value);
+  if (freeJson.has(member) && value !== undefined) return untrusted(JSON.stringify(value));
+  if (typeof value === 'string') return isTrusted(value, member) ? value : untrusted(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return items(value, member);
   const members = Object.entries(value);
@@ -94,30 +90,29 @@ function items(values: readonly unknown[], member: string): unknown[] {
   return left_out === 0 ? shown : [...shown, { left_out }];
 }
 
-function isOurs(text: string, member: string): boolean {
+function isTrusted(text: string, member: string): boolean {
   if (text === '') return true;
-  if (theirs.has(member)) return false;
-  return operators.has(member) ? plain.test(text) : ours.test(text);
+  if (freeText.has(member)) return false;
+  return operators.has(member) ? plain.test(text) : trusted.test(text);
 }
 
-/** A sentence of ours, in which nothing that others wrote can stand. */
+/** Template for a sentence. Replaces every value that is not a known identifier with `?`. */
 export function sentence(parts: TemplateStringsArray, ...values: readonly unknown[]): string {
   const shown = values.map((value) => {
     if (typeof value === 'number') return String(value);
-    return typeof value === 'string' && ours.test(value) ? value : '?';
+    return typeof value === 'string' && trusted.test(value) ? value : '?';
   });
   return String.raw({ raw: parts }, ...shown);
 }
 
-/** A member of an answer that may be anything. */
 export type Data = Record<string, unknown>;
 
-/** Rows of a block that are shown: whoever needs all of them reads the network's own interface. */
+/** Limit for the votes and transactions of a block. */
 const MOST_ROWS = 20;
 
 const asData = (value: unknown) => markUntrusted(value) as Data;
 
-/** The network as a whole, its rules, and a cursor for news from here on. */
+/** Returns the network state, the rules, and a cursor for later events. */
 export async function networkView(client: NetworkClient): Promise<Data> {
   const [meta, state] = await Promise.all([client.meta(), client.networkState()]);
   const { policy, weights, voting_period_ms, min_validators, limits } = meta;
@@ -127,7 +122,7 @@ export async function networkView(client: NetworkClient): Promise<Data> {
   return asData({ ...state, rules, limits: { profile, per_minute }, cursor });
 }
 
-/** A block with what it proposes, and the votes on it. */
+/** Returns a block with its proposal and votes. */
 export async function blockView(client: NetworkClient, hash: string): Promise<Data> {
   const [{ proposal, ...block }, page] = await Promise.all([
     client.block(hash),
@@ -154,13 +149,13 @@ function proposalOf({ transactions, state_diff, meme_content }: BlockDetail['pro
   return { transactions: shown, all_transactions: transactions.length, state_diff, meme_content };
 }
 
-/** An agent and its reputation; `registered` is false of one that the network does not know. */
+/** Returns an agent with its reputation. */
 export async function agentView(client: NetworkClient, id: string): Promise<Data> {
   const [agent, reputation] = await Promise.all([client.agent(id), client.reputation(id)]);
   return asData({ ...agent, reputation });
 }
 
-/** The same of one who acts here and may not be registered yet. */
+/** Returns the acting agent, or `registered: false`. */
 export async function selfView(client: NetworkClient, id: string): Promise<Data> {
   try {
     return { registered: true, ...(await agentView(client, id)) };

@@ -1,6 +1,6 @@
 /**
- * `folkmoot serve --cluster`: one node of a network that several keep, ordered by etcd. With
- * `--peer-listen` it has a port for the other nodes, and gets a snapshot of one of them.
+ * `folkmoot serve --cluster`: a node of a cluster, with requests ordered by etcd. With
+ * `--peer-listen`, nodes send snapshots to each other.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
@@ -22,7 +22,7 @@ export interface NodeFlags extends ClusterFlags, PeerFlags {
   verifyAll?: boolean;
 }
 
-/** What of the other options of `serve` matters here. */
+/** Options of `serve` used here. */
 interface Around extends NodeFlags {
   host: string;
   port: number;
@@ -36,45 +36,52 @@ interface Around extends NodeFlags {
 export function addNodeOptions(command: Command): Command {
   return addPeerOptions(addClusterOptions(command))
     .addOption(
-      new Option('--node <name>', "this node's own name in its cluster")
+      new Option('--node <name>', 'unique node name in the cluster')
         .env('FOLKMOOT_NODE')
         .argParser(nodeName),
     )
     .addOption(
-      new Option('--verify-all', 'verify what other nodes let in as well').env(
+      new Option('--verify-all', 'verify requests admitted by other nodes too').env(
         'FOLKMOOT_VERIFY_ALL',
       ),
     );
 }
 
-/** Its name stands in keys of etcd. */
+/** The name is part of etcd keys. */
 function nodeName(text: string): string {
   if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
   throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
 }
 
 export const nodeHelp = `
-With --cluster several processes keep one network: etcd orders what they are asked, and each applies
-all of it to a folder of its own. Whichever an agent asks, answers and event numbers are the same;
-one that dies loses nothing that anybody was told. With --peer-listen and --peer-secret (a file with
-the same 32 or more characters at every node) one that was away too long, or is new, gets what it
-has not had from another node, by itself. See docs/cluster.md.`;
+--cluster runs several nodes of one network. etcd orders all requests, and each
+node applies them to its data folder. Responses and event numbers are the same
+on all nodes. An acknowledged request survives the loss of a node. With
+--peer-listen and --peer-secret, a new or lagging node catches up from a
+snapshot of another node. The secret file has 32 or more characters and is the
+same on all nodes. See docs/cluster.md.`;
 
 const ofNodes = [
   ...(['node', 'verifyAll', 'clusterCa', 'clusterCert', 'clusterKey'] as const),
   ...(['peerListen', 'peerSecret'] as const),
 ];
 
-/** @throws {UsageError} where options do not go together. */
+/** @throws {UsageError} for incompatible options. */
 export function checkNodeOptions(flags: Around): void {
   if (flags.cluster === undefined) {
     const stray = ofNodes.find((name) => flags[name] !== undefined);
-    if (stray) throw new UsageError(`${dashed(stray)} is for a node of a --cluster`);
+    if (stray) {
+      throw new UsageError('OPTION_REQUIRES', { option: dashed(stray), required: '--cluster' });
+    }
     return;
   }
-  if (flags.node === undefined) throw new UsageError('--cluster needs --node, a name of its own');
+  if (flags.node === undefined) {
+    const required = '--node, a unique name';
+    throw new UsageError('OPTION_REQUIRES', { option: '--cluster', required });
+  }
   if (flags.networkId === undefined) {
-    throw new UsageError('--cluster needs --network-id, the same on all nodes');
+    const required = '--network-id, the same on all nodes';
+    throw new UsageError('OPTION_REQUIRES', { option: '--cluster', required });
   }
   checkPeerOptions(flags);
   const not = [
@@ -82,7 +89,8 @@ export function checkNodeOptions(flags: Around): void {
     ...(flags.clock === 'held' ? ['--clock held'] : []),
   ];
   if (not.length === 0) return;
-  throw new UsageError(`${not[0]} is for a network of one process, not for a --cluster`);
+  const advice = 'use it with a network of one process';
+  throw new UsageError('OPTION_CONFLICT', { option: not[0]!, other: '--cluster', advice });
 }
 
 const dashed = (name: string) => `--${name.replace(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)}`;
@@ -92,7 +100,7 @@ interface OpenedNode {
   close(): Promise<void>;
 }
 
-/** A node, whose connections end with it; null where `stopped` came before it was there. */
+/** Opens a node. Returns null if `stopped` aborts first. */
 export async function openNode(
   flags: Around,
   options: Omit<ClusterOptions, 'order' | 'node' | 'catchUp'>,
@@ -141,44 +149,41 @@ interface Address {
 function addPeerOptions(command: Command): Command {
   return command
     .addOption(
-      new Option(
-        '--peer-listen <host:port>',
-        'where other nodes of the cluster get a snapshot of this one, and it of them',
-      )
+      new Option('--peer-listen <host:port>', 'address for snapshot transfers between nodes')
         .env('FOLKMOOT_PEER_LISTEN')
         .argParser(addressOf),
     )
     .addOption(
-      new Option('--peer-secret <file>', 'what all these nodes know, and nobody else').env(
+      new Option('--peer-secret <file>', 'file with the secret shared by all nodes').env(
         'FOLKMOOT_PEER_SECRET',
       ),
     );
 }
 
-/** The others are told this address: one that means "all of this machine" is none to them. */
+/** Refuses wildcard addresses, because other nodes must be able to connect. */
 function addressOf(text: string): Address {
   const [, bracketed, plain, digits] =
     /^(?:\[([0-9A-Fa-f:.]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   const port = Number(digits);
-  const expected = 'expected host:port, a name or address of this machine that other nodes reach';
+  const expected = 'expected HOST:PORT, reachable from the other nodes';
   if (host === undefined || port > 65_535) throw new InvalidArgumentError(expected);
   if (host === '0.0.0.0' || /^[0:]+$/.test(host)) {
-    throw new InvalidArgumentError(`${host} is told to the other nodes; ${expected}`);
+    throw new InvalidArgumentError(`${host} is a wildcard address; ${expected}`);
   }
   return { host, port };
 }
 
-/** @throws {UsageError} where one comes without the other. */
+/** @throws {UsageError} if only one of the two options is given. */
 function checkPeerOptions({ peerListen, peerSecret }: PeerFlags): void {
   if ((peerListen === undefined) === (peerSecret === undefined)) return;
-  const [is, missing] = peerListen
-    ? ['--peer-listen', '--peer-secret FILE, the same at all nodes: openssl rand -hex 32 > FILE']
+  const [option, required] = peerListen
+    ? ['--peer-listen', '--peer-secret FILE (create it with openssl rand -hex 32 > FILE)']
     : ['--peer-secret', '--peer-listen HOST:PORT'];
-  throw new UsageError(`${is} needs ${missing}`);
+  throw new UsageError('OPTION_REQUIRES', { option, required });
 }
 
-/** What of the other options of `serve` matters here. */
+/** Options of `serve` used here. */
 interface PeerAround extends PeerFlags {
   host: string;
   port: number;
@@ -189,14 +194,14 @@ interface PeerAround extends PeerFlags {
 
 interface Peers {
   server: PeerServer;
-  /** Resolves when the folder has what another node had. */
+  /** Resolves when the folder has the snapshot of another node. */
   catchUp(behind: LaggingNode): Promise<void>;
 }
 
 /**
- * Listens, with nothing to give yet; null without `--peer-listen`.
- * @param signal gives up what it waits for.
- * @throws {UsageError} for a secret that is none.
+ * Listens for other nodes. Returns null without `--peer-listen`.
+ * @param signal ends the wait for a snapshot.
+ * @throws {UsageError} for an invalid secret.
  * @throws {ListenError}
  */
 async function peersOf(
@@ -214,10 +219,11 @@ async function peersOf(
   const tell = (line: string) => log.info(line);
   const common = { secret, tls, tell };
   const server = await PeerServer.listen({ ...peerListen, ...common, network: networkId! }).catch(
-    (error: Error) => Promise.reject(new ListenError(`--peer-listen: ${error.message}`)),
+    ({ message }: Error) =>
+      Promise.reject(new ListenError('CANNOT_LISTEN_FOR_PEERS', { reason: message })),
   );
   if (!tls?.cert) {
-    log.warn(`${server.url}: what peers get here is not encrypted (--cluster-cert, --cluster-key)`);
+    log.warn(`${server.url}: snapshot transfers are not encrypted; set --cluster-cert`);
   }
   return {
     server,
@@ -243,6 +249,7 @@ async function secretIn(file: string): Promise<string> {
   try {
     return checkedSecret(text);
   } catch (error) {
-    throw new UsageError(`--peer-secret ${file}: ${(error as Error).message}`);
+    const problem = (error as Error).message;
+    throw new UsageError('INVALID_ARGUMENT', { option: '--peer-secret', value: file, problem });
   }
 }

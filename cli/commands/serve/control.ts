@@ -1,6 +1,6 @@
 /**
- * Control of what `folkmoot serve` serves: its agents (`--scenario`), or with `--clock held` the
- * whole network. Nothing of it is an entry of the log.
+ * Pause, step and speed of a served network: of its scenario agents, or with `--clock held` of the
+ * whole network. Control commands are not entries of the log.
  */
 import type { ClockShown, Control, ControlCommand, Until } from '../../../api/index.js';
 import type { PublishedEvent } from '../../../engine/node/encode.js';
@@ -11,13 +11,13 @@ import type { Population } from '../../../sim/index.js';
 
 export interface ControlledOptions {
   network: Network;
-  /** Whether the network is held as well, not its agents alone. */
+  /** True to pause the network too, not only the agents. */
   holdsNetwork: boolean;
-  /** Of the agents, where there are any. */
+  /** Speed of the agents, or null without agents. */
   speed: number | null;
 }
 
-/** Where a world that goes on is paused again: at a step the next commit, or as it was asked. */
+/** Condition for the next pause. A step pauses after the next commit. */
 type Goal = { what: 'step' } | Until;
 
 export class LiveControl implements Control {
@@ -29,10 +29,10 @@ export class LiveControl implements Control {
   #paused = false;
   #speed: number | null;
   #until: Until | null = null;
-  /** Takes back that it is to be paused again. */
+  /** Cancels the condition for the next pause. */
   #forgetGoal: () => void = () => {};
   readonly #listeners = new Set<() => void>();
-  /** What was asked is done one after the other. */
+  /** Runs commands one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor({ network, holdsNetwork, speed }: ControlledOptions) {
@@ -47,7 +47,7 @@ export class LiveControl implements Control {
     ];
   }
 
-  /** The agents of the scenario are there: from now on they are controlled as well. */
+  /** Adds the agents of the scenario. */
   async use(agents: Population): Promise<void> {
     this.#agents = agents;
     await this.#pace();
@@ -96,7 +96,7 @@ export class LiveControl implements Control {
     return null;
   }
 
-  /** First the agents and then the network: what they asked is answered before it is held. */
+  /** Pauses agents before the network, so that their requests get responses. */
   async #pace(): Promise<void> {
     if (!this.#paused && this.#holdsNetwork) this.#network.time.release();
     await this.#agents?.pace(this.#paused ? 0 : (this.#speed ?? 1));
@@ -124,7 +124,7 @@ export class LiveControl implements Control {
   }
 }
 
-/** Whether a commit is what was waited for: for a step, whatever was committed. */
+/** Returns true if a commit meets the condition. Any commit completes a step. */
 function reached(goal: Goal, events: readonly PublishedEvent[]): boolean {
   if (goal.what === 'step') return true;
   if (goal.what === 'block') return events.some(({ type }) => type === 'block_proposal');

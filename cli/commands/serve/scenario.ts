@@ -1,4 +1,4 @@
-/** `folkmoot serve --scenario`: scripted agents on the network that is served. */
+/** `folkmoot serve --scenario`: simulated agents on a live network. */
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Logger } from 'pino';
@@ -22,36 +22,34 @@ export interface ServeScenarioFlags {
 export function addScenarioOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--scenario <file>', 'populate it with the agents of this scenario').env(
-        'FOLKMOOT_SCENARIO',
-      ),
+      new Option('--scenario <file>', 'add the agents of this scenario').env('FOLKMOOT_SCENARIO'),
     )
     .addOption(
-      new Option('--speed <x>', "how fast the agents' time passes; 1 = wall time")
+      new Option('--speed <x>', 'agent speed, as a factor of wall time')
         .env('FOLKMOOT_SPEED')
         .argParser(speed),
     )
-    .addOption(
-      new Option('--seed <text>', "the agents' keys and chance follow from it").env(
-        'FOLKMOOT_SEED',
-      ),
-    );
+    .addOption(new Option('--seed <text>', 'random seed of the agents').env('FOLKMOOT_SEED'));
 }
 
 export const scenarioHelp = `
-With --scenario the agents live here, without limits on their rate, until the server stops; the
-scenario's length is of no account. A new folder takes its consensus unless options say otherwise.
---speed makes agents think, wait and hear faster; the network's own periods (voting, alliances)
-stay what they are. The same seed gives the same agents again when the server comes back.`;
+--scenario adds simulated agents, without rate limits, until the server stops.
+The length of the scenario does not apply. A new data folder takes the consensus
+of the scenario, unless options override it. --speed changes the agents only,
+not the periods of the network (voting, alliances). After a restart, the same
+seed gives the same agents.`;
 
-/** @throws {ScenarioError} what is wrong with the file. */
+/** @throws {ScenarioError} @throws {UsageError} */
 export async function resolveScenario(flags: ServeScenarioFlags): Promise<WantedScenario | null> {
   if (flags.scenario === undefined) {
     if (flags.control && flags.clock !== 'held') {
-      throw new UsageError('--control is for the agents of a --scenario, or with --clock held');
+      const required = '--scenario or --clock held';
+      throw new UsageError('OPTION_REQUIRES', { option: '--control', required });
     }
     const [stray] = (['speed', 'seed'] as const).filter((name) => flags[name] !== undefined);
-    if (stray) throw new UsageError(`--${stray} is for the agents of a --scenario`);
+    if (stray) {
+      throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--scenario' });
+    }
     return null;
   }
   const { wantedScenario } = await import('../../options/scenario.js');
@@ -59,9 +57,9 @@ export async function resolveScenario(flags: ServeScenarioFlags): Promise<Wanted
 }
 
 /**
- * What the network in a folder is opened with: a new one has the scenario's consensus and an id
- * that is drawn, with what is `asked` for in their place; one that was begun has its own.
- * @throws {UsageError} when it is one whose agents do not sign.
+ * Returns the genesis options of a folder. A new network gets the consensus of the scenario and a
+ * random id, overridden by `asked`. An existing network keeps its genesis.
+ * @throws {UsageError} for a network without signatures.
  */
 export async function resolveGenesis(
   folder: string,
@@ -71,8 +69,7 @@ export async function resolveGenesis(
   const stored = await storedGenesis(folder);
   const named = { network_id: stored?.network_id ?? drawnId(), ...asked };
   if (stored?.signatures === 'none') {
-    const what = `${folder} holds a simulation whose agents did not sign (signatures: none)`;
-    throw new UsageError(`${what}; it can be replayed, not served: expected another folder`);
+    throw new UsageError('UNSIGNED_NETWORK', { folder });
   }
   if (stored || !wanted) return named;
   const { toGenesisOptions } = await import('../../../sim/run/options.js');
@@ -81,18 +78,16 @@ export async function resolveGenesis(
 
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/**
- * Fifty random bits: what is signed for one network must not hold on another that somebody
- * started without a name.
- */
+/** Draws 50 random bits, so that a signature for one unnamed network is invalid on another. */
 function drawnId(): string {
   const drawn = [...randomBytes(10)].map((byte) => letters[byte % letters.length]);
   return `devnet-${drawn.join('')}`;
 }
 
 /**
- * Null where no network was begun, or none that can be read: opening it says what is wrong.
- * @throws {StoreError} `UNREADABLE`: the next try may find a network, of a name nobody asked for.
+ * Reads the genesis of a folder. Returns null for a missing or damaged network: opening the folder
+ * reports the error.
+ * @throws {StoreError} `UNREADABLE`, because a retry may find an existing network.
  */
 async function storedGenesis(path: string): Promise<Genesis | null> {
   const { decodeEntry, splitStored } = await import('../../../engine/protocol/log.js');
@@ -112,7 +107,7 @@ async function storedGenesis(path: string): Promise<Genesis | null> {
   }
 }
 
-/** Lets the agents in. @throws {ScenarioError} when a script of it cannot be loaded. */
+/** Starts the agents. @throws {ScenarioError} if a script cannot be loaded. */
 export async function startScenario(
   network: Network,
   { scenario, folder }: WantedScenario,
@@ -127,7 +122,7 @@ export async function startScenario(
     onJoined: (joined) => log.info({ joined, agents }, `${joined} of ${agents} agents joined`),
   });
   population.ended.catch((error) => {
-    log.error({ err: error }, 'the agents of the scenario stopped; the server goes on');
+    log.error({ err: error }, 'scenario agents stopped; the server continues');
   });
   return population;
 }

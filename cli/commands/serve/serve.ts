@@ -1,8 +1,3 @@
-/**
- * `folkmoot serve`: a live network over HTTP and WebSocket, with its options and its log. Each
- * option is also a variable of the environment, FOLKMOOT_ and its name.
- */
-
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
@@ -21,6 +16,7 @@ import { exitProcess } from '../../../engine/store/process-end.js';
 import { readKeys } from '../../options/client.js';
 import { integer } from '../../options/options.js';
 import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
+import { helpText } from '../../output/help.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
 import { addNodeOptions, checkNodeOptions, type NodeFlags, nodeHelp, openNode } from './cluster.js';
@@ -39,39 +35,42 @@ export function serveCommand(): Command {
   return addScenarioOptions(addNodeOptions(addServeOptions(command)))
     .addHelpText(
       'after',
-      `
-The first line on standard output is JSON, once connections are accepted:
+      helpText({
+        notes: `
+Once the server accepts connections, it prints one line of JSON:
   {"event":"listening","url":...,"ws_url":...,"network_id":...,"page_url":...}
-Logs go to standard error. SIGTERM and SIGINT stop it: what is in flight is answered, and all is
-committed.
+Logs go to standard error. SIGTERM and SIGINT stop the server after all pending
+requests have been answered and committed. Several agents on one machine share
+an address and its limits: use --limits bench.
 ${scenarioHelp}
 
-With --control, page_url ends in #token=...: who has that token may hold the agents of a --scenario,
-and change their speed; deadlines go on. --clock held is that, and holds the network as well: its
-time stands still, and what would change something is answered 503 PAUSED.
-${nodeHelp}
-
-Examples:
-  $ folkmoot serve --port 0 --data ./moot
-  $ folkmoot serve --scenario healthy-town --speed 2
-  $ folkmoot serve --scenario healthy-town --clock held
-  $ folkmoot serve --limits bench            several agents on one machine share an address
-  $ folkmoot serve --cluster etcd://10.0.0.1,10.0.0.2,10.0.0.3 --node n1 --network-id town \\
-      --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
+--control adds a token to page_url. The token allows pausing the agents and
+changing their speed. Deadlines continue. --clock held also pauses the network:
+its time stops, and writes get 503 PAUSED.
+${nodeHelp}`,
+        examples: [
+          'serve',
+          'serve --port 0 --data ./moot',
+          'serve --scenario healthy-town --speed 2',
+          'serve --scenario healthy-town --clock held',
+          `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
+      --node n1 --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
+        ],
+      }),
     )
     .action((flags: ServeFlags) => run(flags, new StopSignal()));
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
-/** Serves until it is asked to stop, which may be while it starts. */
+/** Serves until a signal arrives, possibly during the start. */
 async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
   checkNodeOptions(flags);
   await checkDoor(flags);
   const log = await openLog(flags.logLevel);
   stopping.requested.then((signal) => log.info({ signal }, 'stopping'));
   await start(flags, stopping, log).catch(async (error) => {
-    // Threads and files that are open while the process exits may end it by a signal.
+    // An exit with open threads and files can end in a crash.
     await stopping.closeAll();
     throw error;
   });
@@ -79,13 +78,13 @@ async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
   try {
     await stopping.closeAll();
   } catch (error) {
-    log.fatal(error, 'could not stop in good order');
+    log.fatal(error, 'shutdown failed');
     return exitProcess(exitCodes.crash);
   }
   exitProcess(exitCodes.done);
 }
 
-/** Opens one thing after the other; nothing more once it is asked to stop. */
+/** Starts the server, unless a signal arrives first. */
 async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Promise<void> {
   const { createVerifier } = await import('../../../engine/crypto/create-verifier.js');
   const wanted = await resolveScenario(flags);
@@ -104,7 +103,7 @@ async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Prom
   listening?.(server.url);
   if (await stopping.isAsked()) return;
   announce(flags, network, server, log);
-  logBlocks(log, network).catch((error) => log.error(error, 'blocks are not logged any more'));
+  logBlocks(log, network).catch((error) => log.error(error, 'block logging stopped'));
   if (wanted === null) return;
   const agents = startScenario(network, wanted, flags, log);
   agents
@@ -114,16 +113,15 @@ async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Prom
 }
 
 interface Opened {
-  /** As it is here. */
   network: Network;
-  /** The same, or what makes it one of several, with all nodes. */
+  /** The network itself, or with --cluster the node with its cluster status. */
   served: Pick<ServerOptions, 'network' | 'cluster'>;
   close(): Promise<void>;
-  /** Tells other nodes where this one's clients find it. */
+  /** Publishes the address of this node to the other nodes. */
   listening?(url: string): void;
 }
 
-/** Null where it was asked to stop while it waited for other nodes. */
+/** Returns null if a signal arrives while waiting for other nodes. */
 async function openNetwork(
   flags: ServeFlags,
   genesis: GenesisOptions,
@@ -153,7 +151,7 @@ async function openNetwork(
   return { network: network.inner, served, close, listening: (url) => network.listensAt(url) };
 }
 
-/** The line on standard output, and what a person at a terminal reads. */
+/** Prints the line of JSON, and a text at a terminal. */
 function announce(
   flags: ServeFlags,
   network: Network,
@@ -161,26 +159,26 @@ function announce(
   log: Logger,
 ): void {
   if (!loopback.has(flags.host)) {
-    log.warn({ host: flags.host }, 'listening beyond loopback: TLS belongs in front');
+    log.warn({ host: flags.host }, 'reachable from other machines; put TLS in front');
   }
-  if (fallback !== undefined) log.info(`node:http serves: ${fallback}`);
+  if (fallback !== undefined) log.info(`serving with node:http: ${fallback}`);
   const { network_id } = network.genesis;
   const ws_url = `${url.replace('http', 'ws')}/ws/v1`;
   const line = { event: 'listening', url, ws_url, network_id };
-  // The token in it is for whoever started the server, and for no log.
+  // The token in page_url is for the operator and must not be logged.
   printJson({ ...line, ...(page === null ? {} : { page_url: page }) });
-  tellListening(log, page, { ...line, transport, folder: flags.data, limits: flags.limits });
+  logListening(log, page, { ...line, transport, folder: flags.data, limits: flags.limits });
 }
 
 function archiveOptions({ archiveAfter }: ServeFlags, log: Logger): ArchiveOptions {
   return {
     ...(archiveAfter === undefined ? {} : { archiveAfter }),
     onArchived: (moved) => log.info(moved, 'archived'),
-    onArchiveFault: (error) => log.error(`archive: ${error.message}; serving goes on`),
+    onArchiveFault: (error) => log.error(`archive failed: ${error.message}; the server continues`),
   };
 }
 
-/** What is no name or no origin is refused before anything is opened. */
+/** Checks host names and origins before anything is opened. @throws {UsageError} */
 async function checkDoor({ hosts, cors }: ServeFlags): Promise<void> {
   const { browserOrigin, servedName } = await import('../../../api/index.js');
   for (const [option, values, check] of [
@@ -191,7 +189,8 @@ async function checkDoor({ hosts, cors }: ServeFlags): Promise<void> {
       try {
         check(value);
       } catch (error) {
-        throw new UsageError(`${option}: ${(error as Error).message}`);
+        const problem = (error as Error).message;
+        throw new UsageError('INVALID_ARGUMENT', { option, value, problem });
       }
     }
   }
@@ -207,7 +206,7 @@ function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }
   };
 }
 
-/** Who started the server may hold its clock where that was asked for. */
+/** Returns null without --control and --clock held. */
 async function controlOf(
   flags: ServeFlags,
   network: Network,
@@ -236,7 +235,7 @@ async function listen(
     version: packageVersion(),
     ui: flags.ui,
     watch: flags.watch,
-    onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
+    onFault: (error, requestId) => log.error({ err: error, requestId }, 'request failed'),
     onThreadEnded: (error) => log.error(error.message),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
     threads: flags.threads,
@@ -249,11 +248,10 @@ async function listen(
   try {
     return await startServer(options);
   } catch (error) {
-    throw new ListenError((error as Error).message);
+    throw new ListenError('CANNOT_SERVE', { reason: (error as Error).message });
   }
 }
 
-/** Keys as `folkmoot keygen --out` writes them. */
 async function responseKeys({ responseKey: file }: ServeFlags) {
   if (file === undefined) return {};
   const { keyPairFromSeed } = await import('../../../engine/crypto/keys.js');
@@ -261,7 +259,6 @@ async function responseKeys({ responseKey: file }: ServeFlags) {
   return { responseKeys: keyPairFromSeed(Buffer.from(privateKey, 'hex')) };
 }
 
-/** What `serve` was asked for. */
 interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   host: string;
   port: number;
@@ -290,7 +287,7 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
 const option = (flags: string, name: string, text: string) =>
   new Option(flags, text).env(`FOLKMOOT_${name}`);
 
-/** Values with commas between; the option may also be given several times. */
+/** Collects a repeatable, comma-separated option. */
 function list(text: string, before: string[] | undefined): string[] {
   return [...(before ?? []), ...text.split(',').map((value) => value.trim())];
 }
@@ -304,33 +301,35 @@ function addServeOptions(command: Command): Command {
 function addNetworkOptions(command: Command): void {
   const periods = { least: 1, most: 86_400_000 };
   command
-    .addOption(option('--host <address>', 'HOST', 'where to listen').default('127.0.0.1'))
+    .addOption(option('--host <address>', 'HOST', 'address to listen on').default('127.0.0.1'))
     .addOption(
-      option('--port <n>', 'PORT', 'port; 0 picks a free one')
+      option('--port <n>', 'PORT', 'port to listen on, 0 for a free port')
         .argParser(integer({ least: 0, most: 65_535 }))
         .default(8080),
     )
-    .addOption(option('--data <dir>', 'DATA', 'where the network is kept').default('folkmoot-data'))
+    .addOption(option('--data <dir>', 'DATA', 'data folder').default('folkmoot-data'))
     .addOption(
       option(
         '--network-id <id>',
         'NETWORK_ID',
-        'name of the network; a new one is drawn by chance, a folder keeps its own',
+        'name of a new network (default: random)',
       ).argParser(networkId),
     )
     .addOption(
-      option('--policy <name>', 'POLICY', 'how votes decide; fixed at the start').choices(policies),
+      option('--policy <name>', 'POLICY', 'decision policy of a new network').choices(policies),
     )
-    .addOption(option('--weights <name>', 'WEIGHTS', 'what a vote weighs').choices(weightings))
+    .addOption(
+      option('--weights <name>', 'WEIGHTS', 'vote weights of a new network').choices(weightings),
+    )
     .addOption(
       option(
         '--voting-period-ms <ms>',
         'VOTING_PERIOD_MS',
-        'how long a block is in voting',
+        'voting period of a new network',
       ).argParser(integer(periods)),
     )
     .addOption(
-      option('--min-validators <n>', 'MIN_VALIDATORS', 'electors that a block needs').argParser(
+      option('--min-validators <n>', 'MIN_VALIDATORS', 'minimum electorate of a block').argParser(
         integer({ least: 1, most: 1_000_000 }),
       ),
     );
@@ -339,40 +338,28 @@ function addNetworkOptions(command: Command): void {
 function addServiceOptions(command: Command): void {
   command
     .addOption(
-      option('--limits <profile>', 'LIMITS', 'rate limits; bench is 10,000 times spec')
+      option('--limits <profile>', 'LIMITS', 'rate limits (bench: 10,000 times spec)')
         .choices(['spec', 'bench', 'off'])
         .default('spec'),
     )
+    .addOption(option('--limits-file <file>', 'LIMITS_FILE', 'JSON file with limits to override'))
     .addOption(
-      option('--limits-file <file>', 'LIMITS_FILE', 'JSON with your own figures for some limits'),
-    )
-    .addOption(
-      option(
-        '--clock <name>',
-        'CLOCK',
-        'held: the network itself can be held, by who has the token',
-      )
+      option('--clock <name>', 'CLOCK', 'network clock (held: can be paused with the token)')
         .choices(['wall', 'held'])
         .default('wall'),
     )
-    .addOption(
-      option('--control', 'CONTROL', 'let who has the token of the printed address hold agents'),
-    )
-    .addOption(option('--no-watch', 'NO_WATCH', 'let nobody look on live without a key'))
-    .addOption(option('--no-ui', 'NO_UI', 'serve no page that shows the network'))
+    .addOption(option('--control', 'CONTROL', 'allow pausing agents with the control token'))
+    .addOption(option('--no-watch', 'NO_WATCH', 'disable anonymous WebSocket watching'))
+    .addOption(option('--no-ui', 'NO_UI', 'disable the page'))
     .addOption(
       option(
         '--transport <name>',
         'TRANSPORT',
-        'default: uws where it is installed and loads, else node',
+        'HTTP server (default: uws if installed, else node)',
       ).choices(['uws', 'node']),
     )
     .addOption(
-      option(
-        '--threads <n>',
-        'THREADS',
-        'processes that read and write connections beside the one that decides; auto: by the cores',
-      )
+      option('--threads <n>', 'THREADS', 'extra processes for connections (auto: by cores)')
         .argParser(threads)
         .default(0),
     );
@@ -380,16 +367,14 @@ function addServiceOptions(command: Command): void {
 
 function addAccessOptions(command: Command): Command {
   return command
+    .addOption(option('--response-key <file>', 'RESPONSE_KEY', 'signing key of responses'))
     .addOption(
-      option('--response-key <file>', 'RESPONSE_KEY', 'sign answers with the key in this file'),
-    )
-    .addOption(
-      option('--cors <origins>', 'CORS', 'let pages of these origins in, with commas between')
+      option('--cors <origins>', 'CORS', 'comma-separated list of allowed origins')
         .argParser(list)
         .default([], 'none'),
     )
     .addOption(
-      option('--hosts <names>', 'HOSTS', 'names it is served under, with commas between')
+      option('--hosts <names>', 'HOSTS', 'comma-separated list of allowed Host headers')
         .argParser(list)
         .default([], 'localhost, this machine, any address'),
     )
@@ -397,7 +382,7 @@ function addAccessOptions(command: Command): Command {
       option(
         '--trusted-proxies <list>',
         'TRUSTED_PROXIES',
-        'addresses whose X-Forwarded-For counts',
+        'comma-separated list of trusted proxy addresses',
       )
         .argParser((text) => text.split(',').map((address) => address.trim()))
         .default([], 'none'),
@@ -406,21 +391,21 @@ function addAccessOptions(command: Command): Command {
       option(
         '--archive-after <n>',
         'ARCHIVE_AFTER',
-        'move all but about the last n entries into compressed files; default: keep all',
+        'recent entries to keep uncompressed (default: all)',
       ).argParser(integer({ least: 1_000, most: 2 ** 53 - 1 })),
     )
     .addOption(
       option(
         '--log-level <level>',
         'LOG_LEVEL',
-        'how much is logged; debug: requests, refusals, blocks; trace: their times too',
+        'log level (debug: requests, trace: request times)',
       )
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
         .default('info'),
     );
 }
 
-/** Beside the engine's and those that verify, which a machine with few cores has no others for. */
+/** Cores left to the engine and the verifier pool. */
 const RESERVED_CORES = 3;
 const MOST_THREADS = 64;
 
@@ -440,7 +425,7 @@ async function openLog(level: string): Promise<Logger> {
   return pino({ level }, { write: (text) => output.write(`${escapeControls(text.trimEnd())}\n`) });
 }
 
-/** Each request at `debug`, with its time at `trace`; otherwise nothing is listened to. */
+/** Logs each request at `debug`, with its time at `trace`. */
 function exchangeLog(log: Logger): Pick<ServerOptions, 'onExchange'> {
   if (!log.isLevelEnabled('debug')) return {};
   const timed = log.isLevelEnabled('trace');
@@ -453,7 +438,7 @@ function exchangeLog(log: Logger): Pick<ServerOptions, 'onExchange'> {
   };
 }
 
-/** Each block, when it opens and when it is decided, at `debug`. */
+/** Logs each proposal and outcome at `debug`. */
 async function logBlocks(log: Logger, network: Network): Promise<void> {
   if (!log.isLevelEnabled('debug')) return;
   for await (const { type, data, seq } of network.follow()) {
@@ -476,8 +461,8 @@ interface Listening {
   limits: string;
 }
 
-/** On a terminal, in words: who starts a server by hand wants to know where and what it is. */
-function tellListening(
+/** Prints a sentence at a terminal, elsewhere a log line. */
+function logListening(
   log: Logger,
   page: string | null,
   { url, network_id, ...more }: Listening,
@@ -487,10 +472,10 @@ function tellListening(
     return;
   }
   const { folder, transport, limits } = more;
-  const look = page === null ? '' : `${page} to look at it, `;
+  const pageText = page === null ? '' : `page: ${page}, `;
   writeStderr(
-    `folkmoot: ${url} serves ${network_id}, kept in ${folder} (transport ${transport}, limits ` +
-      `${limits}); ${look}${url}/docs to read, Ctrl+C to stop`,
+    `folkmoot: ${url} serves ${network_id} from ${folder} (transport ${transport}, limits ` +
+      `${limits}); ${pageText}docs: ${url}/docs, stop with Ctrl+C`,
   );
 }
 
@@ -498,11 +483,12 @@ type OwnLimits = Partial<Record<LimitName, number>>;
 
 const MOST_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** @throws {UsageError} that names the file and what in it is not a limit. */
+/** Reads the limits of --limits-file. @throws {UsageError} */
 async function limitsFile(path: string): Promise<OwnLimits> {
   const { limitNames } = await import('../../../api/index.js');
   const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
-  const bad = (why: string) => new UsageError(`--limits-file ${path}: ${why}`);
+  const bad = (problem: string) =>
+    new UsageError('INVALID_ARGUMENT', { option: '--limits-file', value: path, problem });
   let parsed: unknown;
   try {
     parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
@@ -514,10 +500,10 @@ async function limitsFile(path: string): Promise<OwnLimits> {
   }
   for (const [name, figure] of Object.entries(parsed)) {
     if (!(limitNames as readonly string[]).includes(name)) {
-      throw bad(`${name} is no limit; there are ${limitNames.join(', ')}`);
+      throw bad(`unknown limit: ${name} (expected one of ${limitNames.join(', ')})`);
     }
     if (!Number.isInteger(figure) || figure < 1 || figure > MOST_LIMIT) {
-      throw bad(`${name} is not a whole number from 1 to ${MOST_LIMIT}`);
+      throw bad(`invalid ${name} (expected a whole number from 1 to ${MOST_LIMIT})`);
     }
   }
   return parsed as OwnLimits;

@@ -1,6 +1,6 @@
 /**
- * What stands at a node's address while it gets what the other nodes have: it lives, is not ready,
- * and says why; whoever asks for anything else goes to another node.
+ * Server at the address of a node that catches up: alive but not ready. All other requests get
+ * CATCHING_UP, so that clients use another node.
  */
 import { createServer } from 'node:http';
 import { refuse } from '../../../engine/protocol/schema/reason.js';
@@ -13,16 +13,16 @@ const limits = {
   keepAlive: false,
 } as const;
 
-/** Until `close`, which frees the address. Where that was not named (port 0), nobody would ask. */
+/** Listens until `close`. Does not listen for port 0, because no client knows the port. */
 export interface StartupServer {
-  /** Why it is not ready yet. */
+  /** Sets the reason in responses. */
   because(why: string): void;
   close(): Promise<void>;
 }
 
 /** @throws {ListenError} */
 export async function startStartupServer(host: string, port: number): Promise<StartupServer> {
-  let why = 'this node gets what the others have';
+  let why = 'the node is catching up';
   const server = createServer(limits, (request, response) => {
     const { status, body } = request.url === '/healthz' ? alive : notReady(why);
     response.writeHead(status, {
@@ -35,7 +35,9 @@ export async function startStartupServer(host: string, port: number): Promise<St
   });
   if (port !== 0) {
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (error) => reject(new ListenError(error.message)));
+      server.once('error', (error) =>
+        reject(new ListenError('CANNOT_SERVE', { reason: error.message })),
+      );
       server.listen(port, host, resolve);
     });
   }

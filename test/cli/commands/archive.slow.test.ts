@@ -1,4 +1,4 @@
-/** `folkmoot archive`: the past moves into files, nothing else changes, and no damage hides. */
+/** `folkmoot archive`: moves entries into segments, changes nothing else, reports damage. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -23,7 +23,7 @@ import { linesOf, replayHere, suiteFolder } from '../../support/runs.js';
 const suite = suiteFolder();
 const run = join(suite, 'run');
 const other = join(suite, 'other');
-/** The same run with its past in three segments. */
+/** The same run with three archive segments. */
 const archived = join(suite, 'archived');
 let log = '';
 let lines: string[] = [];
@@ -51,7 +51,7 @@ async function linesFrom(folder: string, from: number, to: number): Promise<stri
   }
 }
 
-/** Expects the log that the run had, and that all of it replays. */
+/** Expects the original log and a matching replay. */
 async function expectSame(folder: string): Promise<void> {
   expect(await linesFrom(folder, 0, entries)).toEqual(lines);
   const replayed = await replayHere(join(folder, 'network'), false);
@@ -73,7 +73,7 @@ beforeAll(async () => {
   expect((await archive(other, 300)).code).toBe(0);
 });
 
-test('archive: log and replay are the same, to the byte, and digests with them', async () => {
+test('archive: does not change log, replay and digests', async () => {
   expect(await logText(archived)).toBe(log);
   expect(await replayJson(archived, '--signatures')).toEqual(await replayJson(run, '--signatures'));
   const part = await logText(archived, '--from', '150', '--to', '350');
@@ -85,7 +85,7 @@ test('archive: log and replay are the same, to the byte, and digests with them',
   ]);
 });
 
-test('archive: the few lines of Python in docs/protocol.md read and check a segment', (context) => {
+test('archive: the Python code in docs/protocol.md reads and checks a segment', (context) => {
   if (spawnSync('python3', ['--version']).status !== 0) return context.skip('no python3 here');
   const protocol = readFileSync(join(import.meta.dirname, '../../../docs/protocol.md'), 'utf8');
   const scripts = [...protocol.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code]) => code!);
@@ -100,7 +100,7 @@ test('archive: the few lines of Python in docs/protocol.md read and check a segm
   flip(files[0]!, 5_000);
 });
 
-test('archive: the disk gets its room back, or keeps it inside where that is asked', async () => {
+test('archive: shrinks data.mdb, or keeps the free space with --no-compact', async () => {
   const data = (folder: string) => statSync(join(folder, 'network', 'data.mdb')).size;
   const copy = copyOf(run);
   const kept = await archive(copy, entries, '--no-compact', '--json');
@@ -117,7 +117,7 @@ test('archive: the disk gets its room back, or keeps it inside where that is ask
   expect((await replayJson(copy)).match).toBe(true);
 });
 
-test('archive --dry-run: says what would go, and changes nothing', async () => {
+test('archive --dry-run: prints the entries to move and changes nothing', async () => {
   const copy = copyOf(run);
   const before = readFileSync(join(copy, 'network', 'data.mdb'));
   const told = await archive(copy, 500, '--dry-run');
@@ -129,7 +129,7 @@ test('archive --dry-run: says what would go, and changes nothing', async () => {
   expect(beyond.stderr).toContain(`entries from ${entries - 1} on are not moved`);
 });
 
-test('archive: a folder that a writer has open, is missing, or no bound: what to do', async () => {
+test('archive: refuses a locked folder, a missing folder and a missing --before', async () => {
   const held = join(copyOf(run), 'network');
   const writer = openLmdbStore({ path: held, tables, schemaVersion: SCHEMA_VERSION });
   const locked = await archive(held, 100);
@@ -143,13 +143,13 @@ test('archive: a folder that a writer has open, is missing, or no bound: what to
   expect((await archive(held, -1)).code).toBe(2);
 });
 
-/** Points that a run of `archive` passes, and how often at least. */
+/** Crash points of `archive`, with the minimum number of passes. */
 const points = crashPoints.filter((point) => /^(archive|compact)\./.test(point));
 const plans = points.flatMap((point): { point: CrashPoint; pass: number }[] =>
   point === 'archive.trimmed' ? [1, 2].map((pass) => ({ point, pass })) : [{ point, pass: 1 }],
 );
 
-test.each(plans)('archive: killed at pass $pass of $point, nothing is lost', async (plan) => {
+test.each(plans)('archive: loses nothing when killed at pass $pass of $point', async (plan) => {
   const { point, pass } = plan;
   const copy = copyOf(run);
   const env = { FOLKMOOT_CRASH_AT: `${point}:${pass}` };
@@ -175,7 +175,7 @@ function flip(file: string, at: number): void {
   writeFileSync(file, bytes);
 }
 
-describe('archive: a segment that is not what was written', () => {
+describe('archive: a damaged segment', () => {
   const damage: [string, (folder: string) => void][] = [
     ['one bit of a block', (folder) => flip(inMiddle(folder), 5_000)],
     ['one bit of the index', (folder) => flip(inMiddle(folder), -200)],
@@ -202,7 +202,9 @@ describe('archive: a segment that is not what was written', () => {
     ],
   ];
 
-  test.each(damage)('%s: it is named, and what does not need it works', async (_, break_) => {
+  test.each(
+    damage,
+  )('%s: reports the segment, and other entries stay readable', async (_, break_) => {
     const folder = copyOf(archived);
     break_(folder);
     const replayed = await folkmoot(['replay', folder]);
@@ -215,7 +217,7 @@ describe('archive: a segment that is not what was written', () => {
     expect(await linesFrom(folder, 0, 199)).toEqual(lines.slice(0, 200));
     const printed = await folkmoot(['log', folder]);
     expect(printed.code).toBe(13);
-    // What was printed before the damage is true.
+    // The lines before the damage are correct.
     expect(log.startsWith(printed.stdout)).toBe(true);
     rmSync(inMiddle(folder), { recursive: true, force: true });
     cpSync(inMiddle(archived), inMiddle(folder));
@@ -223,7 +225,7 @@ describe('archive: a segment that is not what was written', () => {
   });
 });
 
-test('archive: a folder that was copied without its archive says so', async () => {
+test('archive: reports a folder copied without its archive', async () => {
   const folder = copyOf(archived);
   renameSync(join(folder, 'network', 'archive'), join(folder, 'elsewhere'));
   for (const command of ['replay', 'log']) {
@@ -232,7 +234,7 @@ test('archive: a folder that was copied without its archive says so', async () =
     expect(ended.stderr).toContain('archive/0000000000000001-0000000000000199.seg');
     expect(ended.stderr).toContain('ENOENT');
   }
-  // More can be archived all the same: what is missing is not needed for it.
+  // Archiving more entries does not need the missing segment.
   expect((await archive(folder, 500)).code).toBe(0);
   for (const name of readdirSync(join(folder, 'elsewhere'))) {
     cpSync(join(folder, 'elsewhere', name), join(folder, 'network', 'archive', name));

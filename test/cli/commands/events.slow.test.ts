@@ -1,4 +1,4 @@
-/** `folkmoot events`: every event, in three formats that say the same, of whole folders only. */
+/** `folkmoot events`: exports all events, with the same content in three formats. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const fileOf = async (name: string, ...args: string[]): Promise<string> => {
   const out = join(temporaryFolder(), name);
   const { code, stderr } = await folkmoot(['events', run, '--out', out, ...args]);
   expect(code, stderr).toBe(0);
-  // Nothing half written stays beside it.
+  // No partial file remains.
   expect(readdirSync(dirname(out))).toEqual([name]);
   return out;
 };
@@ -48,7 +48,7 @@ beforeAll(async () => {
   events = lines.map((line) => JSON.parse(line) as Event);
 });
 
-/** As the help says it, written once more: names joined, lists as texts. */
+/** Independent implementation of the columns: joined names, lists as JSON. */
 function flat(event: Event): Record<string, unknown> {
   const found: Record<string, unknown> = { seq: event.seq, type: event.type };
   const into = (value: object, above: string) => {
@@ -62,7 +62,7 @@ function flat(event: Event): Record<string, unknown> {
   return found;
 }
 
-test('events: NDJSON has all of them, as they are stored', async () => {
+test('events: NDJSON contains all events as stored', async () => {
   expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
   const path = join(run, 'network');
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
@@ -71,7 +71,7 @@ test('events: NDJSON has all of them, as they are stored', async () => {
   expect(new Set(events.map(({ type }) => type)).size).toBeGreaterThan(6);
 });
 
-test('events: a Parquet file, read back by its own reader, says what NDJSON says', async () => {
+test('events: a Parquet file contains the same events as NDJSON', async () => {
   const rows = await rowsOf(await fileOf('all.parquet'));
   expect(rows).toHaveLength(count);
   for (const [index, row] of rows.entries()) {
@@ -88,7 +88,7 @@ test('events: a Parquet file, read back by its own reader, says what NDJSON says
   }
 });
 
-test('events: CSV has the same columns and cells, a line each', async () => {
+test('events: CSV has the same columns and cells, one line per event', async () => {
   const text = readFileSync(await fileOf('all.csv'), 'utf8');
   expect(linesOf(text)).toHaveLength(count + 1);
   expect(await exported(run, '--format', 'csv')).toEqual(linesOf(text));
@@ -103,7 +103,7 @@ test('events: CSV has the same columns and cells, a line each', async () => {
   }
 });
 
-test('events: by type, agent and number; of one type there are no foreign columns', async () => {
+test('events: selects by type, agent and number; a type has only its columns', async () => {
   const votes = events.filter(({ type }) => type === 'block_validation');
   const file = await fileOf('votes.parquet', '--type', 'block_validation');
   const rows = await rowsOf(file);
@@ -122,10 +122,10 @@ test('events: by type, agent and number; of one type there are no foreign column
   expect(new Set(kinds)).toEqual(new Set(['block_status', 'meme_posted']));
 });
 
-test('events: a range beyond the end says where it is, and writes an empty table', async () => {
+test('events: a range beyond the end names the last event and writes an empty table', async () => {
   const { code, stdout, stderr } = await folkmoot(['events', run, '--from', String(count + 5)]);
   expect([code, stdout]).toEqual([0, '']);
-  expect(stderr).toContain(`the events end at ${count}`);
+  expect(stderr).toMatch(new RegExp(`\\b${count}\\b`));
   const file = await fileOf('none.parquet', '--from', String(count + 5));
   expect(await rowsOf(file)).toEqual([]);
 });
@@ -139,7 +139,7 @@ test('events: an archived folder gives the same lines', async () => {
   expect(await exported(copy)).toEqual(lines);
 });
 
-test('events: of a folder that a server writes, a consistent beginning', async () => {
+test('events: exports a consistent prefix of a folder in use', async () => {
   const data = join(suite, 'served');
   const scenario = join(suite, 'town.json');
   const town = { title: 'a town', agents: [{ group: 'town', count: 20, producers: 2 }] };
@@ -154,7 +154,7 @@ test('events: of a folder that a server writes, a consistent beginning', async (
   expect(during[0]!.length).toBeGreaterThanOrEqual(20);
 });
 
-test('events: a damaged folder is named, and no file is left', async () => {
+test('events: reports a damaged folder and leaves no file', async () => {
   const copy = join(temporaryFolder(), 'run');
   cpSync(run, copy, { recursive: true });
   truncateSync(join(copy, 'network', 'data.mdb'), 40_000);
@@ -195,8 +195,8 @@ test.each([
 test.each([
   [['--format', 'parquet'], '--out FILE'],
   [['--format', 'xml'], 'ndjson, csv, parquet'],
-  [['--type', 'vote'], 'expected one of block_proposal, block_validation'],
-  [['--agent', 'alice'], 'expected an id'],
+  [['--type', 'vote'], 'invalid --type: vote '],
+  [['--agent', 'alice'], 'invalid --agent: alice '],
   [['--from', '0'], 'whole number from 1'],
   [['--out', main], 'is there already'],
   [['--out', '/nowhere/x.csv'], 'x.csv'],
@@ -207,7 +207,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test('events: a reader that goes away ends it without a word', async () => {
+test('events: ends silently when the reader closes the pipe', async () => {
   const child = spawn(process.execPath, [main, 'events', run], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -221,7 +221,7 @@ test('events: a reader that goes away ends it without a word', async () => {
   expect([code, said]).toEqual([0, '']);
 });
 
-test('events: no column has two kinds, and every type can be named', () => {
+test('events: no column has two kinds, and every type is known', () => {
   expect([...eventTypes].sort()).toEqual(Object.keys(eventData).sort());
   const kinds = new Map<string, string>();
   for (const type of eventTypes) {

@@ -1,4 +1,4 @@
-/** `folkmoot keygen`: keys that are drawn, and keys that follow from a seed. */
+/** `folkmoot keygen`: random keys and keys from a seed. */
 import { keyPairFromSeed, sign } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
@@ -23,14 +23,14 @@ const keygen = async (...args: string[]) => {
   return stdout;
 };
 
-test('keygen --seed-hex: the key and agent of the signing vectors', async () => {
+test('keygen --seed-hex: gives the key and agent of the signing vectors', async () => {
   const { public_key, agent_id } = await readVectors<Vectors>('signing.json');
   const stdout = await keygen('--seed-hex', seed, '--json');
   expect(linesOf(stdout)).toHaveLength(1);
   expect(JSON.parse(stdout)).toEqual({ agent_id, public_key, private_key: seed });
 });
 
-test('keygen: without --json a line each, upper-case hex is taken', async () => {
+test('keygen: prints one line per value, and accepts upper-case hex', async () => {
   const { public_key, agent_id } = await readVectors<Vectors>('signing.json');
   const words = linesOf(await keygen('--seed-hex', seed)).map((line) => line.split(/ +/));
   expect(words).toEqual([
@@ -42,7 +42,7 @@ test('keygen: without --json a line each, upper-case hex is taken', async () => 
   expect(upper.private_key).toBe('ab'.repeat(32));
 });
 
-test('keygen: each key is drawn anew, and signs as the vectors do', async () => {
+test('keygen: draws a new key each time, valid for signing', async () => {
   const draw = async () => JSON.parse(await keygen('--json')) as Key;
   const [one, other] = await Promise.all([draw(), draw()]);
   expect(one.private_key).not.toBe(other.private_key);

@@ -1,4 +1,4 @@
-/** `serve --limits-file`: an operator's own figures are in force, shown, and checked at start. */
+/** `serve --limits-file`: limits are applied, shown and checked at the start. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type ApiError, generateKeys } from 'folkmoot/client';
@@ -14,9 +14,9 @@ function fileWith(text: string): string {
   return file;
 }
 
-test("serve --limits-file: its figures stand in place of the profile's", async () => {
+test('serve --limits-file: overrides the limits of the profile', async () => {
   const file = fileWith('{"register": 3, "status": 2}');
-  // The last profile that is given counts.
+  // The last --limits wins.
   const { url } = await served('--limits', 'spec', '--limits-file', file);
   const agents = Array.from({ length: 4 }, () => new AgentClient({ url, keys: generateKeys() }));
   const registered = await Promise.all(
@@ -35,7 +35,7 @@ test("serve --limits-file: its figures stand in place of the profile's", async (
   expect([normal.register, normal.status]).toEqual([1, 30]);
 });
 
-/** What the server shows: how much of each limit there is. */
+/** Reads the limits that the server reports. */
 async function quotas(url: string): Promise<Record<string, number>> {
   const { data } = (await (await fetch(`${url}/api/v1/meta`)).json()) as {
     data: { limits: { windows: Record<string, { quota: number }> } };
@@ -46,12 +46,12 @@ async function quotas(url: string): Promise<Record<string, number>> {
 }
 
 test.each([
-  ['{"votes": 3}', 'votes is no limit; there are '],
-  ['{"vote": 0}', 'vote is not a whole number from 1 to '],
-  ['{"vote": "3"}', 'vote is not a whole number from 1 to '],
+  ['{"votes": 3}', 'unknown limit: votes '],
+  ['{"vote": 0}', 'invalid vote '],
+  ['{"vote": "3"}', 'invalid vote '],
   ['[3]', 'expected an object such as {"vote": 20}'],
   ['{"vote": ', 'JSON'],
-])('serve --limits-file: %s is a usage error that says what is wrong', async (text, why) => {
+])('serve --limits-file: %s is a usage error with the problem', async (text, why) => {
   const file = fileWith(text);
   const data = join(temporaryFolder(), 'data');
   const ended = await folkmoot(['serve', '--port', '0', '--data', data, '--limits-file', file]);
@@ -61,7 +61,7 @@ test.each([
   expect(ended.stderr).toContain(why);
 });
 
-test('serve --limits-file: a file that is not there is a usage error', async () => {
+test('serve --limits-file: a missing file is a usage error', async () => {
   const ended = await folkmoot(['serve', '--port', '0', '--limits-file', 'nowhere/limits.json']);
   expect(ended.code).toBe(2);
   expect(ended.stderr).toContain('nowhere/limits.json');

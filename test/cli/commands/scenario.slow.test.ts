@@ -1,4 +1,4 @@
-/** `folkmoot scenario`, and naming shipped scenarios where a file is expected. */
+/** `folkmoot scenario`, and names of shipped scenarios in place of files. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, shippedScenarios } from 'folkmoot/sim';
@@ -9,7 +9,7 @@ import { simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
 
-test('scenario list: every shipped one with title, question and path', async () => {
+test('scenario list: prints title, question and path of every shipped scenario', async () => {
   const { code, stdout } = await folkmoot(['scenario', 'list', '--json']);
   expect(code).toBe(0);
   const all = JSON.parse(stdout) as {
@@ -26,7 +26,7 @@ test('scenario list: every shipped one with title, question and path', async () 
   }
 });
 
-test('scenario show: everything filled in, as YAML and as JSON, with changes', async () => {
+test('scenario show: prints all defaults and changes, as YAML and as JSON', async () => {
   const set = ['--set', 'agents.adversaries.share=0.4', '--set', 'consensus.policy=veto'];
   const { code, stdout } = await folkmoot(['scenario', 'show', 'byzantine', ...set]);
   expect(code).toBe(0);
@@ -43,7 +43,7 @@ test('scenario show: everything filled in, as YAML and as JSON, with changes', a
   expect(shown).toMatchObject({ agents: [{}, { group: 'adversaries', share: 0.4 }] });
 });
 
-test('scenario show: what it prints is a scenario with the same digest', async () => {
+test('scenario show: prints a scenario that gives the same digest', async () => {
   const file = join(temporaryFolder(), 'town.yaml');
   writeFileSync(file, (await folkmoot(['scenario', 'show', 'byzantine'])).stdout);
   const few = ['--blocks', '3'];
@@ -51,7 +51,7 @@ test('scenario show: what it prints is a scenario with the same digest', async (
   expect(json.digest).toBe((await simJson('byzantine', ...few)).json.digest);
 });
 
-test('scenario check: all shipped ones are fine', async () => {
+test('scenario check: accepts all shipped scenarios', async () => {
   const names = shippedScenarios().map(({ name }) => name);
   const { code, stdout } = await folkmoot(['scenario', 'check', ...names]);
   expect(code).toBe(0);
@@ -68,7 +68,7 @@ const town = {
   length: { blocks: 1 },
 };
 
-/** @returns what `scenario check` says of it, beside a script that is fine and one that is not. */
+/** Runs `scenario check` on a scenario next to a valid and an invalid script. */
 async function checked(members: object) {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'fine.mjs'), 'export const vote = () => null;');
@@ -91,14 +91,14 @@ test.each([
     { factors: [{ path: 'agents.guests.strategy.module', values: ['fine.mjs', 'broken.mjs'] }] },
     'broken.mjs: ',
   ],
-])('scenario check: %s of a sweep is checked too', async (_, sweep, named) => {
+])('scenario check: checks %s of a sweep', async (_, sweep, named) => {
   const { code, stdout } = await checked({ sweep });
   expect(stdout).toMatch(/^bad .*town\.json/);
   expect(stdout).toContain(named);
   expect(code).toBe(2);
 });
 
-test('scenario check: a script that an intervention names is checked too', async () => {
+test('scenario check: checks a script of an intervention', async () => {
   const strategy = { kind: 'script', module: 'broken.mjs' };
   const one = { kind: 'strategy', at_ms: 1, whom: [{ group: 'town' }], strategy };
   const { code, stdout } = await checked({ interventions: [one] });
@@ -106,7 +106,7 @@ test('scenario check: a script that an intervention names is checked too', async
   expect(code).toBe(2);
 });
 
-test('scenario: a file of that name comes before the shipped one, a folder does not', () => {
+test('scenario: a file takes precedence over a shipped scenario, a folder does not', () => {
   const folder = temporaryFolder();
   const before = process.cwd();
   process.chdir(folder);

@@ -1,4 +1,4 @@
-/** What `serve` logs at `debug` and `trace`, the words on a terminal, and why it cannot listen. */
+/** Log of `serve` at `debug` and `trace`, and errors of listening. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ interface Line {
   [member: string]: unknown;
 }
 
-/** Serves with these options; gives what was logged once it has been stopped. */
+/** Serves with these options, and returns the log after the stop. */
 async function logged(options: readonly string[], work: (url: string) => Promise<unknown>) {
   const args = [main, 'serve', '--port', '0', '--limits', 'bench', ...options];
   const child = spawn(process.execPath, args);
@@ -49,7 +49,7 @@ async function logged(options: readonly string[], work: (url: string) => Promise
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** A block that its producer finalizes, and a refusal. */
+/** Creates a finalized block and a refusal. */
 async function work(url: string): Promise<void> {
   const ada = await agentOf(url);
   const { block_hash } = await ada.propose();
@@ -64,7 +64,7 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     return ['--transport', transport, '--data', data, '--log-level', level];
   };
 
-  test('debug has each request, refusal and block', async () => {
+  test('debug logs each request, refusal and block', async () => {
     const lines = await logged(options('debug'), work);
     const of = (msg: string) => lines.filter((line) => line.msg === msg);
     expect(of('request')).toContainEqual(
@@ -87,7 +87,7 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     expect(lines.filter((line) => 'ms' in line)).toEqual([]);
   });
 
-  test('trace has times, info has none of it', async () => {
+  test('trace adds times, info logs none of them', async () => {
     const traced = await logged(options('trace'), work);
     const requests = traced.filter(({ msg }) => msg === 'request' || msg === 'refused');
     expect(requests.length).toBeGreaterThan(4);
@@ -97,7 +97,7 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     expect(ordinary[0]).toMatchObject({ transport, limits: 'bench', folder: expect.any(String) });
   });
 
-  test('GET / leads to the page, and gives JSON to who asks for it', async () => {
+  test('GET / redirects to the page, and returns JSON for Accept: application/json', async () => {
     await logged(options('warn').slice(0, -2), async (url) => {
       const page = await fetch(url, { redirect: 'manual' });
       expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);

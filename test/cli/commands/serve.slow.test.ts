@@ -1,4 +1,4 @@
-/** `folkmoot serve` as a user runs it: what it prints, what it keeps, and how it fails. */
+/** `folkmoot serve` as a process: output, persistence and errors. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -23,7 +23,6 @@ interface Process {
   world: World;
   stdout(): string;
   stderr(): string;
-  /** Sends SIGTERM and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   ended: Promise<number | null>;
 }
@@ -71,7 +70,7 @@ const serve = (name: string, ...args: string[]) =>
 
 test.each(
   transports,
-)('serve: the first line, health, metrics and the end, %s', async (transport) => {
+)('serve: prints the first line, serves health and metrics, and stops, %s', async (transport) => {
   const name = `first-${transport}`;
   const server = await start(name, ['--transport', transport, '--network-id', 'mine']);
   expect(server.first).toEqual({
@@ -128,12 +127,12 @@ test('serve: options from the environment; a flag wins', async () => {
 
 test.each(
   transports,
-)('SIGTERM in the middle of work: all that was answered, %s', async (transport) => {
+)('serve: SIGTERM under load loses no acknowledged request, %s', async (transport) => {
   const name = `work-${transport}`;
   const server = await start(name, ['--transport', transport]);
   const { world } = server;
   const answered: string[] = [];
-  // Eight clients that go on until the server does not any more.
+  // Eight clients send requests until the server stops.
   const client = async (number: number) => {
     for (let count = 0; ; count += 1) {
       const agent = agentOf(`${number}-${count}`);
@@ -147,7 +146,7 @@ test.each(
   const before = answered.length;
   expect(await server.stop()).toBe(0);
   await clients;
-  // What is in flight is answered; who goes on asking does not keep the server up.
+  // Pending requests get responses. New requests do not delay the stop.
   expect(answered.length - before).toBeLessThan(1_000);
   const replayed = await replayHere(join(folder, name));
   expect(replayed).toMatchObject({ match: true, first_divergence: null });
@@ -159,9 +158,7 @@ test.each(
   expect(await again.stop()).toBe(0);
 });
 
-test.each(
-  transports,
-)('serve: bytes that are wrong do not end the process, %s', async (transport) => {
+test.each(transports)('serve: malformed bytes do not end the process, %s', async (transport) => {
   const server = await start(`wrong-${transport}`, ['--transport', transport]);
   const ada = await server.world.join('Ada');
   const { url } = server.first;
@@ -182,7 +179,7 @@ test.each(
   expect(server.stderr()).not.toContain('Error');
 });
 
-test('serve: a new folder draws its network id and keeps it; one can be given', async () => {
+test('serve: a new folder gets a random network id, or that of --network-id', async () => {
   const first = await start('drawn');
   const { network_id } = first.first;
   expect(network_id).toMatch(/^devnet-[a-z2-7]{10}$/);
@@ -198,7 +195,7 @@ test('serve: a new folder draws its network id and keeps it; one can be given', 
   expect(await other.stop()).toBe(0);
 });
 
-test('serve: goes on where it was left, with the same epoch', async () => {
+test('serve: continues after a restart with the same epoch', async () => {
   const first = await start('goes-on');
   const ada = await first.world.join('Ada');
   await first.world.do(status(ada, { status: 'maintenance' }), 200);
@@ -212,7 +209,7 @@ test('serve: goes on where it was left, with the same epoch', async () => {
 
 test.each(
   transports,
-)('serve: a port that is taken is exit code 1 and one line, %s', async (transport) => {
+)('serve: a port in use exits with code 1 and one line, %s', async (transport) => {
   const holder = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => holder.once('listening', resolve));
   const { port } = holder.address() as { port: number };
@@ -223,9 +220,7 @@ test.each(
   expectOneLine(ended);
 });
 
-test.each(
-  transports,
-)('serve: a port that another one serves is taken too, %s', async (transport) => {
+test.each(transports)('serve: a port of another server counts as in use, %s', async (transport) => {
   const server = await start(`holds-${transport}`, ['--transport', transport]);
   const { port } = new URL(server.first.url);
   const ended = await folkmoot([
@@ -242,7 +237,7 @@ test.each(
   expect(await server.stop()).toBe(0);
 });
 
-test('serve: a folder in use is exit code 13, of another network 2, one line each', async () => {
+test('serve: a locked folder exits with code 13, another network with 2', async () => {
   const server = await start('locked');
   const locked = await serve('locked', '--port', '0');
   expect([locked.code, locked.stdout]).toEqual([13, '']);

@@ -1,4 +1,4 @@
-/** `folkmoot sim`: what it prints, and that the same options give the same digest. */
+/** `folkmoot sim`: output, and equal digests for equal options. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
@@ -42,7 +42,7 @@ describe('sim: the digest', () => {
     ['another seed', ['--seed', '8']],
     ['one agent more', ['--agents', `${size.agents + 1}`]],
     ['another policy', ['--policy', 'majority']],
-  ])('sim: %s gives another digest', async (_, changed) => {
+  ])('sim: %s changes the digest', async (_, changed) => {
     const { json } = await simJson(...ordinary, ...changed);
     expect(json.verdict).toBe('pass');
     expect(json.digest).not.toBe(first.json.digest);
@@ -50,8 +50,8 @@ describe('sim: the digest', () => {
   });
 });
 
-describe('sim: what it prints', () => {
-  test('sim --json: exactly one JSON object, with every member', () => {
+describe('sim: the output', () => {
+  test('sim --json: prints one JSON object with every member', () => {
     const count = expect.toSatisfy((value) => Number.isSafeInteger(value) && value >= 0);
     const positive = expect.toSatisfy((value) => Number.isSafeInteger(value) && value > 0);
     const digest = expect.stringMatching(/^[0-9a-f]{64}$/);
@@ -96,19 +96,19 @@ describe('sim: what it prints', () => {
     expect(first.json.commit === null || /^[0-9a-f]{40}$/.test(first.json.commit)).toBe(true);
   });
 
-  test('sim --json: as many blocks closed as were asked for, out of those proposed', () => {
+  test('sim --json: closes the requested number of blocks', () => {
     const { proposed, finalized, rejected, expired, orphaned } = first.json.measures;
     const closed = finalized! + rejected! + expired! + orphaned!;
     expect(closed).toBeGreaterThanOrEqual(size.blocks);
     expect(proposed).toBeGreaterThanOrEqual(closed);
   });
 
-  test('sim: title, seed, size and policy stand first on standard error', () => {
+  test('sim: standard error starts with title, seed, size and policy', () => {
     const [line] = linesOf(first.ended.stderr);
     expect(line).toBe(`folkmoot sim: A town (seed=7 agents=${size.agents} bft)`);
   });
 
-  test('sim: progress lines go up to the end and say what is durable', () => {
+  test('sim: progress lines reach the end and name the durable entry', () => {
     const [, ...lines] = linesOf(first.ended.stderr);
     const told = lines.map((line) => {
       const form =
@@ -138,8 +138,8 @@ describe('sim: what it prints', () => {
     expect(stdout).toContain(json.log_digest);
   });
 
-  test('sim: a block that is rejected is decided, which is progress', async () => {
-    // The only agent rejects its own careless block.
+  test('sim: a rejected block counts as progress', async () => {
+    // The only agent rejects its careless block.
     const careless = ['--set', 'agents.town.traits.care=0'];
     const { json, ended } = await simJson('--agents', '1', '--blocks', '1', ...careless);
     expect([json.verdict, json.ended_by]).toEqual(['pass', 'blocks']);
@@ -153,7 +153,7 @@ describe('sim: what it prints', () => {
     expect(ended.code).toBe(0);
   });
 
-  test('sim: a run in which no block is decided ends with exit code 10, and says so', async () => {
+  test('sim: a run without a decided block exits with code 10 and names the cause', async () => {
     const silent = ['--set', 'agents.town.strategy.kind=silent', '--set', 'patience_periods=3'];
     const args = ['sim', '--agents', '4', '--blocks', '50', '--verifier', 'off', ...silent];
     const { code, stdout } = await folkmoot(args);
@@ -163,7 +163,7 @@ describe('sim: what it prints', () => {
   });
 });
 
-/** Whatever must not depend on machine, load or how batches fell. */
+/** Members that do not depend on machine, load or batching. */
 function figures(json: SimJson) {
   const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...rest } = json;
   return rest;

@@ -1,4 +1,4 @@
-/** `folkmoot verify`: published vectors, one verdict a line, the same from every verifier. */
+/** `folkmoot verify`: published vectors, one verdict per line, equal for all verifiers. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
 import { folkmoot } from '../../support/cli.js';
@@ -22,7 +22,7 @@ interface Wycheproof {
 }
 
 const kinds = ['pool', 'inline', 'reference'] as const;
-/** Lines and what each must get: vectors first, then lines that are none. */
+/** Lines with their expected verdicts: vectors, then malformed lines. */
 let lines: string[];
 let expected: (boolean | 'error')[];
 let good: Job;
@@ -67,7 +67,7 @@ function jobOf(public_key: string, message: string, signature: string): Job {
 }
 
 describe.each(kinds)('verify --verifier %s', (kind) => {
-  test('verify: every vector and every malformed line gets its verdict, in order', async () => {
+  test('verify: prints a verdict for every vector and malformed line, in order', async () => {
     const verdicts = await verify(`${lines.join('\n')}\n`, kind);
     expect(verdicts).toHaveLength(lines.length);
     for (const [index, verdict] of verdicts.entries()) {
@@ -77,8 +77,8 @@ describe.each(kinds)('verify --verifier %s', (kind) => {
     }
   });
 
-  test('verify: order and number hold for many lines', async () => {
-    // More than are read at once, in a pattern that no shift maps onto itself.
+  test('verify: keeps order and number of many lines', async () => {
+    // More lines than one batch, in a pattern that no shift maps onto itself.
     const count = kind === 'reference' ? 300 : 9_000;
     const isGood = (index: number) => ((index * index) % 7) + (index % 3) !== 2;
     const bad = { ...good, message: 'ff' };
@@ -96,18 +96,18 @@ test('verify: all verifiers print the same bytes', async () => {
   expect(new Set(printed).size).toBe(1);
 });
 
-test('verify: hex of upper case, CRLF and unknown members are taken', async () => {
+test('verify: accepts upper-case hex, CRLF and unknown members', async () => {
   const upper = jobOf(good.public_key.toUpperCase(), good.message, good.signature.toUpperCase());
   const input = [upper, { ...good, note: 'a note' }].map((job) => JSON.stringify(job)).join('\r\n');
   expect(await verify(`${input}\r\n`, 'inline')).toEqual([{ valid: true }, { valid: true }]);
 });
 
-test('verify: only line feeds part lines, whatever else a text holds', async () => {
+test('verify: splits lines at line feeds only', async () => {
   const texts = ['a\u2028b', 'a\u2029b', 'a\u0085b'];
   const input = texts.map((note) => `${JSON.stringify({ ...good, note })}\n`).join('');
   expect(await verify(input, 'inline')).toEqual(texts.map(() => ({ valid: true })));
 });
 
-test('verify: nothing in, nothing out', async () => {
+test('verify: prints nothing for empty input', async () => {
   expect(await verify('', 'pool')).toEqual([]);
 });

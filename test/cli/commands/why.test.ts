@@ -1,4 +1,4 @@
-/** `folkmoot why`: of a kept run, as text and as JSON; and what cannot be asked. */
+/** `folkmoot why`: explains a block of a saved run, as text and as JSON. */
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Explanation } from '../../../dist/sim/attribution/explanation.js';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   blocks = csvRows(join(run, 'blocks.csv'));
 });
 
-test('why: says of each block what its row in blocks.csv says, and why', async () => {
+test('why: agrees with blocks.csv for each block', async () => {
   for (const row of blocks) {
     const { code, stdout, stderr } = await runCommand([
       'why',
@@ -39,31 +39,29 @@ test('why: says of each block what its row in blocks.csv says, and why', async (
   }
 });
 
-test('why: the text names block, power, reasons, and what was left out', async () => {
+test('why: the text names block, power, factors and tested candidates', async () => {
   const final = blocks.find(({ status }) => status === 'finalized')!;
   const few = ['--most', '3', '--replicates', '2'];
   const { code, stdout, stderr } = await runCommand(['why', run, final.height!, ...few]);
   expect(code, stderr).toBe(0);
   const lines = linesOf(stdout);
-  expect(lines[0]).toBe(`block ${final.block_hash} of height ${final.height}: finalized`);
-  expect(lines[1]).toMatch(/^ {2}by veto, weights reputation: \d+ for, \d+ against, of \d+; /);
-  expect(stdout).toContain('Banzhaf ');
-  expect(stdout).toContain('nobody was asked again');
-  expect(stdout).toMatch(/^ {2}content \d+, neighbours \d+, memes \d+, whim \d+$/m);
-  expect(stdout).toMatch(/^left out, one by one: 3 of \d+, in pairs of runs/m);
-  expect(stdout).toMatch(
-    /^shown to change the chance that the block is finalized: \d+, at a level/m,
+  expect(lines[0]).toMatch(
+    new RegExp(`^block ${final.block_hash} .*\\b${final.height}: finalized$`),
   );
-  expect(stdout).toMatch(/^(?:not shown to change it|not measured): \d+/m);
-  expect(stdout).not.toContain('nothing changes');
-  expect(stderr).toMatch(/^folkmoot: \d+ forks of a run that took /m);
+  expect(lines[1]).toMatch(/veto, weights reputation: \d+ for, \d+ against, of \d+; /);
+  expect(stdout).toContain('Banzhaf ');
+  expect(stdout).toMatch(/^ {2}content \d+, neighbours \d+, memes \d+, whim \d+$/m);
+  expect(stdout).toMatch(/^tested one by one: 3 of \d+ /m);
+  expect(stdout).toMatch(/^significant effect .*: \d+, at level /m);
+  expect(stdout).toMatch(/^(?:undecided|not measured): \d+/m);
+  expect(stderr).toMatch(/^folkmoot: \d+ forks of a run /m);
 });
 
-test('why: a folder without a run says that its agents cannot be asked again', async () => {
+test('why: a data folder gets no attribution', async () => {
   const network = join(run, 'network');
   const text = await runCommand(['why', network, blocks[0]!.block_hash!]);
   expect([text.code, text.stderr]).toEqual([0, '']);
-  expect(text.stdout).toContain('live log: its agents cannot be asked again');
+  expect(text.stdout).toMatch(/^no new runs: not a saved run/m);
   const { stdout } = await runCommand(['why', network, blocks[0]!.block_hash!, '--json']);
   expect(JSON.parse(stdout).attribution).toBe(null);
 });
@@ -81,10 +79,10 @@ test.each([
 });
 
 test.each([
-  [['--kind', 'mood'], "'mood' is invalid. expected one of meme, agent, alliance"],
+  [['--kind', 'mood'], 'invalid --kind: mood '],
   [['--margin', '1'], 'expected a number above 0 and below 1'],
-  [['--most-replicates', '10'], '--most-replicates 10 is below --replicates 20'],
-])('why: %j is usage', async (args, text) => {
+  [['--most-replicates', '10'], 'invalid --most-replicates: 10 '],
+])('why: %j is a usage error', async (args, text) => {
   const { code, stderr } = await runCommand(['why', run, '1', ...args]);
   expect(code).toBe(2);
   expect(stderr).toContain(text);

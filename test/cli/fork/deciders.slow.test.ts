@@ -1,4 +1,4 @@
-/** `folkmoot fork` and `why` of runs whose agents are decided for by a program. */
+/** `folkmoot fork` and `why` for runs with an external decider. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -33,7 +33,7 @@ async function recorded() {
   return { folder, run, json, asked };
 }
 
-test('fork: of a run with deciders, once and over seeds; why only counts again', async () => {
+test('fork: re-runs deciders with --record; why needs --mechanical', async () => {
   const { folder, run, json, asked } = await recorded();
   const before = asked();
   const out = join(folder, 'fork');
@@ -71,7 +71,7 @@ test('fork: of a run with deciders, once and over seeds; why only counts again',
   expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
   expect(JSON.parse(ended.stdout).completed).toBe(4);
   expect(readdirSync(join(seeds, 'cassettes')).length).toBe(4);
-  // What is there is not asked again.
+  // Recorded answers are not requested again.
   const all = asked();
   expect((await folkmoot([...over, '--resume'])).code).toBe(0);
   expect(asked()).toBe(all);

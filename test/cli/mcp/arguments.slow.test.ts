@@ -1,10 +1,10 @@
-/** Arguments of tools that no tool has, and names that the server does not know. */
+/** Unknown arguments of tools, and request members unknown to the server. */
 import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { keyFile, overStdio } from './clients.js';
 
-test('mcp: an unknown argument names the one that is meant, or all that a tool has', async () => {
+test('mcp: the error for an unknown argument names the nearest or all arguments', async () => {
   const { url } = await live();
   const ada = await overStdio(url, [await keyFile(temporaryFolder(), 'ada')]);
   const hash = 'ab'.repeat(32);
@@ -30,7 +30,7 @@ test('mcp: an unknown argument names the one that is meant, or all that a tool h
   }
 });
 
-test('mcp: a personality that is not built in is registered, and named in the result', async () => {
+test('mcp: registers an unknown personality and names it in the result', async () => {
   const { url } = await live();
   const ada = await overStdio(url, [await keyFile(temporaryFolder(), 'ada')]);
   const nice = await ada.done('register', { name: 'Ada', personality: 'nice' });

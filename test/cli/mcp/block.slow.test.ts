@@ -1,4 +1,4 @@
-/** `folkmoot mcp`: two hosts take a block from its proposal to finality, and the log replays. */
+/** `folkmoot mcp`: two hosts propose and finalize a block, and the log replays. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { replayJson } from '../../support/command.js';
@@ -19,7 +19,7 @@ const ways = {
   HTTP: async (url: string, key: string) => overHttp(await listening(url, [key])),
 };
 
-/** Waits until an event of a type came; gives its data. */
+/** Waits for an event of a type and returns its data. */
 async function heard(who: Host, type: string): Promise<Data> {
   for (;;) {
     const { events } = await who.done('wait_for_news');
@@ -30,7 +30,7 @@ async function heard(who: Host, type: string): Promise<Data> {
 
 test.each(
   Object.entries(ways),
-)('mcp: a whole block over %s, and its replay', async (_, connect) => {
+)('mcp: finalizes a block over %s, and the log replays', async (_, connect) => {
   const folder = temporaryFolder();
   const data = join(folder, 'network');
   const server = await host({ data });
@@ -90,7 +90,7 @@ test.each(
   expect(replayed).toMatchObject({ match: true });
 });
 
-test('mcp: several keys in one host are agents by name, and none of them is shown', async () => {
+test('mcp: one host acts with several keys by name, and no result contains a key', async () => {
   const folder = temporaryFolder();
   const server = await host({ data: join(folder, 'network') });
   const [first, second] = [await keyFile(folder, 'ada'), await keyFile(folder, '2')];

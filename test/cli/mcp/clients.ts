@@ -1,4 +1,4 @@
-/** Hosts of `folkmoot mcp` for tests: the official client, over standard input or HTTP. */
+/** MCP hosts for tests: the official client, over standard input or HTTP. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,6 @@ import { main } from '../../support/paths.js';
 
 export type Data = Record<string, unknown>;
 
-/** What a call came to. */
 interface Called {
   said: string;
   isError: boolean;
@@ -23,14 +22,14 @@ interface Called {
 
 export interface Host {
   client: Client;
-  /** Calls a tool, whatever comes of it. */
+  /** Calls a tool and returns the result or the refusal. */
   call(name: string, args?: Data): Promise<Called>;
-  /** Calls a tool that must do its work; gives the data. */
+  /** Calls a tool, expects success, and returns the data. */
   done(name: string, args?: Data): Promise<Data>;
   close(): Promise<void>;
 }
 
-/** A fresh key in a file of this name. */
+/** Writes a new key to a file of this name. */
 export async function keyFile(folder: string, name: string): Promise<string> {
   const file = join(folder, `${name}.key.json`);
   const { code, stderr } = await folkmoot(['keygen', '--out', file]);
@@ -59,7 +58,7 @@ async function connected(transport: Transport): Promise<Host> {
       arguments: args,
     });
     const [first, second] = content as { type: string; text: string }[];
-    // Whoever reads no structured content reads the same as text.
+    // The text content equals the structured content.
     if (second) expect(JSON.parse(second.text)).toEqual(structuredContent);
     return { said: first!.text, isError: isError === true, data: structuredContent as Data };
   };
@@ -71,14 +70,14 @@ async function connected(transport: Transport): Promise<Host> {
   return { client, call, done, close };
 }
 
-/** A host that starts the command and speaks to its standard input. */
+/** Starts the command and connects over standard input. */
 export function overStdio(url: string, keys: readonly string[]): Promise<Host> {
   const args = [main, ...argsOf(url, keys)];
   const transport = new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
   return connected(transport);
 }
 
-/** The command, started to listen on a free port. */
+/** Starts the command on a free port. */
 export interface Listening {
   url: string;
   token: string;
@@ -104,10 +103,10 @@ export async function listening(
   return { ...(JSON.parse(line) as { url: string; token: string }), stop };
 }
 
-/** A host of it. */
+/** Connects to a listening command. */
 export function overHttp({ url, token }: Listening): Promise<Host> {
   const requestInit = { headers: { Authorization: `Bearer ${token}` } };
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
-  // Its declaration and that of Transport differ in what may be undefined.
+  // The declarations of the SDK differ in optional members.
   return connected(transport as Transport);
 }

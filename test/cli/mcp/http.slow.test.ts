@@ -1,4 +1,4 @@
-/** `folkmoot mcp --http` among enemies: pages that rebind, strangers, hosts that never leave. */
+/** `folkmoot mcp --http` against DNS rebinding, missing tokens and idle connections. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
@@ -22,12 +22,12 @@ const hello = JSON.stringify({
 
 interface Answer {
   status: number;
-  /** Of the session, where it names one. */
+  /** Session id, if the response contains one. */
   id: string | undefined;
   body: string;
 }
 
-/** A request as a browser or a stranger would send it, its headers as they are given. */
+/** Sends a request with the given headers only. */
 function asked(where: Listening, headers: Record<string, string>, body = '{}', method = 'POST') {
   return new Promise<Answer>((resolve, reject) => {
     const sent = request(where.url, { method, headers }, async (response) => {
@@ -39,7 +39,7 @@ function asked(where: Listening, headers: Record<string, string>, body = '{}', m
   });
 }
 
-test('mcp over HTTP: no page, no other name, nobody without the token, no large body', async () => {
+test('mcp over HTTP: refuses foreign origins, hosts, tokens and large bodies', async () => {
   const { url } = await live();
   const key = await keyFile(temporaryFolder(), 'ada');
   const where = await listening(url, [key]);
@@ -72,14 +72,14 @@ test('mcp over HTTP: no page, no other name, nobody without the token, no large 
   expect(await where.stop()).toBe(0);
 });
 
-/** What a host sends first, and how, where the token is this. */
+/** Headers of the first request of a host. */
 const headersOf = (token: string) => ({
   Authorization: `Bearer ${token}`,
   'Content-Type': 'application/json',
   Accept: 'application/json, text/event-stream',
 });
 
-test('mcp over HTTP: sessions that nobody uses make room; a token may be given', async () => {
+test('mcp over HTTP: replaces idle sessions; accepts a given token', async () => {
   const { url } = await live();
   const key = await keyFile(temporaryFolder(), 'ada');
   const token = 'a'.repeat(32);
@@ -91,7 +91,7 @@ test('mcp over HTTP: sessions that nobody uses make room; a token may be given',
   for (let count = 0; count < 40; count += 1) {
     expect((await asked(known, headersOf(token), hello)).status).toBe(200);
   }
-  // It listens all the time, and so is in use.
+  // An open stream keeps the session in use.
   expect(await first.done('look', { what: 'me' })).toMatchObject({ registered: false });
 });
 
@@ -122,7 +122,7 @@ test('mcp over HTTP: frees the place of a session when its client leaves early',
     });
     sent.on('error', () => {});
     sent.flushHeaders();
-    // The server reads the body now; it never comes.
+    // The server now waits for a body that never arrives.
     await once(sent, 'continue');
     sent.destroy();
   }
@@ -130,7 +130,7 @@ test('mcp over HTTP: frees the place of a session when its client leaves early',
   expect(await where.stop()).toBe(0);
 });
 
-test('mcp over HTTP: serves a host while strangers hold connections open', async () => {
+test('mcp over HTTP: serves a host while clients without a token hold connections', async () => {
   const { url } = await live();
   const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
   const sockets = Array.from({ length: 400 }, () =>
@@ -157,7 +157,7 @@ test('mcp over HTTP: closes a half-open connection after ten seconds', async () 
   expect(await Promise.race([once(socket, 'close').then(() => 'closed'), late])).toBe('closed');
 });
 
-test('mcp over HTTP: when all sessions are in use, another one is told to wait', async () => {
+test('mcp over HTTP: refuses a session with 503 when all are in use', async () => {
   const { url } = await live();
   const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
   const headers = headersOf(where.token);
@@ -167,12 +167,12 @@ test('mcp over HTTP: when all sessions are in use, another one is told to wait',
   }
   expect(await asked(where, headers, hello)).toMatchObject({
     status: 503,
-    body: expect.stringContaining('32 sessions are in use'),
+    body: expect.stringContaining('limit 32'),
   });
   expect(await where.stop()).toBe(0);
 });
 
-/** Opens a session's stream of messages, and leaves it open. */
+/** Opens the message stream of a session. */
 function listens({ url }: Listening, headers: Record<string, string>): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: 'GET', headers }, resolve);

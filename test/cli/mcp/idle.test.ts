@@ -1,4 +1,4 @@
-/** Sessions of `folkmoot mcp` over HTTP that nobody uses end by themselves; others stay. */
+/** Idle timeout of MCP sessions over HTTP. */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,10 +15,10 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 const MINUTE = 60_000;
 
-/** What a host has: its client, and what the server answers to its session. */
+/** Returns a client, and a probe of its session. */
 async function host(url: string, listens: boolean) {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
-    // A host that listens has a response that does not end.
+    // A listening host has an unfinished response.
     fetch: (to, init) =>
       init?.method === 'GET' && !listens
         ? Promise.resolve(new Response(null, { status: 405 }))
@@ -38,7 +38,7 @@ async function host(url: string, listens: boolean) {
   return { client, asked };
 }
 
-test('mcp sessions: one that is idle for half an hour ends, one in use stays', async () => {
+test('mcp sessions: closes a session idle for half an hour, keeps one in use', async () => {
   const { url: network } = await live();
   const key = join(temporaryFolder(), 'ada.key.json');
   writeFileSync(key, saveKeys(generateKeys()), { mode: 0o600 });
@@ -73,6 +73,6 @@ test('mcp sessions: one that is idle for half an hour ends, one in use stays', a
   vi.advanceTimersByTime(40 * MINUTE);
   const after = async () => [await idle.asked(), await busy.asked(), await listening.asked()];
   await expect.poll(after).toEqual(['404', '404', 'answered']);
-  // Whoever comes again begins another.
+  // A returning host starts a new session.
   expect(await (await host(url, false)).asked()).toBe('answered');
 });

@@ -1,4 +1,4 @@
-/** News for a model: every event once, by cursors, across a restart, and each wait ends in time. */
+/** wait_for_news: each event once, by cursors, across a restart, within the timeout. */
 import type { AgentClient } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Cursor, EventInbox } from '../../../dist/cli/commands/mcp/acting-agents.js';
@@ -9,7 +9,7 @@ const all = new Set(['proposals', 'outcomes', 'blocks', 'consensus', 'memes', 'n
 const never = new AbortController().signal;
 
 function newsOf(client: AgentClient) {
-  // Of the same class, which the compiler finds in the sources and in what is built of them.
+  // The compiler sees the class twice: in the sources and in the build.
   const news = new EventInbox(client as unknown as ConstructorParameters<typeof EventInbox>[0]);
   onTestFinished(() => news.close());
   const wait = (from: Cursor | null, more: { waitMs?: number; limit?: number } = {}) =>
@@ -19,7 +19,7 @@ function newsOf(client: AgentClient) {
 
 const seqs = ({ events }: { events: { seq: number }[] }) => events.map(({ seq }) => seq);
 
-test('news: each event once, what was before the subscription too, by pages', async () => {
+test('news: returns each event once, and earlier events by pages', async () => {
   const { url, network } = await live();
   const ada = await agentOf(url);
   const { wait } = newsOf(ada);
@@ -33,11 +33,11 @@ test('news: each event once, what was before the subscription too, by pages', as
   await ada.setStatus('inactive');
   const third = await waiting;
   expect([seqs(third), third.cursor]).toEqual([[5], { epoch, seq: 5 }]);
-  // From a place that is held.
+  // From a position in the inbox.
   expect(seqs(await wait(second.cursor))).toEqual([5]);
 });
 
-test('news: figures wake nobody; a wait that nothing ends is over in time', async () => {
+test('news: network_metrics does not end a wait; a wait ends by its timeout', async () => {
   const { url, network } = await live();
   const ada = await agentOf(url);
   const { wait } = newsOf(ada);
@@ -51,10 +51,10 @@ test('news: figures wake nobody; a wait that nothing ends is over in time', asyn
   expect([nothing.events, nothing.more]).toEqual([[], false]);
 });
 
-test('news: a wait that is given up ends at once', async () => {
+test('news: an aborted wait ends at once', async () => {
   const { url } = await live();
   const { news, wait } = newsOf(await agentOf(url));
-  // Its subscription has begun: before that, a wait that is given up is a failure.
+  // The subscription is open. Before that, an aborted wait fails.
   const { cursor } = await wait(null, { waitMs: 0 });
   const given = new AbortController();
   const waiting = news.wait(cursor, {
@@ -67,7 +67,7 @@ test('news: a wait that is given up ends at once', async () => {
   expect((await waiting).events).toEqual([]);
 });
 
-test('news: whoever is not registered is told so, and may come again', async () => {
+test('news: fails for an unregistered agent, and works after registration', async () => {
   const { url } = await live();
   const eve = clientOf(url, 9);
   const { wait } = newsOf(eve);
@@ -76,7 +76,7 @@ test('news: whoever is not registered is told so, and may come again', async () 
   expect((await wait(null, { waitMs: 0 })).events).toEqual([]);
 });
 
-test('news: goes on over a restart of the server; another history is said', async () => {
+test('news: continues after a server restart, and reports a new epoch', async () => {
   const [path, port] = [temporaryFolder(), await freePort()];
   const before = await live({ path, port, transport: 'node' });
   const ada = await agentOf(before.url);
@@ -91,7 +91,7 @@ test('news: goes on over a restart of the server; another history is said', asyn
   await after.stop();
   await live({ port, transport: 'node' });
   await agentOf(before.url);
-  // A connection that came before the agent did was ended; the next call begins another.
+  // The server closed the connection opened before registration. The next call reconnects.
   const other = await wait(found.cursor).catch(() => wait(found.cursor));
   expect([other.missed, other.cursor.epoch === found.cursor.epoch]).toEqual([true, false]);
 });

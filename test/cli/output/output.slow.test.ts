@@ -1,4 +1,4 @@
-/** `sim --out`: what a kept run leaves in its folder, and folders that are refused. */
+/** `sim --out`: files of a saved run, and refused folders. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -10,10 +10,10 @@ import { begin } from '../../support/running-command.js';
 import { csvRows, type Line, logLines, signaturesIn, suiteFolder } from '../../support/runs.js';
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
-/** As many as fill batches, and with the quick counts fewer. */
+/** Enough agents to fill batches; fewer with the quick counts. */
 const ordinary = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
 
-/** A folder inside a made one: `sim` makes it, and those above it. */
+/** A folder with missing parents, which `sim` creates. */
 const folder = join(suiteFolder(), 'a', 'run');
 let run: SimJson;
 let lines: Line[];
@@ -23,8 +23,8 @@ beforeAll(async () => {
   lines = await logLines(folder);
 });
 
-describe('sim --out: what is kept', () => {
-  test('sim --out: the folder holds network, summary and tables, and nothing half-written', () => {
+describe('sim --out: saved files', () => {
+  test('sim --out: writes network, summary and tables, without partial files', () => {
     const names = [
       'agents.csv',
       'blocks.csv',
@@ -40,21 +40,21 @@ describe('sim --out: what is kept', () => {
     expect(readdirSync(folder).sort()).toEqual(names);
   });
 
-  test('sim --out: summary.json is what --json prints of the run', () => {
+  test('sim --out: summary.json equals the output of --json', () => {
     const kept = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as object;
     expect(kept).toEqual(run);
     const scenario = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as object;
     expect(scenario).toEqual(run.scenario);
   });
 
-  test('sim --out: the log ends in the digests of the summary', () => {
+  test('sim --out: the last entry has the digests of the summary', () => {
     expect(lines).toHaveLength(run.entries);
     const { digest, log_digest } = lines.at(-1)!;
     expect({ digest, log_digest }).toEqual({ digest: run.digest, log_digest: run.log_digest });
     expect(lines.filter(({ kind }) => kind === 'vote')).toHaveLength(run.measures.votes!);
   });
 
-  test('sim --out: blocks.csv has a row a block, and as many of each end as the summary', () => {
+  test('sim --out: blocks.csv has one row per block, with the outcomes of the summary', () => {
     const rows = csvRows(join(folder, 'blocks.csv'));
     expect(rows).toHaveLength(run.measures.proposed!);
     for (const status of ['finalized', 'rejected', 'expired', 'orphaned'] as const) {
@@ -71,7 +71,7 @@ describe('sim --out: what is kept', () => {
     expect(rows.map(({ number }) => Number(number))).toEqual(rows.map((_, index) => index));
   });
 
-  test('sim --out: agents.csv has a row an agent, and who produced what', () => {
+  test('sim --out: agents.csv has one row per agent, with its blocks', () => {
     const rows = csvRows(join(folder, 'agents.csv'));
     expect(rows).toHaveLength(60);
     expect(new Set(rows.map(({ agent_id }) => agent_id)).size).toBe(60);
@@ -80,27 +80,27 @@ describe('sim --out: what is kept', () => {
     expect(new Set(rows.map(({ personality }) => personality)).size).toBe(9);
   });
 
-  test('sim --out: keeping a run does not change it', async () => {
+  test('sim --out: does not change the digest', async () => {
     const { json } = await simJson(...small);
     expect([json.digest, json.log_digest]).toEqual([run.digest, run.log_digest]);
   });
 });
 
-describe('sim: how many signatures are verified', () => {
+describe('sim: number of verified signatures', () => {
   test.each([
     ['bft', 'equal', ordinary],
     ['bft', 'reputation', ordinary],
     ['majority', 'equal', small],
     ['majority', 'reputation', small],
     ['veto', 'alliance_bonus', ordinary],
-  ])('sim: %s with %s verifies what it logs, and nothing else', async (policy, weights, size) => {
+  ])('sim: %s with %s verifies exactly the logged requests', async (policy, weights, size) => {
     const out = join(temporaryFolder(), 'run');
     const args = [...size, '--policy', policy, '--weights', weights, '--out', out];
     const { json } = await simJson(...args);
     expect(json.verified).toBe(signaturesIn(await logLines(out)));
   });
 
-  test('sim --verifier off: verifies nothing, and signs well all the same', async () => {
+  test('sim --verifier off: verifies nothing, with valid signatures in the log', async () => {
     const out = join(temporaryFolder(), 'run');
     const { json } = await simJson(...small, '--verifier', 'off', '--out', out);
     expect(json.verified).toBe(0);
@@ -110,8 +110,8 @@ describe('sim: how many signatures are verified', () => {
   });
 });
 
-describe('sim --out: folders that cannot be meant', () => {
-  test('sim --out: a folder that holds a run is refused and left as it was', async () => {
+describe('sim --out: refused folders', () => {
+  test('sim --out: refuses a folder with a run and does not change it', async () => {
     const before = readFileSync(join(folder, 'summary.json'), 'utf8');
     const ended = await folkmoot(['sim', ...small, '--seed', '8', '--out', folder]);
     expectOneLine(ended, 1);
@@ -120,7 +120,7 @@ describe('sim --out: folders that cannot be meant', () => {
     expect(await logLines(folder)).toEqual(lines);
   });
 
-  test('sim --out: a run that was cut off before its tables is refused too', async () => {
+  test('sim --out: refuses a folder with an incomplete run', async () => {
     const out = join(temporaryFolder(), 'run');
     mkdirSync(join(out, 'network'), { recursive: true });
     expectOneLine(await folkmoot(['sim', ...small, '--out', out]), 1);
@@ -134,24 +134,24 @@ describe('sim --out: folders that cannot be meant', () => {
     ['a name that is too long', (inside: string) => join(inside, 'x'.repeat(300))],
     ['a place where nothing can be made', () => '/proc/folkmoot-run'],
     ['no name', () => ''],
-  ])('sim --out: %s is refused in one line', async (_, place) => {
+  ])('sim --out: refuses %s in one line', async (_, place) => {
     const inside = temporaryFolder();
     writeFileSync(join(inside, 'file'), '');
     const args = ['sim', '--agents', '5', '--blocks', '1', '--out', place(inside)];
     expectOneLine(await folkmoot(args), 1);
   });
 
-  test('sim: a temporary folder that is not there is named in one line', async () => {
+  test('sim: a missing temporary folder is a one-line error', async () => {
     const env = { TMPDIR: join(temporaryFolder(), 'gone') };
     expectOneLine(await folkmoot(['sim', '--agents', '5', '--blocks', '1'], { env }), 1);
   });
 });
 
-test('sim --out: whoever reads standard error may go away, and the run goes on', async () => {
+test('sim --out: the run continues when the reader of standard error exits', async () => {
   const out = join(temporaryFolder(), 'run');
   const length = ['--seed', '7', '--agents', '300', '--blocks', '20', '--unsigned'];
   const begun = begin(['sim', ...length, '--out', out, '--json']);
-  // Long before the end: all that it would say of its progress finds nobody.
+  // Long before the end, so later progress lines have no reader.
   begun.child.stderr!.destroy();
   expect(await begun.ended).toEqual({ code: 0, signal: null });
   const { digest } = JSON.parse(begun.stdout()) as { digest: string };

@@ -1,4 +1,4 @@
-/** Keys and logs are their owner's alone, whatever the umask; a key that others read is told. */
+/** File modes of keys and logs, independent of the umask, and warnings for readable keys. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -18,13 +18,13 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 
 const run = promisify(execFile);
-/** Runs the command line with a umask that takes nothing away. */
+/** Runs the command line with umask 0. */
 const unmasked = (args: readonly string[], cwd: string) =>
   run('sh', ['-c', 'umask 0; exec "$@"', 'sh', process.execPath, main, ...args], { cwd });
 
 const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
-test('keygen --out: a file with mode 0600 that --key takes, and no secret is printed', async () => {
+test('keygen --out: writes a key file with mode 0600 and prints no secret', async () => {
   const folder = temporaryFolder();
   const { stdout } = await unmasked(['keygen', '--out', 'ada.json', '--json'], folder);
   const file = join(folder, 'ada.json');
@@ -38,7 +38,7 @@ test('keygen --out: a file with mode 0600 that --key takes, and no secret is pri
   expect(lines).not.toContain('private');
 });
 
-test('keygen --out: nothing is overwritten, and no link is followed', async () => {
+test('keygen --out: overwrites no file and follows no link', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'key.json');
   writeFileSync(file, 'mine');
@@ -47,7 +47,7 @@ test('keygen --out: nothing is overwritten, and no link is followed', async () =
     const ended = await folkmoot(['keygen', '--out', join(folder, name)]);
     expect(ended.code).toBe(2);
     expectOneLine(ended);
-    expect(ended.stderr).toContain('exists already');
+    expect(ended.stderr).toContain(name);
   }
   expect(readFileSync(file, 'utf8')).toBe('mine');
   expect(readdirSync(folder).sort()).toEqual(['key.json', 'link.json']);
@@ -56,7 +56,7 @@ test('keygen --out: nothing is overwritten, and no link is followed', async () =
   expectOneLine(nowhere);
 });
 
-test('--key and --response-key: a file that others can read is warned of', async () => {
+test('--key and --response-key: warn about a file readable by others', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'key.json');
   await folkmoot(['keygen', '--out', file]);
@@ -73,11 +73,11 @@ test('--key and --response-key: a file that others can read is warned of', async
   }
 });
 
-/** Of everything in a folder. */
+/** Modes of all files in a folder. */
 const modesIn = (folder: string) =>
   new Set(readdirSync(folder).map((name) => mode(join(folder, name))));
 
-test('a network that is kept: its folder is 0700 and its files 0600', async () => {
+test('sim --out: the network folder has mode 0700 and its files 0600', async () => {
   const folder = temporaryFolder();
   await unmasked(['sim', '--agents', '5', '--blocks', '1', '--out', 'runs/one'], folder);
   const network = join(folder, 'runs/one/network');
@@ -87,12 +87,12 @@ test('a network that is kept: its folder is 0700 and its files 0600', async () =
   expect(mode(archive)).toBe('700');
   expect([...modesIn(archive)]).toEqual(['600']);
   expect(mode(join(network, 'data.mdb'))).toBe('600');
-  // What is to be shown to others is left to the umask.
+  // Reports follow the umask.
   expect(mode(join(folder, 'runs/one'))).toBe('777');
   expect(mode(join(folder, 'runs/one/report.html'))).toBe('666');
 });
 
-test('a network that is served: the same, also in a folder that was there', async () => {
+test('serve: the same modes, also in an existing folder', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'there'), { mode: 0o755 });
   for (const data of ['made', 'there']) {

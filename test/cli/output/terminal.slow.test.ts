@@ -1,4 +1,4 @@
-/** Whatever a server, a file or an argument says, nothing in it steers the terminal. */
+/** Control characters from servers, files and arguments do not reach the terminal. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,12 +11,12 @@ import type { Ended } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 
-/** A new title, red, a line of its own, C1's CSI, right to left, an isolate, a line separator. */
+/** Title, color, line feed, C1 CSI, right-to-left override, isolate, line separator. */
 const evil =
   '\u001b]0;owned\u0007\u001b[31m\r\nfolkmoot: all is well\u009b2J\u202e\u2066\u061c\u2028\u007f';
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-/** What was printed steers nothing, and no line was forged. */
+/** Expects output without control characters and without a forged line. */
 function expectTame({ stdout, stderr }: Ended): void {
   for (const text of [stdout, stderr]) {
     expect(text.replaceAll('\n', '')).not.toMatch(steering);
@@ -30,7 +30,7 @@ interface Hostile {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server of a stranger: every text in every answer is evil. */
+/** A server with control characters in every text. */
 async function hostile(answer: Answer): Promise<Hostile> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -88,7 +88,7 @@ test.each([
     ['agent', 'vote', hash, 'approve'],
     ['agent', 'propose', '--tx', 'x', '--parent', hash],
     ['agent', 'watch', '--count', '1'],
-    // Who agrees to everything and finalizes nothing is waited for.
+    // A server that accepts everything and finalizes nothing leads to a timeout.
     ...(answer === refuses ? [['sim', '--url', url, '--agents', '4', '--blocks', '1']] : []),
     ['load', '--workload', 'reads', '--rate', '20', '--duration', '1s', '--warmup', '0s'],
   ]) {
@@ -98,13 +98,13 @@ test.each([
     expect(ended.signal).toBe(null);
     expect(ended.stderr).not.toMatch(/^ +at /m);
     if (args[0] !== 'network' || answer !== agrees) continue;
-    // The same text, and still JSON.
+    // The line is still JSON with the same text.
     expect(JSON.parse(ended.stdout)).toMatchObject({ [evil]: evil, version: evil });
     expect(ended.stdout).toContain('\\u001b[31m\\r\\nfolkmoot: all is well\\u009b2J\\u202e');
   }
 });
 
-test('terminal: a scenario with escapes in its texts, its names and its mistakes', async () => {
+test('terminal: a scenario with escapes in texts, names and errors', async () => {
   const folder = temporaryFolder();
   const quoted = JSON.stringify(evil);
   const body = 'agents:\n  - { group: a, count: 4, producers: 1 }\nlength: { blocks: 1 }\n';
@@ -143,7 +143,7 @@ test('terminal: a scenario with escapes in its texts, its names and its mistakes
   }
 });
 
-test('terminal: a printed log, a kept log, a load result and signatures with escapes', async () => {
+test('terminal: logs, load results and signatures with escapes', async () => {
   const folder = temporaryFolder();
   const log = join(folder, 'log.ndjson');
   for (const line of [evil, JSON.stringify({ [evil]: evil }), JSON.stringify(evil)]) {
@@ -177,7 +177,7 @@ test('terminal: a printed log, a kept log, a load result and signatures with esc
   expectTame(await folkmoot(['verify'], { input }));
 });
 
-test('terminal: arguments are repeated tamely', async () => {
+test('terminal: errors escape arguments', async () => {
   const folder = join(temporaryFolder(), evil.replaceAll('/', ''));
   mkdirSync(folder);
   for (const args of [
@@ -206,7 +206,7 @@ test('terminal: arguments are repeated tamely', async () => {
   }
 });
 
-test('terminal: there is one door: no command writes past it', () => {
+test('terminal: commands write only through cli/output/output.ts', () => {
   const folder = join(root, 'cli');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const past = files

@@ -1,4 +1,4 @@
-/** `folkmoot explore`: what it serves, what it refuses, how it follows, and how it ends. */
+/** `folkmoot explore`: serves, follows and refuses folders. */
 import { cpSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ function copyOf(folder: string): string {
   return copy;
 }
 
-/** Starts it on a folder, and gives its world. */
+/** Starts the command on a folder. */
 async function explored(folder: string, ...more: string[]) {
   const begun = begin(['explore', folder, '--json', ...more]);
   const [line] = await begun.printed(/^\{.*\}\n/);
@@ -32,7 +32,7 @@ async function explored(folder: string, ...more: string[]) {
   return { ...begun, first, there: new World({ url: first.url, wsUrl }) };
 }
 
-test('explore: a finished run is served, takes no writes, and ends by a signal', async () => {
+test('explore: serves a run read-only until a signal', async () => {
   const { first, there, stop } = await explored(run);
   expect(first).toEqual({
     event: 'listening',
@@ -52,7 +52,7 @@ test('explore: a finished run is served, takes no writes, and ends by a signal',
   expect(readdirSync(join(run, 'network')).sort()).toEqual(before);
 });
 
-test('explore: a kept run has the groups of its scenario, by the ids of its agents', async () => {
+test('explore: serves the groups of the scenario with agent ids', async () => {
   const { there } = await explored(run);
   const { groups } = (await there.read('/api/v1/scenario')) as { groups: { agents: string[] }[] };
   const { validators, producers } = (await there.read('/api/v1/network/agents')) as Record<
@@ -64,16 +64,16 @@ test('explore: a kept run has the groups of its scenario, by the ids of its agen
   for (const { id } of [...validators!, ...producers!]) expect(shown.has(id)).toBe(true);
 });
 
-test('explore: a damaged summary leaves the scenario out, and no more', async () => {
+test('explore: serves a run with a damaged summary without its scenario', async () => {
   const copy = copyOf(run);
   truncateSync(join(copy, 'summary.json'), 100);
   const { there, printed } = await explored(copy);
-  await printed(/its scenario is not shown: /);
+  await printed(/no scenario: /);
   expect((await there.get('/api/v1/scenario')).status).toBe(404);
   expect(await there.read('/api/v1/meta')).toMatchObject({ digest });
 });
 
-test('explore: says in words where it is', async () => {
+test('explore: prints its address as text', async () => {
   const begun = begin(['explore', run, '--open', 'no']);
   const [, url] = await begun.printed(
     /^(http:\S+)\/ui\/ shows .*: folkmoot-sim, entries 0 to \d+; /,
@@ -89,14 +89,14 @@ test('explore: --verify opens the view that recomputes the log and begins', asyn
   expect((await stop()).code).toBe(0);
 });
 
-test('explore: a connection that stays open does not hold the end', async () => {
+test('explore: an open connection does not delay the end', async () => {
   const { first, stop } = await explored(run);
   const kept = await fetch(`${first.url}/api/v1/meta`, { headers: { Connection: 'keep-alive' } });
   await kept.text();
   expect((await stop()).code).toBe(0);
 });
 
-test('explore: an archive beside the data is read over', async () => {
+test('explore: reads archived entries', async () => {
   const copy = copyOf(run);
   expect((await folkmoot(['archive', copy, '--before', '100'])).code).toBe(0);
   const { there } = await explored(copy);
@@ -125,7 +125,7 @@ test('explore: follows a server that writes the folder', async () => {
   );
 });
 
-test('explore: a folder that is deleted is told, and what was read is still shown', async () => {
+test('explore: reports a deleted folder and still serves the entries read', async () => {
   const copy = copyOf(run);
   const { there, printed, stop } = await explored(copy);
   expect(await there.read('/api/v1/control')).not.toHaveProperty('lost');
@@ -138,19 +138,19 @@ test('explore: a folder that is deleted is told, and what was read is still show
 });
 
 test.each([
-  // Half of it: the last pages may be in use by nothing.
+  // Half of the file: the last pages can be free.
   ['cut off', (data: string) => truncateSync(data, 4096 * (statSync(data).size >> 13)), 13],
   [
     'overwritten',
     (data: string) => {
-      // All but the header: which pages are in use differs from run to run.
+      // All but the header, because the used pages differ between runs.
       const rest = Buffer.alloc(statSync(data).size - 2 * 8192, 7);
       writeSync(openSync(data, 'r+'), rest, 0, rest.length, 2 * 8192);
     },
     13,
   ],
   ['gone', (data: string) => rmSync(data), 2],
-])('explore: data that was %s is refused with the reason', async (_, damage, code) => {
+])('explore: refuses data that was %s', async (_, damage, code) => {
   const copy = copyOf(run);
   damage(join(copy, 'network', 'data.mdb'));
   const ended = await folkmoot(['explore', copy]);
@@ -158,7 +158,7 @@ test.each([
   expect([ended.code, ended.stdout]).toEqual([code, '']);
 });
 
-test('explore: an archive that lacks a file is refused', async () => {
+test('explore: refuses an archive with a missing file', async () => {
   const copy = copyOf(run);
   expect((await folkmoot(['archive', copy, '--before', '100'])).code).toBe(0);
   const archive = join(copy, 'network', 'archive');

@@ -1,20 +1,20 @@
-/** A load run that is watched: its address and token, and all that it shows until its end. */
+/** A watched load run: address, token and states until the end. */
 import type { LoadAnswer, LoadState } from '../../../dist/api/view/load-state.js';
 import { type Begun, begin } from '../../support/running-command.js';
 
 export interface WatchedLoad extends Begun {
-  /** Where the page is, with its token. */
+  /** Address of the page, with its token. */
   page: string;
   url: string;
-  /** What is shown after a version; at once where there is none. */
+  /** Returns the state after a version, or the current state. */
   shown(after?: number): Promise<LoadAnswer>;
-  /** Asks, with the token that was printed; gives the status. */
+  /** Sends a control command with the token and returns the status. */
   ask(what: 'resume' | 'stop'): Promise<number>;
-  /** Whatever is shown from now on, the last of it too. */
+  /** Collects all states from now to the end. */
   follow(): Promise<LoadState[]>;
 }
 
-/** Begins `folkmoot load --watch`, and waits for the address of its page. */
+/** Starts `folkmoot load --watch` and waits for the address of its page. */
 export async function watchLoad(args: readonly string[]): Promise<WatchedLoad> {
   const begun = begin(['load', ...args]);
   const [, page = ''] = await begun.printed(/folkmoot: (http:\S+\/ui\/load#token=\S{32}) shows /);

@@ -1,4 +1,4 @@
-/** The page of a command that is watched: its address and token, and what is asked of its clock. */
+/** The page of a watched command: address, token and control of its clock. */
 import type { ControlCommand, ControlShown } from 'folkmoot/api';
 import type { Begun } from '../../support/running-command.js';
 
@@ -6,12 +6,12 @@ export interface Page {
   url: string;
   token: string;
   control(): Promise<ControlShown>;
-  /** Asks, with the token that was printed; gives the status. */
+  /** Sends a control command with the token and returns the status. */
   ask(command: ControlCommand): Promise<number>;
   read<T>(path: string): Promise<T>;
 }
 
-/** Once its address is printed. */
+/** Waits for the printed address. */
 export async function pageOf({ printed }: Begun): Promise<Page> {
   const [, url, token] = await printed(/folkmoot: (http:\S+)\/ui\/#token=(\S+) shows /);
   const read = async <T>(path: string) => {

@@ -1,4 +1,4 @@
-/** `folkmoot sim --watch`: the page of a run while it is made, and how the command ends. */
+/** `folkmoot sim --watch`: the page of a running simulation and the end of the command. */
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -19,14 +19,14 @@ beforeAll(async () => {
 
 const result = (stdout: string) => JSON.parse(stdout) as { digest: string; entries: number };
 
-test('sim --watch: the run ends as it does alone, and so does the command', async () => {
+test('sim --watch: gives the digest of a run without --watch, and ends with the run', async () => {
   const { ended, stdout, stderr } = begin(['sim', ...fast, '--watch', '--json']);
   expect(await ended).toEqual({ code: 0, signal: null });
   expect(result(stdout()).digest).toBe(alone);
-  expect(stderr()).toMatch(/folkmoot: http:\S+\/ui\/#token=\S{32} shows the run, .*not wait/);
+  expect(stderr()).toMatch(/folkmoot: http:\S+\/ui\/#token=\S{32} shows the run, /);
 });
 
-test('sim --watch: the default speed is that of the wall clock', async () => {
+test('sim --watch: the default speed is wall time', async () => {
   const begun = begin(['sim', ...size, '--watch=paused', '--json']);
   const page = await pageOf(begun);
   expect((await page.control()).clock).toMatchObject({ paused: true, speed: 1 });
@@ -36,7 +36,7 @@ test('sim --watch: the default speed is that of the wall clock', async () => {
   expect(result(begun.stdout()).digest).toBe(alone);
 });
 
-test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () => {
+test('sim --watch=paused: pauses, steps and resumes without changing the digest', async () => {
   const out = join(folder, 'paused');
   const begun = begin(['sim', ...fast, '--watch=paused', '--json', '--out', out]);
   const page = await pageOf(begun);
@@ -56,7 +56,7 @@ test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () 
   await expect.poll(async () => (await page.control()).clock.paused).toBe(true);
   const { blocks } = await page.read<{ blocks: { status: string }[] }>('/api/v1/blocks');
   expect(blocks.filter(({ status }) => status !== 'voting')).toHaveLength(1);
-  // A page that is left open does not hold the end.
+  // An open page does not delay the end.
   const open = new WebSocket(`${page.url.replace('http', 'ws')}/ws/v1`);
   const closed = new Promise((resolve) => open.on('close', resolve));
   await new Promise((resolve) => open.on('open', resolve));
@@ -67,7 +67,7 @@ test('sim --watch=paused: waits, steps, goes on, and leaves no trace', async () 
   expect((await folkmoot(['replay', out])).code).toBe(0);
 });
 
-test('sim --watch: the run waits while what a late page is shown is made', async () => {
+test('sim --watch: the run waits while the server builds a view', async () => {
   const size = ['--agents', '5000', '--blocks', '6', '--seed', '7', '--unsigned'];
   const begun = begin(['sim', ...size, '--speed', 'max', '--watch', '--json']);
   const page = await pageOf(begun);
@@ -75,7 +75,7 @@ test('sim --watch: the run waits while what a late page is shown is made', async
   await expect.poll(seq, { interval: 20 }).toBeGreaterThan(10_000);
   let isShown = false;
   const shown = async () => {
-    // On a busy machine the answer is to try again, for as long as it is being made.
+    // On a busy machine the response is BEING_MADE until the view is built.
     for (;;) {
       const view = await page.read<{ entry: number } | undefined>('/api/v1/view');
       if (view) return view;
@@ -84,18 +84,18 @@ test('sim --watch: the run waits while what a late page is shown is made', async
   const view = shown().finally(() => {
     isShown = true;
   });
-  // What is told before the page is shown anything, however late the test is to ask.
+  // Position before the page gets its first view, even if this test is slow.
   const seqs: number[] = [];
   while (!isShown) {
     const told = await seq();
     if (!isShown) seqs.push(told);
   }
-  // Else the run would be a good part of its way on.
+  // Without the wait, the run would be far ahead.
   expect(Math.max(0, ...seqs)).toBeLessThan(1.2 * (await view).entry);
   expect((await begun.ended).code).toBe(0);
 });
 
-test('sim --watch: thirty who look on leave no trace', async () => {
+test('sim --watch: thirty watchers do not change the digest', async () => {
   const begun = begin(['sim', ...fast, '--watch=paused', '--json']);
   const page = await pageOf(begun);
   const socket = `${page.url.replace('http', 'ws')}/ws/v1`;
@@ -104,19 +104,19 @@ test('sim --watch: thirty who look on leave no trace', async () => {
   expect(await page.ask({ do: 'until', until: { what: 'outcome' } })).toBe(200);
   await expect.poll(async () => (await page.control()).clock.paused).toBe(true);
   const { seq } = await page.read<{ seq: number }>('/api/v1/meta');
-  // Each was shown all of it, and the run ends as it does alone.
+  // Each watcher gets all events, and the digest stays the same.
   for (const watching of all) await watching.reaches(seq);
   expect(await page.ask({ do: 'resume' })).toBe(200);
   expect((await begun.ended).code).toBe(0);
   expect(result(begun.stdout()).digest).toBe(alone);
 });
 
-test('sim --watch: neighbours are those that the run has, and its past is read', async () => {
+test('sim --watch: serves the neighbours of the run and earlier entries', async () => {
   const out = join(folder, 'neighbours');
   const begun = begin(['sim', ...fast, '--watch=paused', '--json', '--out', out]);
   const page = await pageOf(begun);
   await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
-  await begun.printed(/the run is over, and waits/);
+  await begun.printed(/paused at its end/);
   const { clock, knows } = await page.control();
   expect([clock.over, knows]).toEqual([true, ['history', 'scenario', 'neighbours']]);
   const { groups } = await page.read<{ groups: { agents: string[] }[] }>('/api/v1/scenario');
@@ -140,11 +140,11 @@ test('sim --watch: neighbours are those that the run has, and its past is read',
   expect([...links].sort()).toEqual(edges.sort());
 });
 
-test('sim --watch: a run that was stopped by hand waits at its end', async () => {
+test('sim --watch: a run with a pending pause waits at its end', async () => {
   const begun = begin(['sim', ...fast, '--watch=paused', '--json']);
   const page = await pageOf(begun);
   await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
-  await begun.printed(/the run is over, and waits: resume lets it end/);
+  await begun.printed(/paused at its end/);
   expect((await page.control()).clock.paused).toBe(true);
   expect(begun.stdout()).toBe('');
   expect(await page.ask({ do: 'resume' })).toBe(200);
@@ -152,7 +152,7 @@ test('sim --watch: a run that was stopped by hand waits at its end', async () =>
   expect(result(begun.stdout()).digest).toBe(alone);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a run that waits', async (by) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a waiting run', async (by) => {
   const begun = begin(['sim', ...fast, '--watch=paused']);
   await pageOf(begun);
   expect(await begun.stop(by)).toEqual({ code: null, signal: by });
@@ -160,14 +160,14 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a run that waits
 });
 
 test.each([
-  ['an address without a page', ['--port', '0'], /--port is for the page of --watch/],
-  ['a speed without a page', ['--speed', '2'], /--speed is for --url and --watch/],
+  ['an address without a page', ['--port', '0'], /--port requires --watch/],
+  ['a speed without a page', ['--speed', '2'], /--speed requires --url or --watch/],
   [
-    'a server as fast as it can',
+    'maximum speed on a server',
     ['--speed', 'max', '--url', 'http://127.0.0.1:1'],
-    /not for --url/,
+    /cannot be used with --url/,
   ],
-  ['a way to watch that is none', ['--watch=loudly'], /expected --watch, behind all else/],
+  ['an invalid value of --watch', ['--watch=loudly'], /invalid --watch: loudly /],
   ['a page of a server', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
   ['a page of two runs', ['--check-determinism', '--watch'], /cannot be used with/],
 ])('sim: %s is refused', async (_, args, text) => {
@@ -176,7 +176,7 @@ test.each([
   expect(stderr).toMatch(text);
 });
 
-test('sim --watch: a port that is taken is told, and nothing is left behind', async () => {
+test('sim --watch: a port in use is an error', async () => {
   const first = begin(['sim', ...fast, '--watch=paused']);
   const { url } = await pageOf(first);
   const { port } = new URL(url);

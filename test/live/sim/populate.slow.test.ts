@@ -114,7 +114,7 @@ test('serve: a script that throws stops the agents, not the server', async () =>
     data: join(folder, 'broken'),
     args: ['--scenario', scenario, '--speed', '20'],
   });
-  await server.said('the server goes on');
+  await server.said('scenario agents stopped');
   expect(server.stderr()).toContain('broken.mjs: produce');
   const client = new AgentClient({ url: server.url, keys: generateKeys() });
   await expect.poll(async () => (await client.networkState()).active_validators).toBe(3);

@@ -1,4 +1,4 @@
-/** A program that depends on the package: each of its doors, typed and run. */
+/** A program that uses each entry point of the package. */
 import * as moot from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { AgentClient, generateKeys } from 'folkmoot/client';

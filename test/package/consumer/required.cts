@@ -1,4 +1,4 @@
-/** The same package from CommonJS. */
+/** Loads the package from CommonJS. */
 import moot = require('folkmoot');
 import client = require('folkmoot/client');
 import sim = require('folkmoot/sim');

@@ -57,9 +57,9 @@ test('programs: what a user can mend is said in a line, with its exit code', asy
   const other = await folkmoot(['sim', file, '--cassette', run, '--seed', '2']);
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('with seed 1, not')]);
   const stray = await folkmoot(['sim', file, '--cassette', run, '--most-calls', '2']);
-  expect([stray.code, stray.stderr]).toEqual([2, expect.stringContaining('is for --record')]);
+  expect([stray.code, stray.stderr]).toEqual([2, expect.stringContaining('requires --record')]);
   const twice = await folkmoot(['sim', file, '--record', '--check-determinism']);
-  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('is not for --record')]);
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('be used with --record')]);
   const nothing = `${folder}/nothing.yaml`;
   const text = readFileSync(file, 'utf8');
   writeFileSync(nothing, text.replace(JSON.stringify(process.execPath), '"no-such-program"'));

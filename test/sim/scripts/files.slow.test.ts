@@ -84,10 +84,10 @@ test('scenario check: says what it runs, and --no-scripts runs nothing', async (
   const file = at.file('lib/own.mjs');
   const left = await folkmoot(['scenario', 'check', '--no-scripts', file]);
   expect([left.code, existsSync(at.mark)]).toEqual([0, false]);
-  expect(left.stderr).toBe(`${file}: not checked: lib/own.mjs in ${at.inside}\n`);
+  expect(left.stderr).toBe(`${file}: not loading lib/own.mjs in ${at.inside}\n`);
   const ran = await folkmoot(['scenario', 'check', file]);
   expect([ran.code, existsSync(at.mark)]).toEqual([0, true]);
-  expect(ran.stderr).toBe(`${file}: runs lib/own.mjs in ${at.inside}\n`);
+  expect(ran.stderr).toBe(`${file}: loading lib/own.mjs in ${at.inside}\n`);
   expect(linesOf(ran.stdout)).toEqual([`ok ${file}: t (7 agents)`]);
 });
 

@@ -20,7 +20,7 @@ const section = (title: string) => text.split(`\n## ${title}`)[1]!.split('\n## '
 test('docs/scripts.md: has every function and every command with its members', () => {
   for (const name of functionNames) expect(section('Functions')).toContain(`| \`${name}\``);
   for (const [name, { properties }] of Object.entries(scriptCommands)) {
-    const commands = section('What the agent does');
+    const commands = section('Commands');
     expect(commands).toContain(`| \`${name}\``);
     for (const key of Object.keys(properties)) {
       if (key !== 'do') expect(commands, name).toContain(`| \`${key}\``);

@@ -140,7 +140,7 @@ describe('sweep: until its interval is narrow', () => {
     const args = ['--until-interval', '0.001%', '--most-replicates', '12'];
     const { code, stdout } = await sweepIn(file, out, ...args);
     expect([code, countsIn(out)]).toEqual([0, [12, 12]]);
-    expect(stdout).toMatch(/24 of 24 planned runs completed/);
+    expect(stdout).toMatch(/24 of 24 runs completed/);
   });
 
   test.each([

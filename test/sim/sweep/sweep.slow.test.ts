@@ -196,19 +196,19 @@ describe('sweep: a run that fails', () => {
       /^folkmoot: run 1 of cell 2 failed, .*moody\.mjs: vote for agent .*: in a bad mood/,
     );
     const set = '--set agents.town.strategy.parameters.mood=2';
-    expect(how).toMatch(/^to reproduce it: node \S*dist\/cli\/main\.js sim /);
+    expect(how).toMatch(/^to reproduce: node \S*dist\/cli\/main\.js sim /);
     expect(how).toContain(` sim ${moody} --seed 1/1 ${set}`);
     expect(further).toMatch(/--resume --on-error continue/);
     expect(runsIn(kept)).toBeLessThan(6);
     expect([...filesIn(kept).keys()]).not.toContain('runs.csv');
-    const alone = spawnSync('sh', ['-c', how!.replace('to reproduce it: ', '')], {
+    const alone = spawnSync('sh', ['-c', how!.replace('to reproduce: ', '')], {
       encoding: 'utf8',
     });
     expect([alone.status, alone.stderr]).toEqual([2, expect.stringMatching(/in a bad mood/)]);
 
     const past = await sweepIn(moody, kept, '--resume', '--on-error', 'continue');
     expect(past.code).toBe(2);
-    expect(past.stdout).toMatch(/6 of 6 planned runs completed: 4 pass, 2 error/);
+    expect(past.stdout).toMatch(/6 of 6 runs completed: 4 pass, 2 error/);
     const fresh = join(folder, 'fresh');
     await sweepIn(moody, fresh, '--on-error', 'continue');
     expectSame(kept, fresh);

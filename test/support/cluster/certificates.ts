@@ -1,10 +1,9 @@
-/** Certificates for a test, made by openssl. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../fixture.js';
 
-/** An authority and one certificate of it, for servers and clients at 127.0.0.1. */
+/** Creates a CA and a certificate for servers and clients at 127.0.0.1, with openssl. */
 export function certificates(name: string): { ca: string; cert: string; key: string } {
   const folder = temporaryFolder();
   const file = (end: string) => join(folder, `${name}.${end}`);

@@ -1,4 +1,4 @@
-/** What goes wrong with three nodes and an etcd of three members, for a while each. */
+/** Temporary faults of three nodes and three etcd members. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EtcdMember, TestEtcd } from '../etcd.js';
 import type { Host, Network } from '../hosts/hosts.js';
@@ -7,16 +7,16 @@ import type { NodeProcess } from './processes.js';
 export interface Around {
   nodes: readonly NodeProcess[];
   order: TestEtcd;
-  /** Whole numbers by chance, less than `most`. */
+  /** Draws a whole number below `most`. */
   below(most: number): number;
-  /** Resolves when so many more writes were done. */
+  /** Resolves after this number of further writes. */
   more(count: number): Promise<void>;
 }
 
-/** It is over when it resolves. */
+/** Resolves at the end of the fault. */
 export type Fault<A> = (around: A) => Promise<void>;
 
-/** Processes that die or stand still; at least as many of each are well as decide, but once. */
+/** Killed or stopped processes. All faults but one leave a quorum. */
 export const ofProcesses: Record<string, Fault<Around>> = {
   async 'a node is killed'({ nodes, below, more }) {
     const node = nodes[below(3)]!;
@@ -31,7 +31,7 @@ export const ofProcesses: Record<string, Fault<Around>> = {
     await more(5);
     for (const node of killed) await node.restart();
   },
-  async 'a node stands still'({ nodes, below }) {
+  async 'a node is stopped'({ nodes, below }) {
     const node = nodes[below(3)]!;
     await node.signal('SIGSTOP');
     await sleep(1_000 + below(5_000));
@@ -43,7 +43,7 @@ export const ofProcesses: Record<string, Fault<Around>> = {
     await more(5 + below(20));
     leader.restart();
   },
-  async "etcd's leader stands still"({ order, below }) {
+  async "etcd's leader is stopped"({ order, below }) {
     const leader = await order.leader();
     await leader.signal('SIGSTOP');
     await sleep(1_000 + below(5_000));
@@ -65,7 +65,7 @@ export interface Linked extends Around {
 
 type Placed = { host: Host };
 
-/** Loses what these send to those, for a while that ends with it. */
+/** Drops packets from some hosts to others for a while. */
 async function lost(around: Linked, from: readonly Placed[], to: readonly Placed[]): Promise<void> {
   for (const one of from) for (const other of to) around.network.lose(one.host, other.host);
   await passing(around);
@@ -80,7 +80,7 @@ async function passing({ network, below, more }: Linked): Promise<void> {
 const others = (order: TestEtcd, one: EtcdMember) =>
   order.members.filter((member) => member !== one);
 
-/** Hosts that do not hear each other; a quorum of etcd does, and a node hears that. */
+/** Network partitions. A quorum of etcd stays connected and reachable from a node. */
 export const betweenHosts: Record<string, Fault<Linked>> = {
   async 'a node is cut off from etcd'(around) {
     const { nodes, order, below, network } = around;
@@ -88,7 +88,7 @@ export const betweenHosts: Record<string, Fault<Linked>> = {
     for (const { host } of order.members) network.lose(host, node.host);
     await lost(around, [node], order.members);
   },
-  async 'a node is heard by etcd, and hears nothing'(around) {
+  async 'a node can send to etcd, but receives nothing'(around) {
     await lost(around, around.order.members, [around.nodes[around.below(3)]!]);
   },
   async "etcd's leader is cut off from the others"(around) {
@@ -97,16 +97,16 @@ export const betweenHosts: Record<string, Fault<Linked>> = {
     for (const { host } of rest) around.network.lose(host, leader.host);
     await lost(around, [leader], rest);
   },
-  async "etcd's leader is heard by the others, and hears nothing"(around) {
+  async "etcd's leader can send, but receives nothing"(around) {
     const leader = await around.order.leader();
     await lost(around, others(around.order, leader), [leader]);
   },
-  async 'a node and a member are left to themselves'(around) {
+  async 'a node and a member are partitioned'(around) {
     const { order, below } = around;
     await leftAlone(around, order.members[below(3)]!);
   },
-  // The others may have asked it, and watch at it, and do not hear that it has lost its place.
-  async "a node and etcd's leader are left to themselves"(around) {
+  // Other nodes may watch this member and do not learn that it lost the leadership.
+  async "a node and etcd's leader are partitioned"(around) {
     await leftAlone(around, await around.order.leader());
   },
 };

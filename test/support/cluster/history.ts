@@ -1,4 +1,4 @@
-/** What must be true of the logs of a network's nodes, by what agents were told. */
+/** Checks the logs of all nodes against the responses that agents got. */
 import { expect } from 'vitest';
 import { folkmoot } from '../cli.js';
 import { logText } from '../command.js';
@@ -6,10 +6,10 @@ import { linesOf } from '../runs.js';
 import { isDone } from './load.js';
 import { expectTogether, type NodeProcess, signatureOf, type Told } from './processes.js';
 
-/** Of these a node says that nothing was done. */
+/** Reasons that promise that the request had no effect. */
 const undone = new Set(['NO_QUORUM', 'DISK_FULL', 'QUEUE_FULL', 'CLOCK']);
 
-/** What is wrong with a log: what was acknowledged and is lost, what was not done, or is twice. */
+/** Finds lost acknowledged requests, unexpected requests and duplicates in a log. */
 function wrongIn(told: readonly Told[], log: string): string[] {
   const counts = new Map<string, number>();
   for (const line of linesOf(log)) {
@@ -38,8 +38,8 @@ function wrongIn(told: readonly Told[], log: string): string[] {
 }
 
 /**
- * Waits until all have the same, and ends one after the other in good order; their logs are the
- * same but for time that passes for those that are left, hold what was acknowledged, and replay.
+ * Waits until all nodes are equal, then stops them one by one. Expects equal logs except for later
+ * time entries, with all acknowledged requests, and a matching replay.
  */
 export async function expectKept(nodes: readonly NodeProcess[], told: readonly Told[]) {
   await expectTogether(nodes);

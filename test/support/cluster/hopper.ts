@@ -1,4 +1,4 @@
-/** A subscriber that is at another node each second: it must miss nothing, nor get it twice. */
+/** A subscriber that changes its node each second. Expects every event exactly once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Live } from '../service/live.js';
 import type { Agent } from '../service/signer.js';
@@ -6,18 +6,18 @@ import type { NodeProcess } from './processes.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
-/** How long it stays, and how long it waits for a node that does not answer. */
+/** Time at a node, and timeout for a node without a response. */
 const STAY_MS = 1_000;
 const PATIENCE_MS = 4_000;
 
 export interface Hopper {
-  /** What it got, in order. */
+  /** Sequence numbers of received events, in order. */
   seqs: number[];
   hops: number;
   stop(): Promise<void>;
 }
 
-/** Follows all events from the first one on. */
+/** Follows all events from the first one. */
 export function hopper(nodes: readonly NodeProcess[], agent: Agent, epoch: string): Hopper {
   const seqs: number[] = [];
   let going = true;

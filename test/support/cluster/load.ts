@@ -1,42 +1,42 @@
-/** Mixed load on the nodes of a network: agents that vote, propose, post memes, update and read. */
+/** Mixed load on the nodes of a cluster: votes, proposals, memes, status updates and reads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Agent, meme, propose, signed, stamp, transaction, vote } from '../service/signer.js';
 import { askOnce, insist, type NodeProcess, readFrom, type Told } from './processes.js';
 
-/** Between two requests of an agent: what is asked about is the faults, not how much fits. */
+/** Pause between two requests of an agent, because these tests measure no throughput. */
 const PAUSE_MS = 20;
 const PROBE_MS = 200;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-/** A request that is done each time, and can be told from all others. */
+/** Builds a unique request that is always accepted. */
 export function update(by: Agent) {
   const at = stamp();
   const path = `/api/v1/agents/${by.agentId}/status`;
   return signed(by, 'PUT', path, { status: 'active', reason: `at ${at}` }, at);
 }
 
-/** A proposal with transactions that no other has. */
+/** Builds a proposal with unique transactions. */
 function proposal(by: Agent, parent_hash: string) {
   const transactions = Array.from({ length: 5 }, () => transaction(by, 'town', stamp()));
   return propose(by, { parent_hash, transactions });
 }
 
 export interface Load {
-  /** What became of each write. */
+  /** Outcomes of the writes. */
   told: Told[];
-  /** When somebody was told that a write is done: milliseconds, ascending. */
+  /** Times of acknowledged writes: milliseconds, ascending. */
   doneAt: number[];
   reads: number;
-  /** Resolves when so many more writes were done. */
+  /** Resolves after this number of further writes. */
   more(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Every agent asks one thing after the other, of whichever node answers, until told to stop. Some
- * requests are sent once only: what became of those nobody may know. The first agent asks all nodes
- * for the same at once, to find out when none takes writes.
- * @param below whole numbers by chance, less than `most`.
+ * Each agent sends requests one by one to any responding node until the stop. Some requests are
+ * sent only once, so their outcome can stay unknown. The first agent sends the same request to all
+ * nodes, to find times without any accepting node.
+ * @param below draws a whole number below `most`.
  */
 export function mixedLoad(
   nodes: readonly NodeProcess[],
@@ -75,7 +75,7 @@ export function mixedLoad(
       await sleep(PAUSE_MS);
     }
   };
-  /** Whether any node takes writes: all are asked at once, and one that is done is done once. */
+  /** Sends one idempotent write to all nodes, to test if any node accepts writes. */
   const probe = async () => {
     const sent: Promise<void>[] = [];
     for (; going; await sleep(PROBE_MS)) {
@@ -101,10 +101,10 @@ export function mixedLoad(
   return found;
 }
 
-/** Whether it was told as done. */
+/** Returns true for an acknowledged write. */
 export const isDone = ({ status }: Told): boolean => status !== null && status < 300;
 
-/** The longest time, in milliseconds, in which nobody was told anything between two times. */
+/** Longest time without an acknowledged write between two times, in milliseconds. */
 export function longestPause(doneAt: readonly number[], from: number, to: number): number {
   const between = [from, ...doneAt.filter((at) => from < at && at < to), to];
   return Math.max(...between.slice(1).map((at, index) => at - between[index]!));

@@ -1,4 +1,4 @@
-/** Nodes of one network in this process, over an order in memory, and agents that act on them. */
+/** Cluster nodes in this process over an order in memory, with agents. */
 import {
   composeProposal,
   composeRegister,
@@ -20,11 +20,10 @@ import { Door, type Faults, type MemoryOrder } from './order.js';
 export interface TestNode {
   network: ClusterNetwork;
   door: Door;
-  /** What ended it, if anything did. */
+  /** Fatal errors of the node. */
   fatal: Error[];
   warnings: string[];
   verify(request: SignedRequest): ReturnType<ClusterNetwork['verification']['all']>;
-  /** Verifies and submits. */
   submit(request: SignedRequest): Promise<Outcome>;
   close(): Promise<void>;
 }
@@ -101,7 +100,7 @@ export const vote = (
   decision: 'approve' | 'reject' = 'approve',
 ) => composeVote(by, now(), { block_hash, decision });
 
-/** The hash of the block that an accepted proposal opened. */
+/** Returns the block hash of an accepted proposal. */
 export function blockOf(outcome: Outcome): string {
   if (!('data' in outcome) || !('block_hash' in outcome.data)) {
     throw new Error(`no block: ${JSON.stringify(outcome)}`);
@@ -109,13 +108,13 @@ export function blockOf(outcome: Outcome): string {
   return outcome.data.block_hash;
 }
 
-/** What must be the same on all nodes. */
+/** State that must be equal on all nodes. */
 export function endOf({ network }: TestNode) {
   const { seq, event_seq, digest, log_digest, order } = network.read.position;
   return { seq, event_seq, digest, log_digest, version: order!.version, time: order!.time };
 }
 
-/** Waits until all nodes have applied the same, and holds them against each other. */
+/** Waits until all nodes have applied all batches, and expects equal states. */
 export async function expectSame(order: MemoryOrder, nodes: readonly TestNode[]) {
   const [first] = nodes;
   await expect

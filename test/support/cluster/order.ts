@@ -1,6 +1,6 @@
 /**
- * An order in memory, and doors to it through which a node sees what networks do: answers that are
- * lost, batches that come twice, late, out of turn or not at all. Chance is seeded.
+ * An order in memory, and a faulty connection for each node: lost responses, and batches that are
+ * repeated, late, reordered or dropped. Faults are seeded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -16,7 +16,7 @@ import {
   type Position,
 } from '../../../dist/cluster/order/order.js';
 
-/** What stands: bytes, as an order on other machines would keep them. */
+/** Stores batches as bytes, like an order on other machines. */
 export class MemoryOrder {
   founding: Founding | null = null;
   readonly batches: Buffer[] = [];
@@ -62,7 +62,7 @@ export class MemoryOrder {
     for (const resume of waiting) resume();
   }
 
-  /** Resolves at the next change, or when it is aborted. */
+  /** Resolves at the next change or abort. */
   change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
@@ -77,9 +77,9 @@ export class MemoryOrder {
 }
 
 export interface Faults {
-  /** Seeded: 0 to 1. */
+  /** Seeded random number, 0 to 1. */
   random(): number;
-  /** How often something goes wrong, 0 to 1. */
+  /** Probability of a fault, 0 to 1. */
   rate: number;
 }
 
@@ -87,15 +87,15 @@ const fenced = (node: string) => new OrderError('NODE_NAME_TAKEN', { node });
 
 const lost = () => new OrderError('ETCD_UNAVAILABLE', { message: 'connection lost' });
 
-/** One node's way to an order. */
+/** Connection of a node to the order. */
 export class Door implements Order {
   readonly #order: MemoryOrder;
   readonly #faults: Faults;
-  /** Nothing goes through as long as it is shut. */
+  /** True to lose all traffic. */
   shut = false;
-  /** The order has no room. */
+  /** True to refuse batches for lack of space. */
   full = false;
-  /** What it did wrong, to see that it did. */
+  /** Counts of injected faults. */
   readonly done = { lost: 0, late: 0, repeated: 0, dropped: 0, swapped: 0, cut: 0 };
 
   constructor(order: MemoryOrder, faults: Faults = { random: Math.random, rate: 0 }) {
@@ -120,7 +120,7 @@ export class Door implements Order {
     await this.#pass();
     if (this.#happens('lost')) throw lost();
     if (this.#happens('late')) {
-      // Nobody knows whether it is done: it will be, after the same was tried once more.
+      // The outcome is unknown to the node: the batch arrives after the retry.
       setTimeout(() => this.#late(batch), 5 + this.#faults.random() * 300);
       throw lost();
     }
@@ -150,7 +150,7 @@ export class Door implements Order {
       if (this.#happens('cut')) throw lost();
       if (next < length && this.#happens('swapped')) await take(this.#order.batch(next + 1));
       if (this.#happens('repeated')) {
-        // Not one after the other either.
+        // Reordered.
         const again = this.#order.batch(Math.max(1, next - Math.floor(this.#faults.random() * 3)));
         await Promise.all([take(this.#order.batch(next)), take(again)]);
       } else if (!this.#happens('dropped')) await take(this.#order.batch(next));
@@ -169,7 +169,7 @@ export class Door implements Order {
     await this.#pass();
     this.#order.tell(card);
     const { head } = this.#order;
-    // More may come meanwhile.
+    // Further batches may arrive meanwhile.
     await this.#pass();
     return head;
   }

@@ -1,4 +1,4 @@
-/** Nodes that give each other snapshots, and one that only says that it does. */
+/** Nodes with a peer port, and a fake peer. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -22,7 +22,7 @@ import {
 
 export const agents = ['ada', 'bob', 'eve', 'kim'].map(agentOf) as [Agent, ...Agent[]];
 
-/** A secret, and the file that it is in. */
+/** Creates a secret and its file. */
 export function secretFile(): { secret: string; file: string } {
   const secret = randomBytes(32).toString('hex');
   const file = join(temporaryFolder(), 'peer.secret');
@@ -30,20 +30,20 @@ export function secretFile(): { secret: string; file: string } {
   return { secret, file };
 }
 
-/** The options of a node with a peer port. */
+/** Options of a node with a peer port. */
 export const peerArgs = async (file: string): Promise<string[]> => [
   ...['--peer-listen', `127.0.0.1:${await freePort()}`],
   ...['--peer-secret', file],
 ];
 
-/** The order of a test, as an operator's program would have it. */
+/** Opens the order of a test. */
 export function orderOf({ endpoints }: TestEtcd, tls?: EtcdTls): EtcdOrder {
   const order = new EtcdOrder({ endpoints, networkId: 'town', ...(tls ? { tls } : {}) });
   onTestFinished(() => order.close());
   return order;
 }
 
-/** A node with some history, of which the order keeps nothing; its folder is in `folder`. */
+/** Starts a node with entries that the order has already deleted. */
 export async function trimmedTown(
   running: TestEtcd,
   setup: Pick<NodeSetup, 'args'> = {},
@@ -59,7 +59,7 @@ export async function trimmedTown(
   return { n1, order, folder, start };
 }
 
-/** More is asked, and the order lets go of all that it had. */
+/** Adds entries and deletes all batches of the order. */
 export async function goneOn(node: NodeProcess, order: EtcdOrder, times = 3): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     for (const by of agents) expect((await insist([node], update(by), 0)).status).toBe(200);
@@ -68,20 +68,20 @@ export async function goneOn(node: NodeProcess, order: EtcdOrder, times = 3): Pr
   await order.trim(await order.head());
 }
 
-/** What `/readyz` says: the reason why not, or ok. */
+/** Returns the reason of `/readyz`, or ok. */
 export async function readiness({ url }: NodeProcess): Promise<string> {
   const answer = await fetch(`${url}/readyz`).catch(() => null);
-  if (!answer) return 'nobody there';
+  if (!answer) return 'unreachable';
   const { error } = (await answer.json()) as { error?: Record<string, unknown> };
   if (!error) return String(answer.status);
   const { reason } = error.details as { reason: string };
   return `${answer.status} ${reason}: ${error.message}`;
 }
 
-/** What a fake peer answers: it knows the secret, and may describe what it likes. */
+/** Response of a fake peer, which knows the secret. */
 export type Answer = (response: ServerResponse, nonce: string, request: IncomingMessage) => void;
 
-/** A peer that is none, beyond all others in the order; what it answers may be changed. */
+/** Starts a fake peer with the highest position in the order. */
 export async function fakePeer(order: EtcdOrder, first: Answer) {
   const fake = { answer: first, url: '', asked: 0 };
   const server = createServer((request, response) => {
@@ -98,7 +98,7 @@ export async function fakePeer(order: EtcdOrder, first: Answer) {
   fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const incarnation = randomUUID();
   await order.join('fake', incarnation);
-  /** What it says of its own log; at first what is beyond any other. */
+  /** Publishes a position of its log. */
   const tell = async (seq: number, digest: string) => {
     const times = { began: Date.now(), wall: Date.now() };
     const position = { version: 1_000_000, revision: 1 };
@@ -110,7 +110,7 @@ export async function fakePeer(order: EtcdOrder, first: Answer) {
   return Object.assign(fake, { tell });
 }
 
-/** An answer of so many bytes in all, well proven, of what is described so; then the bytes. */
+/** Builds a response with a valid proof for these bytes. */
 export function proven(
   response: ServerResponse,
   { secret, nonce }: { secret: string; nonce: string },

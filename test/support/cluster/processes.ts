@@ -1,4 +1,4 @@
-/** Nodes as processes of `folkmoot serve --cluster`, over a real etcd, and agents that ask them. */
+/** Nodes as processes of `folkmoot serve --cluster` over a real etcd, with agents. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
@@ -12,14 +12,14 @@ export interface NodeProcess {
   host: Host;
   url: string;
   folder: string;
-  /** Of the process that runs now. */
+  /** Id of the current process. */
   pid(): number;
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again, over what it has; resolves when it listens. */
+  /** Restarts the node with its data; resolves when it listens. */
   restart(): Promise<void>;
-  /** What it wrote to standard error so far. */
+  /** Standard error so far. */
   stderr(): string;
-  /** Resolves with its exit code; null for a signal. */
+  /** Resolves with the exit code, or null for a signal. */
   ended(): Promise<number | null>;
 }
 
@@ -28,15 +28,15 @@ export interface NodeSetup {
   name: string;
   folder: string;
   args?: readonly string[];
-  /** Left out, it runs here. */
+  /** Host to run on (default: this machine). */
   host?: Host;
-  /** Beside those of the test. */
+  /** Additional environment variables. */
   env?: Readonly<Record<string, string>>;
-  /** Does not wait until it listens. */
+  /** True to return before the node listens. */
   early?: boolean;
 }
 
-/** Starts a node and, unless that is too early, waits until it listens; ended with the test. */
+/** Starts a node and waits until it listens. The node ends with the test. */
 export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
   const { cluster, name, folder, args: more = [], host = here, env = {}, early = false } = setup;
   const port = await freePort();
@@ -86,21 +86,18 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
   };
 }
 
-/** What an agent was told in the end, of one request. */
+/** Final outcome of a request. */
 export interface Told {
   request: Request;
-  /** Null where nobody answered who was asked. */
+  /** Null without a response. */
   status: number | null;
-  /** Why it was refused; empty where it was not. */
+  /** Reason of a refusal, or empty. */
   reason: string;
-  /** How often it was sent. */
+  /** Number of attempts. */
   sent: number;
 }
 
-/**
- * Sends the same bytes to one node after the other until one says what became of it: so does a
- * client that moves on by itself.
- */
+/** Sends the same bytes to one node after another until one gives the outcome, as a client does. */
 export async function insist(
   nodes: readonly NodeProcess[],
   request: Request,
@@ -113,10 +110,10 @@ export async function insist(
   }
 }
 
-/** Nodes that are cut off or stand still do not answer: so long they are waited for. */
+/** Timeout for a node that is partitioned or stopped. */
 const PATIENCE_MS = 8_000;
 
-/** Sends it to one node, once. */
+/** Sends a request once to one node. */
 export async function askOnce(
   nodes: readonly NodeProcess[],
   request: Request,
@@ -131,11 +128,11 @@ export async function askOnce(
   return { request, status: answer?.status ?? null, reason, sent: 1 };
 }
 
-/** The data of a read, by whichever node answers. */
+/** Reads from the first responding node. */
 export async function readFrom(nodes: readonly NodeProcess[], first: number, path: string) {
   for (let at = first; ; at += 1) {
     const answer = await answerOf(nodes[at % nodes.length]!, path);
-    // Nodes that are cut off show what they have.
+    // Partitioned nodes serve their last state.
     if (answer) expect(answer).toMatchObject({ status: 200 });
     if (answer) return answer.data;
     await sleep(100);
@@ -149,7 +146,7 @@ interface Answer {
   error?: { details: { reason?: string } };
 }
 
-/** Null where nobody answers in time. */
+/** Returns null at the timeout. */
 async function answerOf(
   { url }: NodeProcess,
   path: string,
@@ -173,7 +170,7 @@ interface Position {
   epoch: string;
 }
 
-/** Where a node is; null where it does not answer. */
+/** Returns the position of a node, or null without a response. */
 export async function positionOf(node: NodeProcess): Promise<Position | null> {
   const answer = await answerOf(node, '/api/v1/meta');
   if (!answer) return null;
@@ -181,7 +178,7 @@ export async function positionOf(node: NodeProcess): Promise<Position | null> {
   return { seq, event_seq, digest, log_digest, epoch };
 }
 
-/** Waits until all are at the same place. */
+/** Waits until all nodes are at the same position. */
 export async function expectTogether(nodes: readonly NodeProcess[]): Promise<Position> {
   let positions: (Position | null)[] = [];
   const together = async () => {
@@ -194,7 +191,7 @@ export async function expectTogether(nodes: readonly NodeProcess[]): Promise<Pos
   return positions[0]!;
 }
 
-/** The text that names a request in a log: what its signature is, in its head, body or form. */
+/** Returns the signature of a request, which identifies the request in a log. */
 export function signatureOf({ headers, body }: Request): string {
   const inHead = headers['X-Agent-Signature'];
   if (inHead !== undefined) return inHead;

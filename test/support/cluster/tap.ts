@@ -1,6 +1,6 @@
 /**
- * A way to one etcd, whose answers can be kept from whoever asks through it: what is sent still
- * arrives. It reads the frames of HTTP/2 (RFC 9113, 4.1), in which gRPC speaks.
+ * A proxy in front of an etcd member that can drop responses, while requests still arrive. Parses
+ * the HTTP/2 frames of gRPC (RFC 9113, 4.1).
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -8,17 +8,17 @@ import { pipeline } from 'node:stream';
 import { onTestFinished } from 'vitest';
 
 export interface Tap {
-  /** In place of the endpoint that it leads to. */
+  /** Address of the proxy. */
   endpoint: string;
-  /** Whether answers are kept back, and lost. */
+  /** True to drop responses. */
   silent: boolean;
 }
 
 const FRAME_HEAD = 9;
-/** SETTINGS, PING and WINDOW_UPDATE: with these whoever sends can go on sending. */
+/** SETTINGS, PING and WINDOW_UPDATE, which the sender needs to continue. */
 const flow = new Set([0x4, 0x6, 0x8]);
 
-/** Ends with the test. */
+/** Starts a proxy, which ends with the test. */
 export async function tapBefore(endpoint: string): Promise<Tap> {
   const [host, port] = endpoint.split(':') as [string, string];
   const sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ export async function tapBefore(endpoint: string): Promise<Tap> {
 
   const server = createServer((near) => {
     sockets.add(near);
-    // One that ends, or breaks, takes the other with it.
+    // The end of one side closes the other.
     pipeline(near, connect(Number(port), host), heard, near, () => sockets.delete(near));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -46,7 +46,7 @@ export async function tapBefore(endpoint: string): Promise<Tap> {
   return tap;
 }
 
-/** Whole frames; the type of each is its fourth byte. */
+/** Yields whole frames. The fourth byte is the type. */
 async function* frames(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const chunk of bytes) {

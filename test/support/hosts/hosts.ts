@@ -1,10 +1,10 @@
 /**
- * Hosts of a test: network namespaces on a switch of their own, which the test can reach, and
- * between which it can lose what is sent, one way or both. Each is held by a process that ends with
- * the test, however that ends; then the kernel takes away all of it. It needs root, and `ip`.
+ * Hosts of a test: network namespaces on a virtual switch, with packet loss in one or both
+ * directions. A process holds each namespace and ends with the test, even if the test is killed.
+ * Needs root and `ip`.
  *
- * Nothing is added where the tests run: browsers there, of other tests, end all connections when an
- * address comes or goes. The way in is a socket of the file system.
+ * The network of the machine does not change, because browsers of other tests close all connections
+ * when an address appears or disappears. Unix sockets connect the test to the hosts.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,40 +16,39 @@ import { pipeline } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../fixture.js';
 
-/** Where a program of a test runs. */
 export interface Host {
   address: string;
-  /** What stands before a program and its arguments to run it there. */
+  /** Command prefix that runs a program on the host. */
   enter: readonly string[];
-  /** The address and port at which the test reaches one of its ports; ends with the test. */
+  /** Opens a local address for a port of the host, until the end of the test. */
   reach(port: number): Promise<string>;
 }
 
-/** Where programs run that need no host of their own. */
+/** This machine. */
 export const here: Host = {
   address: '127.0.0.1',
   enter: [],
   reach: async (port) => `127.0.0.1:${port}`,
 };
 
-/** What a program and its arguments are, there. */
+/** Returns the program and arguments to run on a host. */
 export function programAt({ enter }: Host, program: string, args: readonly string[]) {
   const [first, ...rest] = [...enter, program, ...args];
   return { program: first!, args: rest };
 }
 
-/** For measurements of networks (RFC 2544): nobody else uses them. */
+/** Benchmark addresses (RFC 2544), unused elsewhere. */
 const subnet = '198.18.0';
-/** Nobody's: what is sent there is lost. */
+/** Unused address: packets to it are lost. */
 const NOWHERE = '02:00:00:00:00:01';
-/** Passes on what comes by a socket of the file system. */
+/** Forwards connections from a Unix socket. */
 const relay = join(import.meta.dirname, 'relay.mjs');
-/** Only holds a namespace. */
+/** Program that only holds a namespace. */
 const holder = ['sh', '-c', 'echo ready; exec cat >/dev/null'];
 
 interface Namespace {
   pid: number;
-  /** Runs commands of `ip` in it. */
+  /** Runs `ip` commands in the namespace. */
   ip(...commands: string[]): void;
   end(): Promise<void>;
 }
@@ -57,8 +56,8 @@ interface Namespace {
 const entering = (pid: number) => ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
 
 /**
- * One with a program in it that says when it is ready, and ends when its standard input does: with
- * the test, also with one that is killed.
+ * Creates a namespace with a program that reports when it is ready, and exits at the end of its
+ * standard input: with the test, even if the test is killed.
  */
 async function namespace(program: readonly string[]): Promise<Namespace> {
   const child: ChildProcess = spawn('unshare', ['--net', ...program], {
@@ -89,14 +88,14 @@ async function namespace(program: readonly string[]): Promise<Namespace> {
 
 export interface Network {
   hosts: Host[];
-  /** Loses what the one sends to the other, until `mend`. */
+  /** Drops packets from one host to another until `mend`. */
   lose(from: Host, to: Host): void;
-  /** Nothing is lost any more. */
+  /** Ends all packet loss. */
   mend(): void;
   end(): Promise<void>;
 }
 
-/** So many hosts, gone when the test ends. */
+/** Creates hosts, removed at the end of the test. */
 export async function network(count: number): Promise<Network> {
   const built = await build(count, temporaryFolder());
   onTestFinished(() => built.end());
@@ -161,7 +160,7 @@ interface Door {
   close(): void;
 }
 
-/** A port here that leads through the relay to what a line names. */
+/** Opens a local port that forwards through the relay to an address. */
 async function doorTo(socket: string, line: string): Promise<Door> {
   const open = new Set<Socket>();
   const server = createServer((near) => {
@@ -180,7 +179,7 @@ async function doorTo(socket: string, line: string): Promise<Door> {
   };
 }
 
-/** Whether hosts can be made here. */
+/** True if this machine can create hosts. */
 export const hasNamespaces = await canBuild();
 
 async function canBuild(): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
- * A way into a network namespace, run in it: `node relay.mjs SOCKET` listens at a socket of the
- * file system, which is the same everywhere, and passes each connection on to the `address port`
- * that its first line names. It ends when its standard input does.
+ * Relay into a network namespace, run inside the namespace. `node relay.mjs SOCKET` listens on a
+ * Unix socket and forwards each connection to the `address port` of its first line. Exits at the
+ * end of standard input.
  */
 import { connect, createServer } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -14,7 +14,7 @@ createServer((near) => {
     const [host, port] = first.toString('latin1', 0, end).split(' ');
     const far = connect(Number(port), host);
     if (first.length > end + 1) far.write(first.subarray(end + 1));
-    // One that ends, or breaks, takes the other with it.
+    // The end of one side closes the other.
     pipeline(near, far, near, () => {});
   });
 }).listen(process.argv[2], () => process.stdout.write('ready\n'));

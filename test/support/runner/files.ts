@@ -1,11 +1,11 @@
-/** Lists of slow test files. Paths lie under test/, without the end that names their project. */
+/** Lists of slow test files: paths under test/, without the suffix of the project. */
 
 /**
- * Slow files that the gate runs: at least one of each kind of failure and of each part that only a
- * program, a browser or a disk can show. `npm run test:slow` runs the others too.
+ * Slow files of the gate: at least one for each kind of failure and for each part that needs a
+ * process, a browser or a disk. `npm run test:slow` runs all files.
  */
 export const gate = [
-  // The command line: exit codes, a start, a stop, output that nobody reads.
+  // The command line: exit codes, start, stop, closed output.
   'cli/commands/sim',
   'cli/commands/events',
   'cli/output/tty',
@@ -22,7 +22,7 @@ export const gate = [
   'cluster/etcd/calls',
   'cluster/queue/queue',
   'sim/sweep/resume',
-  // The auditor and the conformance suite against engines that are wrong.
+  // The auditor and the conformance suite against faulty engines.
   'sim/audit/mutants',
   'sim/conformance/wrong-engines',
   // Clients in other languages, and over the wire.
@@ -43,10 +43,10 @@ export const gate = [
   'site',
 ];
 
-/** The time limit of a test in one of these files. */
+/** Time limit of a test in these files. */
 export const longestMs = 900_000;
 
-/** Files that take a minute or more, the longest first: they begin first. */
+/** Files that take a minute or more, longest first. They start first. */
 export const longest = [
   'api/fronts/conformance',
   'sim/scripts/studies',

@@ -1,11 +1,9 @@
-/** Versions of Node: the others that tests start, and those on which uWebSockets.js loads. */
-
-/** The other versions of Node that FOLKMOOT_NODES lists: paths between colons. */
+/** Paths of other versions of Node from FOLKMOOT_NODES, separated by colons. */
 export const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 
-/** Major versions of Node for which the registry's copy of uWebSockets.js has binaries. */
+/** Major versions of Node with binaries of uWebSockets.js in the registry. */
 const withBinaries = [18, 20, 21, 22];
 
-/** Tells if uWebSockets.js has to load on a version of Node, as in `22.23.3`. */
+/** Returns true if uWebSockets.js must load on a version of Node, such as `22.23.3`. */
 export const loadsUws = (version: string): boolean =>
   withBinaries.includes(Number(version.split('.')[0]));

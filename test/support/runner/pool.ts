@@ -1,7 +1,7 @@
-/** Vitest's forks, which say what they ran and how they ended when they end by themselves. */
+/** Vitest forks that report their file and exit when they end unexpectedly. */
 import { ForksPoolWorker, type PoolOptions, type WorkerRequest } from 'vitest/node';
 
-/** Vitest gives a worker another file only if its name is that of the pool. */
+/** Vitest reuses a worker only if its name equals the name of the pool. */
 const name = 'named-forks';
 
 class NamedFork extends ForksPoolWorker {
@@ -21,7 +21,7 @@ class NamedFork extends ForksPoolWorker {
       const how = signal ?? `code ${code}`;
       const text = `a worker ended by ${how} while it ran ${this.#files.join(', ')}\n`;
       process.stderr.write(text);
-      // And last of all: of a long output, often only the end is kept.
+      // Repeated at the end, because long logs are often truncated at the start.
       process.once('exit', () => process.stderr.write(text));
     };
     this.on('exit', ended);

@@ -1,8 +1,7 @@
 /**
- * Runs test files, the longest with a time limit of their own; skips the tests of the uws transport
- * on a Node for which uWebSockets.js has no binary. A test belongs to that transport if `uws` is in
- * its name or in the name of a suite around it. On a Node that has a binary nothing is skipped:
- * there a transport that does not load is a failure.
+ * Runs test files, with a longer time limit for the longest. Skips the tests of the uws transport
+ * on a Node without a binary of uWebSockets.js. Such a test has `uws` in its name or in the name of
+ * a suite. On a Node with a binary, a transport that does not load is a failure.
  */
 import { type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
 import { longest, longestMs } from './files.js';
@@ -20,8 +19,8 @@ async function unloadable(): Promise<string | null> {
 const reason = await unloadable();
 
 /**
- * Skips the tests named after the transport. A suite around them only loses its hooks: vitest
- * counts no test of a suite that is skipped after it was collected.
+ * Skips the tests of the transport. The suite itself is not skipped, because vitest would not count
+ * its tests after collection. Only its hooks are removed.
  */
 function skipUws(suite: RunnerTestSuite, note: string, within = false): void {
   for (const task of suite.tasks) {

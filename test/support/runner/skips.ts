@@ -1,4 +1,4 @@
-/** Prints why tests were skipped: a line for each reason, with the number of its tests. */
+/** Reporter that prints each reason for skipped tests with their number. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export class SkipReporter implements Reporter {

@@ -1,7 +1,6 @@
 /**
- * Loaded before a program, by `node --import` and its URL with `?at=PATTERN`. As soon as it has
- * written what matches to standard error, its main thread stands still, until the pipe that is its
- * file 3 brings something or ends.
+ * Loaded with `node --import` and `?at=PATTERN` before a program. Blocks the main thread once
+ * standard error matches the pattern, until file descriptor 3 gets data or closes.
  */
 import { readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

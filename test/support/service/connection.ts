@@ -1,7 +1,7 @@
-/** One TCP connection of a test: bytes out, and whatever comes in is handed to who reads it. */
+/** A TCP connection of a test, with a hook for incoming bytes. */
 import { connect, type Socket } from 'node:net';
 
-/** `localAddress`: one of the loopback's own, to be somebody else. */
+/** @param localAddress another loopback address, to act as another client. */
 export function dial(url: string, localAddress?: string): Promise<Socket> {
   const { hostname: host, port } = new URL(url);
   const from = localAddress === undefined ? {} : { localAddress };
@@ -14,7 +14,7 @@ export function dial(url: string, localAddress?: string): Promise<Socket> {
 export abstract class Connection {
   readonly #socket: Socket;
   #isOver = false;
-  /** Called whenever something came, and when the connection is over. */
+  /** Called at incoming bytes and at the end of the connection. */
   protected wake: () => void = () => {};
 
   constructor(socket: Socket) {
@@ -41,7 +41,7 @@ export abstract class Connection {
     if (!this.#isOver) this.#socket.write(bytes);
   }
 
-  /** Ends our side only. */
+  /** Ends this side only. */
   end(): void {
     this.#socket.end();
   }
@@ -50,7 +50,7 @@ export abstract class Connection {
     this.#socket.destroy();
   }
 
-  /** Ends it so that the peer's next read fails. */
+  /** Resets the connection, so that the next read of the peer fails. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }

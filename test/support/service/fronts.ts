@@ -1,10 +1,10 @@
-/** The processes that have the connections of servers of this test, and who outlives them. */
+/** Front processes of the servers of a test. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request } from './signer.js';
 import { call } from './world.js';
 
-/** Those that a process started, by default this one. */
+/** Returns the fronts of a process. */
 export function fronts(pid = process.pid): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
@@ -18,7 +18,7 @@ export function fronts(pid = process.pid): number[] {
   });
 }
 
-/** Sends until it is answered: the same bytes again are a repeat. */
+/** Retries the same bytes until a response. */
 export async function insist(url: string, request: Request): Promise<number> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** One TCP connection of an adversary: bytes out, whole HTTP answers in, whatever their order. */
+/** A raw TCP connection that parses HTTP responses. */
 import { Connection, dial } from './connection.js';
 
 export interface Reply {
@@ -8,13 +8,13 @@ export interface Reply {
   body: Buffer;
 }
 
-/** `silent`: neither answered nor closed in time. */
+/** `silent` means neither a response nor a close before the timeout. */
 export type Came = Reply | 'closed' | 'silent';
 
 export class Line extends Connection {
   #chunks = Buffer.alloc(0);
 
-  /** `localAddress`: one of the loopback's own, to be somebody else. */
+  /** @param localAddress another loopback address, to act as another client. */
   static async open(url: string, localAddress?: string): Promise<Line> {
     return new Line(await dial(url, localAddress));
   }
@@ -23,24 +23,24 @@ export class Line extends Connection {
     this.#chunks = Buffer.concat([this.#chunks, chunk]);
   }
 
-  /** The next answer; `withoutBody` where the request was HEAD. */
+  /** Reads the next response. Pass `withoutBody` for HEAD. */
   answer(withinMs: number, withoutBody = false): Promise<Came> {
     return this.#next(withinMs, () => this.#parsed(withoutBody));
   }
 
-  /** Whether the connection ends, whatever comes before. */
+  /** Returns true if the connection ends in time. */
   over(withinMs: number): Promise<boolean> {
     return this.#next(withinMs, () => null).then((came) => came === 'closed');
   }
 
-  /** Takes what came so far and was no answer. */
+  /** Takes the bytes received so far. */
   take(): Buffer {
     const taken = this.#chunks;
     this.#chunks = Buffer.alloc(0);
     return taken;
   }
 
-  /** Resolves when more came, or the connection is over, or after a while. */
+  /** Resolves at more bytes, the end of the connection, or the timeout. */
   more(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);
@@ -83,7 +83,7 @@ export class Line extends Connection {
     const status = Number(code);
     const bare = withoutBody || status === 204 || status === 101 || status === 100;
     const length = bare ? 0 : headers.get('content-length');
-    // Without a length the body lasts as long as the connection.
+    // Without a length, the end of the connection ends the body.
     if (length === undefined && !this.isOver) return null;
     const from = end + 4;
     const to = length === undefined ? this.#chunks.length : from + Number(length);

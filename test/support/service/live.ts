@@ -1,4 +1,4 @@
-/** A WebSocket client for tests: sends, and gives what it received in order, one at a time. */
+/** WebSocket client of tests. */
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Agent, auth, type Fields } from './signer.js';
@@ -15,11 +15,11 @@ export interface Closed {
   reason: string;
 }
 
-/** Far above what any answer takes: silence is a failure, not a wait. */
+/** Far above the time of any response, so that only a missing one times out. */
 const MOST_MS = 300_000;
 
 export class Live {
-  /** All that came, in order. */
+  /** All messages, in order. */
   readonly received: Message[] = [];
   readonly socket: WebSocket;
   readonly closed: Promise<Closed>;
@@ -43,7 +43,7 @@ export class Live {
     });
   }
 
-  /** Opens a connection that the caller closes; `connect` does it for a test. */
+  /** Opens a connection that the caller closes. Tests use `connect`. */
   static async open(url: string): Promise<Live> {
     const live = new Live(url);
     await new Promise<void>((resolve, reject) => {
@@ -53,12 +53,12 @@ export class Live {
     return live;
   }
 
-  /** Sends a message, or a text as it is. */
+  /** Sends a message, or a text unchanged. */
   send(message: Fields | string): void {
     this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
-  /** The next message, whatever it is. */
+  /** Returns the next message. */
   async next(): Promise<Message> {
     while (this.#read === this.received.length) {
       if (this.#ended) throw new Error(`closed with ${this.#ended.code}, nothing more came`);
@@ -68,7 +68,7 @@ export class Live {
     return this.received[this.#read - 1]!;
   }
 
-  /** The next message of a type; those before it are passed over. */
+  /** Returns the next message of a type and skips others. */
   async until(type: string): Promise<Message> {
     for (;;) {
       const message = await this.next();
@@ -76,7 +76,7 @@ export class Live {
     }
   }
 
-  /** All that the server had to say so far: it answers a ping after what it sent before. */
+  /** Returns all messages so far. The pong arrives after them. */
   async settled(): Promise<Message[]> {
     const id = `fence-${this.received.length}-${this.#read}`;
     this.send({ type: 'ping', id });
@@ -88,13 +88,13 @@ export class Live {
     }
   }
 
-  /** Authenticates; gives the data of auth_ok. */
+  /** Authenticates and returns the data of auth_ok. */
   async auth(agent: Agent): Promise<Fields> {
     this.send(auth(agent));
     return (await this.until('auth_ok')).data;
   }
 
-  /** Subscribes; gives the data of the acknowledgement. */
+  /** Subscribes and returns the data of the acknowledgement. */
   async subscribe(topics: readonly string[], since?: Fields): Promise<Fields> {
     this.send({ type: 'subscribe', topics, ...(since ? { since } : {}) });
     return (await this.until('subscribed')).data;
@@ -112,14 +112,14 @@ export class Live {
   }
 }
 
-/** A connection that ends with the test. */
+/** Opens a connection that ends with the test. */
 export async function connect(url: string): Promise<Live> {
   const live = await Live.open(url);
   onTestFinished(() => live.socket.terminate());
   return live;
 }
 
-/** The same, authenticated and, with topics, subscribed. */
+/** Opens an authenticated connection, subscribed to the topics. */
 export async function listen(url: string, agent: Agent, topics?: readonly string[]): Promise<Live> {
   const live = await connect(url);
   await live.auth(agent);

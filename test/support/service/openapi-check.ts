@@ -1,6 +1,6 @@
 /**
- * Holds any answer of a server against the OpenAPI document: status, media type, shape. Members
- * that the document does not name are problems, so that it cannot fall behind.
+ * Checks responses against the OpenAPI document: status, media type and schema. Undocumented
+ * members are problems, so that the document stays complete.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isDuration, parseInstant } from 'folkmoot';
@@ -11,9 +11,9 @@ export interface AnswerToCheck {
   /** Path and query, as sent. */
   target: string;
   status: number;
-  /** As received; null or '' where there is none. */
+  /** As received; null or '' if absent. */
   contentType: string | null;
-  /** As received, or JSON that was parsed already. */
+  /** Raw or parsed body. */
   body: unknown;
 }
 
@@ -33,7 +33,7 @@ ajv.addFormat('duration', isDuration);
 ajv.addSchema(document, 'openapi');
 const compiled = new Map<string, ValidateFunction>();
 
-/** What is wrong with an answer; empty where it is as documented. */
+/** Returns the problems of a response. */
 export function checkResponse(answer: AnswerToCheck): string[] {
   const { method, target, status } = answer;
   const upper = method.toUpperCase();
@@ -50,19 +50,19 @@ export function checkResponse(answer: AnswerToCheck): string[] {
   return mediaProblems(answer, media.content ?? {}, shared ?? pointer).map(about);
 }
 
-/** The operation at a target; 404 or 405 where there is none. */
+/** Returns the operation of a target, or 404 or 405. */
 function operationAt(method: string, target: string) {
   const path = target.split('?', 1)[0]!;
   const paths = Object.keys(document.paths);
   const templated = (one: string) =>
     new RegExp(`^${one.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
-  // As in OpenAPI and in the server: a path without parameters comes first.
+  // A path without parameters takes precedence, as in OpenAPI and in the server.
   const known = paths.includes(path) ? path : paths.find(templated);
   if (known === undefined) return 404;
   return document.paths[known]![method] ? { path: known, method } : 405;
 }
 
-/** Answers outside of any operation: an unknown route or method. */
+/** Checks the response of an unknown route or method. */
 function strayProblems(answer: AnswerToCheck, expected: number): string[] {
   const { method, status, body, contentType } = answer;
   if (status !== expected) return [`expected ${expected}: no operation is documented here`];
@@ -111,8 +111,8 @@ function valueAt(steps: readonly string[]): unknown {
 }
 
 /**
- * The document with its objects closed. Open stay: what a caller sent (its unknown members are
- * kept), the details of errors, and shapes that only narrow another one.
+ * Closes the objects of the document. Requests (which keep unknown members), error details and
+ * schemas that only narrow another one stay open.
  */
 function closed(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.map((one) => closed(one, name === 'allOf' ? 'allOf' : ''));

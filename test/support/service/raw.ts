@@ -1,12 +1,12 @@
-/** Requests as bytes, for what no HTTP client would send. */
+/** Requests as raw bytes. */
 import { connect } from 'node:net';
 
-/** Far above what any answer takes. */
+/** Far above the time of any response. */
 const MOST_MS = 300_000;
 
 /**
- * Sends bytes and gives all that comes back until the server closes or `enough` says so. `close`
- * ends our side after the bytes.
+ * Sends bytes and returns everything received until the server closes or `enough` returns true.
+ * `close` ends this side after the bytes.
  */
 export function raw(
   url: string,
@@ -27,27 +27,27 @@ export function raw(
       if (enough(text)) end();
     });
     socket.on('close', () => end());
-    // A reset after an answer is a way to close too.
+    // A reset after a response also closes the connection.
     socket.on('error', () => {});
     socket.write(bytes);
   });
 }
 
-/** Whether a whole response has come. */
+/** Returns true for a complete response. */
 export function answered(text: string): boolean {
   const [head, ...body] = text.split('\r\n\r\n');
   const length = /content-length: (\d+)/i.exec(head!)?.[1];
   return body.length > 0 && length !== undefined && body.join('\r\n\r\n').length >= Number(length);
 }
 
-/** The status of the first response. */
+/** Parses the status of the first response. */
 export const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 
-/** The statuses of all responses. */
+/** Parses the statuses of all responses. */
 export const statusesOf = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-/** Sends bytes and goes away at once. */
+/** Sends bytes and disconnects. */
 export function abandon(url: string, bytes: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -1,4 +1,4 @@
-/** A live server for a test: a network and a transport of its own, gone when the test is over. */
+/** A live server for a test, closed at the end of the test. */
 import {
   createVerifier,
   type GenesisOptions,
@@ -14,25 +14,22 @@ import { type Service, World } from './world.js';
 export const transports = ['uws', 'node'] as const;
 export type TransportName = (typeof transports)[number];
 
-/** Set by test/api/fronts: then uws is tested with so many processes that have the connections. */
+/** Number of front processes for uws tests. Set by test/api/fronts. */
 export const threads = Number(process.env.FOLKMOOT_TEST_THREADS ?? 0);
 
-/**
- * For tests of what the application does alike over both: one of them; both with full counts, and
- * where other processes have the connections.
- */
+/** Transports for tests that do not depend on the transport: all with full counts or fronts. */
 export const oneTransport: readonly TransportName[] = full || threads > 0 ? transports : ['node'];
 
 export interface Around {
   transport?: TransportName;
   limits?: 'spec' | 'bench' | 'off';
   genesis?: Partial<GenesisOptions>;
-  /** A folder; in memory without one. */
+  /** Data folder (default: in memory). */
   path?: string;
-  /** Engine time and the edge's time, when they shall not pass by themselves. */
+  /** Virtual time of engine and API. */
   clock?: VirtualClock;
   server?: Partial<ServerOptions>;
-  /** One that others use too; by default an own one, in the main thread. */
+  /** Shared verifier (default: a new one in the main thread). */
   verifier?: Verifier;
 }
 
@@ -40,7 +37,7 @@ export interface Running extends Service {
   network: Network;
 }
 
-/** Starts a server that the caller closes. */
+/** Starts a server, which the caller closes. */
 export async function serve(around: Around = {}): Promise<Running> {
   const { transport = 'node', limits = 'bench', genesis = {}, path, clock, server = {} } = around;
   const verifier = around.verifier ?? createVerifier('inline');
@@ -81,7 +78,7 @@ export async function serve(around: Around = {}): Promise<Running> {
   };
 }
 
-/** The same for the running test. */
+/** Starts a server, closed at the end of the test. */
 export async function world(around: Around = {}): Promise<World & Running> {
   const running = await serve(around);
   onTestFinished(() => running.close());

@@ -1,7 +1,7 @@
-/** Signs as any client would: node:crypto and the protocol's rules, none of the server's code. */
+/** Signs requests with node:crypto, without code of the server. */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 
-/** An Ed25519 key of somebody; `sign` gives hex. */
+/** An Ed25519 key. `sign` returns hex. */
 export interface Agent {
   publicKey: string;
   agentId: string;
@@ -10,7 +10,6 @@ export interface Agent {
 
 export type Fields = Record<string, unknown>;
 
-/** A request, ready to be sent. */
 export interface Request {
   method: string;
   path: string;
@@ -22,10 +21,10 @@ export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
-/** RFC 8410: what stands in front of the 32 bytes of a private key. */
+/** Prefix of the 32 bytes of a private key (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** A key that follows from a text. */
+/** Derives a key from a text. */
 export function agentOf(seed: string): Agent {
   const secret = createHash('sha256').update(seed).digest();
   const der = Buffer.concat([PKCS8, secret]);
@@ -39,7 +38,7 @@ export function agentOf(seed: string): Agent {
   };
 }
 
-/** RFC 8785, as far as these tests need it: no numbers but short ones. */
+/** RFC 8785 for these tests: short numbers only. */
 export function jcs(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jcs).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -49,13 +48,13 @@ export function jcs(value: unknown): string {
 
 let last = 0;
 
-/** The time, never the same twice: an agent's status updates need ascending ones. */
+/** Returns a unique ascending timestamp, as status updates require. */
 export function stamp(): string {
   last = Math.max(last + 1, Date.now());
   return new Date(last).toISOString();
 }
 
-/** A request whose signature is in the header. */
+/** Builds a request with the signature in the header. */
 export function signed(
   by: Agent,
   method: string,
@@ -74,7 +73,7 @@ export function signed(
   return { method, path, headers, body };
 }
 
-/** A request whose signature is in the body. */
+/** Builds a request with the signature in the body. */
 function signedInside(by: Agent, path: string, kind: string, fields: Fields): Request {
   const signature = by.sign(`agentnet-v1-${kind}\n${jcs(fields)}`);
   return {
@@ -111,14 +110,14 @@ export function propose(by: Agent, fields: Fields, timestamp = stamp()): Request
   return signedInside(by, '/api/v1/blocks/propose', 'block', body);
 }
 
-/** What a proposal's hash must be. */
+/** Computes the block hash of a proposal. */
 export function blockHash(request: Request, by: Agent, network_id: string): string {
   const { signature: _, ...body } = JSON.parse(String(request.body)) as Fields;
   const object = { ...body, producer: by.publicKey, network_id };
   return sha256(`agentnet-v1-blockhash\n${jcs(object)}`);
 }
 
-/** A transaction; with `named` it says who signed it, else the producer did. */
+/** Builds a transaction. `named` adds the key of the signer (default: the producer). */
 export function transaction(by: Agent, networkId: string, data: string, named = false): Fields {
   const hash = sha256(data);
   const signature = by.sign(`agentnet-v1-tx\n${networkId}\n${hash}`);
@@ -156,7 +155,7 @@ export function meme(by: Agent, fields: MemeFields, timestamp = stamp()): Reques
   };
 }
 
-/** A form of these fields and, last, a file named meme_file. */
+/** Builds a form of these fields with meme_file as the last part. */
 export function formOf(fields: readonly [string, string][], file: string | Uint8Array): Uint8Array {
   const disposition = (name: string) => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${name}`;
   const texts = fields.map(

@@ -1,4 +1,4 @@
-/** A connection of a test that watches: frames and texts as they come, in order. */
+/** A watching WebSocket connection of a test. */
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { RowBatch } from '../../../dist/api/view/model.js';
@@ -63,7 +63,7 @@ export class Watching {
     return this.all.flatMap((shown) => ('text' in shown ? [shown.text] : []));
   }
 
-  /** Waits until something holds of what came. */
+  /** Waits until the condition is true. */
   async until(holds: (watching: this) => boolean): Promise<this> {
     while (!holds(this)) {
       if (this.#over) throw new Error(`closed; before: ${JSON.stringify(this.texts)}`);
@@ -74,13 +74,13 @@ export class Watching {
     return this;
   }
 
-  /** The first text of a type. */
+  /** Waits for the first text message of a type. */
   async text(type: string): Promise<Fields> {
     await this.until(({ texts }) => texts.some((text) => text.type === type));
     return this.texts.find((text) => text.type === type)!;
   }
 
-  /** Waits for the frame that has an entry. */
+  /** Waits for the frame with an entry. */
   async reaches(entry: number): Promise<RowBatch[]> {
     await this.until(({ spans }) => (spans.at(-1)?.to ?? -1) >= entry);
     return this.spans;

@@ -1,25 +1,25 @@
-/** A service under test and its first inhabitants, seen through its sockets only. */
+/** A service under test, used through its sockets only. */
 import { expect, onTestFinished } from 'vitest';
 import { type Live, listen } from './live.js';
 import { checkResponse } from './openapi-check.js';
 import type { Agent, Fields, Request } from './signer.js';
 import * as signer from './signer.js';
 
-/** A service with an empty network; `url` without a slash at its end. */
+/** A service with an empty network. `url` has no trailing slash. */
 export interface Service {
   url: string;
   wsUrl: string;
   close(): Promise<void>;
 }
 
-/** `bench` is for many requests at once, `spec` for the limits themselves. */
+/** `bench` allows many requests at once. `spec` is for tests of the limits. */
 export type Start = (limits: 'bench' | 'spec') => Promise<Service>;
 
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** Members of a JSON body; empty for others. */
+  /** Members of a JSON body. */
   success: unknown;
   data: Fields;
   error: { code: string; message: string; details: Fields };
@@ -29,7 +29,7 @@ export const GENESIS_HASH = '0'.repeat(64);
 export const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 export const HEX_64 = expect.stringMatching(/^[0-9a-f]{64}$/);
 
-/** Sends a request; whatever the answer, it is read as a whole. */
+/** Sends a request and reads the whole response. */
 export async function call(url: string, request: Request): Promise<Answer> {
   const { method, path, headers, body } = request;
   const carried = body.length === 0 ? {} : { body: Buffer.from(body as Uint8Array) };
@@ -37,7 +37,7 @@ export async function call(url: string, request: Request): Promise<Answer> {
   const text = await response.text();
   const contentType = response.headers.get('content-type');
   const answer = { method, target: path, status: response.status, contentType, body: text };
-  // Whatever else a test asks, each answer must be as the document says; HEAD has nothing to check.
+  // Every response must match the OpenAPI document. HEAD has no body.
   expect(method === 'HEAD' ? [] : checkResponse(answer)).toEqual([]);
   const isJson = contentType?.startsWith('application/json') && text;
   const parsed = (isJson ? JSON.parse(text) : {}) as Pick<Answer, 'success' | 'data' | 'error'>;
@@ -47,7 +47,7 @@ export async function call(url: string, request: Request): Promise<Answer> {
 export const get = (url: string, path: string, headers: Record<string, string> = {}) =>
   call(url, { method: 'GET', path, headers, body: '' });
 
-/** The envelope of an error, and that it can be quoted. */
+/** Expects the envelope of an error with a request id. */
 export function expectError(answer: Answer, status: number, code: string, reason?: string): void {
   const { error } = answer;
   expect([answer.status, error?.code, reason && error?.details.reason], answer.text).toEqual([
@@ -64,7 +64,7 @@ export function expectError(answer: Answer, status: number, code: string, reason
   expect(error.details.request_id).toBe(answer.headers.get('x-request-id'));
 }
 
-/** The envelope of a success: nothing but `success` and `data`. */
+/** Expects the envelope of a success. */
 export function expectSuccess(answer: Answer, status: number): Fields {
   expect(answer.status, answer.text).toBe(status);
   expect(JSON.parse(answer.text)).toEqual({ success: true, data: expect.any(Object) });
@@ -84,7 +84,7 @@ export class World {
   send = (request: Request) => call(this.url, request);
   get = (path: string, headers?: Record<string, string>) => get(this.url, path, headers);
 
-  /** The data of a request that must be done. */
+  /** Sends a request, expects success, and returns the data. */
   async do(request: Request, status = 201): Promise<Fields> {
     return expectSuccess(await this.send(request), status);
   }
@@ -93,14 +93,14 @@ export class World {
     return expectSuccess(await this.get(path), 200);
   }
 
-  /** Registers somebody; a name is a key. */
+  /** Registers an agent with a key derived from its name. */
   async join(name: string, fields: Fields = {}): Promise<Agent> {
     const agent = signer.agentOf(name);
     await this.do(signer.register(agent, { name, ...fields }));
     return agent;
   }
 
-  /** Several validators that also produce. */
+  /** Registers agents that validate and produce. */
   async joinAll(...names: string[]): Promise<Agent[]> {
     const agents: Agent[] = [];
     for (const name of names) agents.push(await this.join(name));
@@ -111,7 +111,7 @@ export class World {
     return String((await this.read('/api/v1/network/state')).network_id);
   }
 
-  /** Proposes a block on the head and gives its hash. */
+  /** Proposes a block on the head and returns its hash. */
   async propose(by: Agent, fields: Fields = {}): Promise<string> {
     const { head_hash } = await this.read('/api/v1/network/state');
     const data = await this.do(signer.propose(by, { parent_hash: head_hash, ...fields }));
@@ -122,7 +122,7 @@ export class World {
     return this.do(signer.vote(by, { block_hash, ...fields }));
   }
 
-  /** The digest of all that happened: unchanged where nothing did. */
+  /** Returns the digest, which changes with every entry. */
   async digest(): Promise<unknown> {
     return (await this.read('/api/v1/meta')).digest;
   }
@@ -131,7 +131,7 @@ export class World {
     listen(this.wsUrl, agent, topics);
 }
 
-/** A service of its own for the running test. */
+/** Starts a service for the running test. */
 export async function begin(start: Start, limits: 'bench' | 'spec' = 'bench'): Promise<World> {
   const service = await start(limits);
   onTestFinished(() => service.close());

@@ -12,17 +12,14 @@ test('summary: the verdict and its reasons come first, then target and accepted'
   const [first, second] = text.split('\n');
   expect(first).toMatch(/^verdict +UNSTABLE$/);
   expect(second!.trim()).toBe(reasons[0]);
-  expect(text).toMatch(
-    /^asked +votes, open loop, 1,000 a second, 1,000 agents, .* warm-up of 2 s$/m,
-  );
-  expect(text).toMatch(/^arrivals +9,900 of 10,000 accepted: 990 a second, 99 % of the rate$/m);
+  expect(text).toMatch(/^load +votes, open loop, 1,000\/s, 1,000 agents, .* 2 s warm-up$/m);
+  expect(text).toMatch(/^arrivals +9,900 of 10,000 accepted: 990\/s, 99 % of the rate$/m);
 });
 
 test('summary: brackets, objectives, and the origin of the other figures', () => {
   const text = loadSummary(loadResult({}, { saturation: saturation() }));
   expect(text).toMatch(/^bracket +holds 5,600, fails 6,100; R 12,276 to 12,400$/m);
-  expect(text).toContain('to hold, p99<=200ms; the brackets share a rate; ');
-  expect(text).toContain('what follows is of the last probe that held');
+  expect(text).toMatch(/p99<=200ms; .*overlap; .*last passed probe$/m);
 });
 
 test('summary: one bracket in which no rate held, with unknown R', () => {
@@ -31,14 +28,14 @@ test('summary: one bracket in which no rate held, with unknown R', () => {
   const bracket = { ...first!, holds: 0, fails: 1, probes: [probe] };
   const found = { slo: [], brackets: [bracket], overlap: true };
   const text = loadSummary(loadResult({}, { r: null, saturation: found }));
-  expect(text).toMatch(/^bracket +holds 0, fails 1; R is not known$/m);
-  expect(text).toMatch(/^ +what follows is of the last probe$/m);
+  expect(text).toMatch(/^bracket +holds 0, fails 1; R unknown$/m);
+  expect(text).toMatch(/last probe$/m);
 });
 
 test('summary: reports an early end with the verdict', () => {
   const cut = loadResult({}, { ended: 'interrupted', measured_s: 3.1234 });
   const [first] = loadSummary(cut).split('\n');
-  expect(first).toMatch(/^verdict +VALID; it was interrupted after 3\.1 of 10 s$/);
+  expect(first).toMatch(/^verdict +VALID; .*interrupted after 3\.1 of 10 s$/);
 });
 
 test('summary: reports too few samples for a p99.9', () => {
@@ -47,6 +44,6 @@ test('summary: reports too few samples for a p99.9', () => {
   const lines = loadSummary(result).split('\n');
   const row = lines.find((line) => line.startsWith('vote, response'))!;
   expect(row.split(/ +/).at(-2)).toBe('-');
-  expect(lines.at(-1)).toBe('-: too few samples; a p99.9 needs 1,000.');
+  expect(lines.at(-1)).toMatch(/^-: too few samples/);
   expect(loadSummary(loadResult())).not.toContain('too few');
 });

@@ -1,0 +1,94 @@
+/**
+ * Messages of the command line: one row for each usage error, refusal and failure to listen or
+ * to write. Options appear as the user types them. A value that may be a secret is never repeated.
+ */
+import type {
+  MessageNames,
+  MessageRow,
+  MessageTable,
+  MessageValues,
+} from '../../engine/protocol/messages.js';
+
+export const usageMessages = {
+  INVALID_VALUE: { text: 'invalid {option}: {value} (expected {expected})' },
+  /** Without the value, which is a secret or empty. */
+  INVALID_OPTION: { text: 'invalid {option} (expected {expected})' },
+  INVALID_ARGUMENT: { text: 'invalid {option} {value}: {problem}' },
+  MISSING_OPTION: { text: 'missing {option}', fix: 'give {example}' },
+  EXPECTED_ONE_OPTION: { text: 'expected exactly one of {options}' },
+  OPTION_REQUIRES: { text: '{option} requires {required}' },
+  OPTION_CONFLICT: { text: '{option} cannot be used with {other}', fix: '{advice}' },
+  FILE_NOT_FOUND: { text: 'file not found: {path}', fix: 'check the path' },
+  FILE_EXISTS: { text: 'file already exists: {path}', fix: 'choose a new name' },
+  FILE_NOT_READABLE: { text: 'cannot read {path}: {reason}' },
+  FILE_NOT_WRITABLE: { text: 'cannot write {path}: {reason}' },
+  FOLDER_NOT_FOUND: { text: 'folder not found: {path}', fix: 'create it first' },
+  KEY_FILE_TOO_LARGE: {
+    text: '{option} {file}: file too large for a key ({bytes} bytes)',
+    fix: 'give a file written by folkmoot keygen --out',
+  },
+  TOO_MANY_KEYS: { text: 'too many --key options: {count} (limit {limit})' },
+  DUPLICATE_KEY: { text: 'duplicate --key: {file}', fix: 'give each key once' },
+  DUPLICATE_KEY_NAME: { text: 'duplicate key name: {name}', fix: 'give --key NAME={file}' },
+  NOT_FOUND: { text: '{kind} not found: {name}' },
+  AMBIGUOUS_NAME: {
+    text: 'ambiguous {kind}: {name} has {count} matches',
+    fix: 'give one of {matches}',
+  },
+  FULL_HASH_REQUIRED: {
+    text: 'cannot search {source} for a block, because it can be read only once',
+    fix: 'give the full block hash',
+  },
+  UNKNOWN_CASE: {
+    text: 'unknown case: {name}',
+    fix: 'list the cases with folkmoot conformance --list',
+  },
+  NOT_A_RUN: {
+    text: 'not a saved run: {folder}',
+    fix: 'give the file to write, such as --export run.html',
+  },
+  NOT_FOR_LOAD_RUN: {
+    text: '{option} does not apply to a load run: {folder}',
+    fix: 'open the folder without {option}, or read its report.html',
+  },
+  TOO_MANY_EVENTS: {
+    text: 'too many events for one file: {events} in {folder} (limit {limit})',
+    fix: 'use folkmoot explore without --export',
+  },
+  UNSIGNED_NETWORK: {
+    text: 'cannot serve {folder}: its log has no signatures (signatures: none)',
+    fix: 'choose another --data folder',
+  },
+  WATCH_REQUIRES_FOLDER: {
+    text: '--watch requires a folder, not a printed log: {source}',
+    fix: 'replay the log without --watch',
+  },
+} as const satisfies MessageTable;
+
+export const refusedMessages = {
+  NOT_REGISTERED: {
+    text: 'the key in {file} is not registered at {url}',
+    fix: 'register it with folkmoot agent register --name NAME',
+  },
+  NO_NODES: { text: 'no nodes in etcd for network: {network}', fix: 'check --network-id' },
+  UNKNOWN_NODE: {
+    text: 'unknown node: {node}',
+    fix: 'list the nodes with folkmoot cluster status',
+  },
+} as const satisfies MessageTable;
+
+export const listenMessages = {
+  /** With the reason as the server or a missing package states it. */
+  CANNOT_SERVE: { text: '{reason}' },
+  CANNOT_LISTEN_FOR_PEERS: { text: '--peer-listen: {reason}' },
+  CANNOT_SERVE_PAGE: { text: 'cannot serve the page', fix: 'run again without --watch' },
+} as const satisfies MessageTable;
+
+export const outputMessages = {
+  STDOUT_NOT_WRITABLE: { text: 'cannot write standard output: {reason}' },
+} as const satisfies MessageTable;
+
+/** Arguments of an error after its key. */
+export type MessageArguments<Row extends MessageRow> = [MessageNames<Row>] extends [never]
+  ? [values?: Record<never, never>, options?: ErrorOptions]
+  : [values: MessageValues<Row>, options?: ErrorOptions];
