@@ -22,13 +22,13 @@ function dictionary(head, entries) {
 
 const written = `# Results of a load test
 
-\`folkmoot load --out\` writes these files; [load-testing.md](load-testing.md) explains the figures. The JSON Schema of
-\`result.json\` is [load-result.schema.json](load-result.schema.json).
+\`folkmoot load --out\` writes these files; [load-testing.md](load-testing.md) explains the figures.
+The JSON Schema of \`result.json\` is [load-result.schema.json](load-result.schema.json).
 
 ## result.json
 
-Latencies are in milliseconds and rates are per second. A member without a value is \`null\`. All latencies have the
-members of \`finality\`.
+Latencies are in milliseconds and rates are per second. A member without a value is \`null\`. All
+latencies have the members of \`finality\`.
 
 ${dictionary(
   'member',

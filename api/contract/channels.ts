@@ -7,13 +7,6 @@ export const socketPath = '/ws/v1';
 
 export const topics: ReadonlySet<string> = new Set(Object.values(eventTopics).flat());
 
-/** Describes the first unknown topic, or returns null if all are known. */
-export function topicProblem(wanted: readonly string[]): string | null {
-  const unknown = wanted.find((topic) => !topics.has(topic));
-  if (unknown === undefined) return null;
-  return `unknown topic: ${unknown}; topics are ${[...topics].join(', ')}`;
-}
-
 const Topics = Type.Array(Type.String({ maxLength: 32 }), { minItems: 1, maxItems: 16 });
 
 export const clientMessages = {

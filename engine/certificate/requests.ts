@@ -94,7 +94,8 @@ function assertTransactions({ transactions }: Body, where: string): void {
 function parsedBody(body: string, where: string): Body {
   const parsed = parseJson(body);
   if ('message' in parsed) {
-    const problem = `${parsed.pointer} ${parsed.message}`.trimStart();
+    const { pointer, message } = parsed;
+    const problem = pointer === '' ? message : `${pointer} ${message}`;
     throw new CertificateError(`${where}/body`, 'BAD_JSON', { problem });
   }
   const { value } = parsed;

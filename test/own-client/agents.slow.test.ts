@@ -48,7 +48,7 @@ test.skipIf(!curl)(`agents.md: reads with curl${curl ? '' : ' (skipped: no curl)
   }
 });
 
-test('agents.md: the client example of both documents finalizes a block in under 20 lines', async () => {
+test('agents.md: the client example finalizes a block in under 20 lines', async () => {
   const [example = ''] = fenced(part, 'js');
   expect(fenced(document('README.md'), 'js')).toEqual([example]);
   expect(example.split('\n').length).toBeLessThan(20);

@@ -1,4 +1,4 @@
-/** Texts name the actor and use standard terms: some words and openings are refused, with advice. */
+/** Rejects words and openings of comments that hide the actor, with advice. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

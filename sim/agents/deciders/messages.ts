@@ -65,7 +65,7 @@ export const deciderMessages = {
     fix: 'ask the decider with --record',
   },
   OTHER_VIEW: {
-    text: 'the recorded answer for {question} in {cassette} is for a different view ({path} differs)',
+    text: 'recorded answer for {question} in {cassette} has another view ({path} differs)',
     fix: 'ask the decider with --record',
   },
   BUDGET_SPENT: {

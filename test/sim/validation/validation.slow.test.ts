@@ -51,10 +51,10 @@ test.runIf(full)('validation: the page has the measured figures', async (context
 const introduction = `# Validation
 
 This page compares results of the simulator with known answers from theory. In a checkout,
-\`npm run validate -- -u\` writes it. Theory is exact if the interval is empty. Otherwise the interval
-has a confidence of ${100 * LEVEL} %, so about one of ten such pages has a false alarm. If theory says
-"at least", the whole interval must reach the bound. Seeds are fixed: the same version gives the same
-figures on every machine. [model.md](model.md) describes the model.
+\`npm run validate -- -u\` writes it. Theory is exact if the interval is empty. Otherwise the
+interval has a confidence of ${100 * LEVEL} %, so about one of ten such pages has a false alarm. If
+theory says "at least", the whole interval must reach the bound. Seeds are fixed: the same version
+gives the same figures on every machine. [model.md](model.md) describes the model.
 `;
 
 const headOf = ({ name, about, source }: ValidationCase): string =>

@@ -269,7 +269,7 @@ test('view: reports damaged data of the folder', async () => {
   const unknown = Buffer.from('{"data":{},"seq":40,"type":"x"}');
   await refused('events', 40, unknown, 'ENTRY_INCONSISTENT');
   await refused('events', 40, Buffer.from('not json'), 'EVENT_DAMAGED');
-  const nobody = `{"data":{"agent_id":"agent_x","new_score":1,"timestamp":"2026-01-01T00:00:00Z"},`;
+  const bad = `{"data":{"agent_id":"agent_x","new_score":1,"timestamp":"2026-01-01T00:00:00Z"},`;
   await refused(
     'events',
     40,

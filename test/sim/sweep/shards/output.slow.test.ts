@@ -61,18 +61,6 @@ describe('merge: into an existing folder', () => {
       { code: 'CORRUPT', message: expect.stringMatching(/shard-1.*--resume/) },
     ));
 
-  test('merge: a network', () =>
-    refusedInto((out) => writeFileSync(join(out, 'data.mdb'), ''), /data of a network/));
-
-  test('merge: runs of something else', () =>
-    refusedInto((out) => mkdirSync(join(out, 'runs')), /holds runs of something else/));
-
-  test('merge: a merge whose run was changed', () =>
-    refusedInto((out) => {
-      fresh(alone, out);
-      edit(join(out, runOf(shards[0])), (run) => Object.assign(run, { entries: 1 }));
-    }, /\.json .*shard-1.*--resume/));
-
   test('merge: the same merge, finished', async () => {
     const out = join(temporaryFolder(), 'out');
     cpSync(alone, out, { recursive: true });
