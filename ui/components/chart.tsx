@@ -1,7 +1,4 @@
-/**
- * SVG charts of a load run, with the axes of its report: lines over time, and dots of requested rate
- * against accepted rate.
- */
+/** SVG charts of a load run with the axes of its report: lines over time, and dots of rates. */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';

@@ -12,8 +12,8 @@ interface AtEntry<T> {
 }
 
 /**
- * Fetches the data of `key` at the current entry. Live, it refetches when `live` changes; paused, at
- * each entry; while playing, it keeps the data.
+ * Fetches the data of `key` at the current entry. Live, refetches when `live` changes. Paused,
+ * refetches at each entry. While playing, keeps the data.
  */
 export function useEntryData<T>(
   key: string,

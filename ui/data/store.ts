@@ -142,8 +142,8 @@ export const clock = signal<ClockState>({
 /** Rates while time passes. Null at a fixed entry, where rates would depend on the way there. */
 export const passingRates = computed<Rates>(() => {
   const { mode, follows } = clock.value;
-  const stands = mode === 'paused' || (mode === 'live' && !follows);
-  return stands ? { events: null, votes: null, transactions: null } : rates.value;
+  const isFixed = mode === 'paused' || (mode === 'live' && !follows);
+  return isFixed ? { events: null, votes: null, transactions: null } : rates.value;
 });
 
 export const agents = new Agents();

@@ -218,7 +218,8 @@ function timeChart({ asked, figures }: LoadState): Chart {
 }
 
 const sampleText = (width: number, { length }: readonly unknown[]) =>
-  ` n = ${plural(length, 'point')}${width === 1 ? ', one per second.' : `, each the mean of ${width} s.`}`;
+  ` n = ${plural(length, 'point')}, ` +
+  `${width === 1 ? 'one per second.' : `each the mean of ${width} s.`}`;
 
 const mostOf = (columns: readonly Column[]) =>
   columns.reduce(

@@ -1,6 +1,6 @@
 /**
- * History of a network: row batches, each page of which is fetched once; keyframes, which are copies
- * of snapshots; the entries that closed blocks; and the targets of steps. Each network has its own.
+ * History of a network: row batches, fetched once per page; keyframes, which are copies of
+ * snapshots; the entries that closed blocks; and the targets of steps.
  */
 
 import {
@@ -54,7 +54,7 @@ export class NetworkHistory {
     this.#left = true;
   }
 
-  /** Notes a snapshot `rows` after the previous one, and keeps a keyframe when enough have passed. */
+  /** Notes a snapshot `rows` after the previous one. Keeps a keyframe every `KEYFRAME_ROWS`. */
   pass(snapshot: Snapshot, rows = KEYFRAME_ROWS): void {
     this.#rows += rows;
     if (this.#rows < KEYFRAME_ROWS) return;

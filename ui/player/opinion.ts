@@ -163,8 +163,8 @@ interface Eigen {
 const SWEEPS = 30;
 
 /**
- * Computes the two largest eigenvalues of a symmetric matrix with Jacobi rotations. Changes `matrix`
- * (row-major) in place. Eigenvalues of a Gram matrix are never negative.
+ * Computes the two largest eigenvalues of a symmetric matrix with Jacobi rotations. Changes the
+ * row-major `matrix` in place. Eigenvalues of a Gram matrix are never negative.
  */
 export function largestTwo(matrix: Float64Array, width: number): [Eigen, Eigen] {
   const vectors = new Float64Array(width * width);

@@ -1,4 +1,4 @@
-/** Data of a block: from the server, as of the current entry, and its check by the verify worker. */
+/** Data of a block: as the server has it, as of the current entry, and its check in a worker. */
 
 import type { BlockView } from '../../engine/protocol/schema/view.js';
 import { data, pages } from '../components/requests.js';

@@ -50,8 +50,8 @@ function WholeBlock({ hash }: { hash: string }) {
   const here = blocks.value.find((block) => block.hash === hash);
   const count = here ? here.approvals + here.rejections : 0;
   const [kept, keep] = useState<Whole | null>(null);
-  // A live block in voting is fetched again as votes arrive, in steps of about a tenth; a past block,
-  // when playback reaches votes that came after the last fetch.
+  // Live, a block in voting is fetched again after each vote; with many votes, after each tenth.
+  // At a past entry, it is fetched again when playback reaches votes newer than the last fetch.
   const votes = live && here?.status === 'voting' ? tenths(count) : 0;
   const lacks = !live && kept && !kept.more && kept.votes.length < count ? count : 0;
   const key = `${hash} ${here?.status ?? ''} ${votes} ${lacks}`;
@@ -313,7 +313,11 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
 }
 
 const allOf = (count: number, one: string, many: string) =>
-  count === 1 ? `1 ${one} valid` : `All ${format(count)} ${many} valid`;
+  count === 0
+    ? `No ${many} yet`
+    : count === 1
+      ? `1 ${one} valid`
+      : `All ${format(count)} ${many} valid`;
 
 const tallyText = ({ approve, reject }: BlockChecked['tally']) =>
   `${format(approve)} approve and ${format(reject)} reject`;

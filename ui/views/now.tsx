@@ -1,5 +1,6 @@
 /** The view Now: the focused block and its votes, the last blocks, and recent messages. */
 
+import type { ComponentChildren } from 'preact';
 import { compact, format, formatMs, plural } from '../../report/shared/format.js';
 import {
   CHAIN_BLOCKS,
@@ -370,8 +371,8 @@ function Messages() {
       <header>
         <h2 id="said">Messages</h2>
         <p>
-          <a href={href('talk', undefined, { kind: 'remarks' })}>{plural(remarks, 'remark')}</a>,{' '}
-          <a href={href('talk', undefined, { kind: 'memes' })}>{plural(posted, 'meme')}</a>
+          <TalkLink kind="remarks">{plural(remarks, 'remark')}</TalkLink>,{' '}
+          <TalkLink kind="memes">{plural(posted, 'meme')}</TalkLink>
         </p>
       </header>
       {last.length === 0 && <p class="faint">No messages yet.</p>}
@@ -385,6 +386,10 @@ function Messages() {
     </section>
   );
 }
+
+const TalkLink = ({ kind, children }: { kind: string; children: ComponentChildren }) => (
+  <a href={href('talk', undefined, { kind })}>{children}</a>
+);
 
 function MessageRow(line: MessageLine) {
   const { said, blocks: about } = line;

@@ -1,6 +1,6 @@
 /**
- * The view Talk: remarks, vote reasons and memes. The live list adds a few lines per second and only
- * counts the rest; older messages are read from the log page by page.
+ * The view Talk: remarks, vote reasons and memes. The live list adds a few lines per second and
+ * counts the rest. Older messages are read from the log page by page.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Message, MessageKind } from '../../api/view/model.js';
