@@ -19,7 +19,7 @@ export async function viewOf(url: string): Promise<Snapshot> {
   return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Snapshot }).data;
 }
 
-/** Waits until the totals of the page equal those of the server, which also adds metrics entries. */
+/** Waits until the totals of the page equal those of the server, which adds metrics entries. */
 export async function expectWhole(tab: Page, url: string): Promise<void> {
   const wrong = async () => {
     const { totals, entry } = await viewOf(url);

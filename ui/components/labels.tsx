@@ -72,8 +72,9 @@ export const messageKinds: Readonly<Record<MessageKind, string>> = {
 };
 
 /** Formats the senders of equal messages: `324 agents`, or '' for a single message. */
-export function countSenders({ agents: { size }, count }: MessageLine): string {
-  const times = count > size ? `${format(count)} times` : '';
+export function countSenders({ said: { kind }, agents: { size }, count }: MessageLine): string {
+  // An agent may give the same reason for several blocks, which have their own count.
+  const times = count > size && kind !== 'reason' ? `${format(count)} times` : '';
   return [size > 1 && plural(size, 'agent'), times].filter(Boolean).join(', ');
 }
 

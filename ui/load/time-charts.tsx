@@ -202,13 +202,13 @@ function timeChart({ asked, figures }: LoadState): Chart {
   const scale = msScale(known);
   const how =
     asked.loop === 'open'
-      ? 'Response times in milliseconds or seconds, measured from the scheduled send time.'
-      : 'Response times in milliseconds or seconds, measured from the send time. In a closed ' +
-        'loop, a stall of the server shows as a few long times.';
+      ? 'measured from the scheduled send time.'
+      : 'measured from the send time. In a closed loop, a stall of the server shows as a few ' +
+        'long times.';
   return {
     title: 'Response times over time',
     caption:
-      `${how} Lag: delay of the load generator; response times include it.` +
+      `Response times in ${scale.name}, ${how} Lag: delay of the load generator; response times include it.` +
       `${scale.logarithmic ? ' Logarithmic axis.' : ''}` +
       ` n = ${plural(response_p50.length, 'point')}` +
       `${width === 1 ? ', one per second.' : `, each the maximum of ${width} s.`}`,

@@ -44,7 +44,7 @@ export const answers: Readonly<Record<string, Answer>> = {
   ...{ ballots, opinion, votes, alike, around, said },
 };
 
-/** Equal messages. Hundreds of scripted agents give the same reason, and share one line. */
+/** Equal messages. Hundreds of scripted agents give the same vote reason, and share one line. */
 export interface MessageLine {
   /** Newest message. */
   said: Message;
@@ -63,26 +63,23 @@ export interface MessagePage {
   next: number | null;
 }
 
-/** Key of equal messages about the same block. Each meme has its own key. */
-export const getMessageKey = ({ kind, what, text }: Message): string => `${kind} ${what} ${text}`;
-
-/** Key of equal messages about any block. */
-export const getTextKey = (said: Message): string =>
-  said.kind === 'meme' ? getMessageKey(said) : `${said.kind} ${said.text}`;
+/** Key of equal messages: vote reasons about any block, remarks about one block, or one meme. */
+export const getMessageKey = ({ kind, what, text }: Message): string =>
+  kind === 'reason' ? `${kind} ${text}` : `${kind} ${what} ${text}`;
 
 /**
  * Groups messages with equal keys into lines, the newest first.
  *
  * @param all messages in log order
  */
-export function groupMessages(all: readonly Message[], toKey = getMessageKey): MessageLine[] {
+export function groupMessages(all: readonly Message[]): MessageLine[] {
   const lines = new Map<string, MessageLine>();
-  for (let place = all.length - 1; place >= 0; place -= 1) addTo(lines, all[place]!, toKey);
+  for (let place = all.length - 1; place >= 0; place -= 1) addTo(lines, all[place]!);
   return [...lines.values()];
 }
 
-function addTo(lines: Map<string, MessageLine>, said: Message, toKey = getMessageKey): void {
-  const key = toKey(said);
+function addTo(lines: Map<string, MessageLine>, said: Message): void {
+  const key = getMessageKey(said);
   const line = lines.get(key) ?? { said, count: 0, agents: new Set(), blocks: new Set() };
   line.count += 1;
   line.agents.add(said.who);

@@ -28,7 +28,7 @@ import {
   messages,
   totals,
 } from '../data/store.js';
-import { getTextKey, groupMessages } from '../player/answers.js';
+import { getMessageKey, groupMessages } from '../player/answers.js';
 import type { VoteOn } from '../player/opinion.js';
 import { href } from '../route.js';
 import { Why } from './agent-decisions.js';
@@ -156,7 +156,10 @@ function Profile({ number }: { number: number }) {
       <section class="panel" aria-labelledby="scores">
         <header>
           <h2 id="scores">Reputation</h2>
-          <p>scores from 0 to 100{last?.data.scores && whenOf(last.entry)}</p>
+          <p>
+            {`${plural(Object.keys(here?.scores ?? [0]).length, 'score')} from 0 to 100`}
+            {last?.data.scores && whenOf(last.entry)}
+          </p>
         </header>
         {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
         {fetched.is === 'coming' && fetched.why && <p role="status">{fetched.why}</p>}
@@ -324,7 +327,7 @@ function Memes({ number }: { number: number }) {
     .slice(-MEMES_SHOWN)
     .reverse();
   const own = messages.value.filter(({ who, kind }) => who === number && kind !== 'meme');
-  const lines = groupMessages(own, getTextKey);
+  const lines = groupMessages(own);
   return (
     <div class="two">
       <section class="panel" aria-labelledby="memes">
@@ -347,7 +350,7 @@ function Memes({ number }: { number: number }) {
         </header>
         <ol class="lines">
           {lines.map(({ said: one, blocks: about }) => (
-            <li key={getTextKey(one)}>
+            <li key={getMessageKey(one)}>
               <span class="faint">
                 {moment(one.at)}, {messageKinds[one.kind]}, <BlockLink number={one.what} />
                 {about.size > 1 && ` and ${plural(about.size - 1, 'earlier block')}`}

@@ -158,7 +158,15 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
         <Neighbours hash={block_hash} />
       </header>
       {now !== status && <Since hash={block_hash} now={now} />}
-      {known && <TallyBar block={{ ...known, ...weights(tally) }} />}
+      {known && (
+        <>
+          <TallyBar block={{ ...known, ...weights(tally) }} />
+          <p class="faint chart-caption">
+            Voting weight, approvals from the left and rejections from the right, with thresholds.
+            Total weight {format(tally.electorate)}, n = {plural(electors, 'elector')}.
+          </p>
+        </>
+      )}
       <dl class="facts">
         <Fact name="producer">
           <AgentLink id={block.producer.id} />

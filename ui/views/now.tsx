@@ -36,7 +36,7 @@ import {
   position,
   totals,
 } from '../data/store.js';
-import { getTextKey, groupMessages, type MessageLine } from '../player/answers.js';
+import { getMessageKey, groupMessages, type MessageLine } from '../player/answers.js';
 import { go, href, lookAt, useChoice } from '../route.js';
 import { NoAgents, networkNow } from '../world-clock.js';
 
@@ -339,7 +339,7 @@ const REASONS_SHOWN = 4;
  * share a row, and at most `REASONS_SHOWN` rows are reasons, so that remarks and memes are visible.
  */
 function recentMessages(): MessageLine[] {
-  const lines = groupMessages(messages.value, getTextKey);
+  const lines = groupMessages(messages.value);
   const first = messages.value[0]?.entry ?? Number.POSITIVE_INFINITY;
   // Reasons may have displaced memes from the last messages.
   const older = memes.value
@@ -378,7 +378,7 @@ function Messages() {
       {last.length === 0 && <p class="faint">No messages yet.</p>}
       <ol>
         {last.map((line) => (
-          <li key={getTextKey(line.said)}>
+          <li key={getMessageKey(line.said)}>
             <MessageRow {...line} />
           </li>
         ))}

@@ -14,8 +14,8 @@ import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
-  // Axes have no sign. A moving map is aligned to the previous one. The map of a fixed entry is not,
-  // so that its link always shows the same map.
+  // Axes have no sign. A moving map is aligned to the previous one. The map of a fixed entry is
+  // not, so that its link always shows the same map.
   const { mode, follows } = clock.value;
   const moves = mode === 'playing' || (mode === 'live' && follows);
   const answer = useWorkerAnswer<{ opinion: Opinion | null }>(

@@ -207,17 +207,18 @@ const Omitted = ({ count }: { count: number }) => (
 );
 
 function Spoken({ line }: { line: MessageLine }) {
-  const { said: one, agents, count } = line;
+  const { said: one, agents, blocks, count } = line;
   return (
     <>
       <p class="by" data-count={count}>
         {agents.size === 1 && <AgentLink number={one.who} />}
-        {count > 1 && <b>{countSenders(line)}</b>}{' '}
+        {countSenders(line) !== '' && <b>{countSenders(line)}</b>}
         <span class="faint">
           {messageKinds[one.kind]}
           {one.kind !== 'meme' && (
             <>
               , <BlockLink number={one.what} />
+              {blocks.size > 1 && ` and ${plural(blocks.size - 1, 'earlier block')}`}
             </>
           )}
         </span>

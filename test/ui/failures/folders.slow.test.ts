@@ -77,7 +77,7 @@ test.skipIf(!hasBrowser)(`folders: reconnects to a server that was killed ${need
   await first.stop('SIGKILL');
   await lostBand(tab).waitFor();
   await connection(tab).getByText('disconnected').waitFor();
-  // The end of the newest block may be cached, that of the block before is not: the page reports it.
+  // The end of the newest block may be cached. That of the block before is not, and fails.
   await tab.keyboard.press('[');
   await tab.keyboard.press('[');
   await tab.getByTestId('notice').waitFor();

@@ -186,7 +186,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
 
 test.skipIf(!hasBrowser).each([
   ['explore', '.happened', 100, /^300: open this entry$/],
-  ['talk', '.talk-lines', 20, null],
+  ['talk', '.talk-lines', 10, null],
 ] as const)(
   `keys: makes the list of %s one tab stop with arrow keys ${needs}`,
   async (view, list, least, first) => {
