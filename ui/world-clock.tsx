@@ -26,7 +26,7 @@ const untils: readonly { name: string; command: WorldCommand }[] = [
 const speeds = [0.1, 0.5, 1, 2, 10, 100];
 
 /** Effect of a pause, by what the clock holds. */
-const heldTexts: Record<WorldStatus['clock']['holds'], string> = {
+const pauseTexts: Record<WorldStatus['clock']['holds'], string> = {
   network: 'While paused, the network refuses all requests.',
   agents: 'While paused, agents do not act. Block deadlines still pass.',
   run: 'A pause stops the simulation. It does not change its results.',
@@ -107,7 +107,7 @@ export function WorldClock() {
       <summary class="button">{standing(now)}</summary>
       <div class="panel">
         <h2>{now.kind === 'replay' ? 'Replay clock' : 'Network clock'}</h2>
-        <p>{over ? endOf(now) : now.kind === 'replay' ? replayText : heldTexts[holds]}</p>
+        <p>{over ? endOf(now) : now.kind === 'replay' ? replayText : pauseTexts[holds]}</p>
         {getToken() === null ? (
           <p>
             <Locked />

@@ -1,6 +1,6 @@
 /**
- * A network that was never there: as many agents and events as a test of the page wants, served as
- * a server serves them. For speed and looks only; what is true is tested on real networks.
+ * Serves a synthetic network of any size over the API of the page. For tests of speed and display;
+ * correctness is tested on real networks.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ export interface Crowd {
 export async function crowd(options: CrowdOptions): Promise<Crowd> {
   const story = new Story(options);
   const spans: RowBatch[] = [];
-  // One at the least: a log that has an end.
+  // At least one entry, so that the log has an end.
   const before = Math.max(1, options.agents + options.votes);
   for (let rows = 0; rows < before; rows += ROWS_A_SPAN) {
     spans.push(story.next(Math.min(ROWS_A_SPAN, before - rows), 4));

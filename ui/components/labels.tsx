@@ -8,7 +8,6 @@ import type { MessageKind } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { approves, DORMANT, rejects } from '../data/messages.js';
 import { agents, blocks, overview } from '../data/store.js';
-import type { MessageLine } from '../player/answers.js';
 import { href } from '../route.js';
 
 /** Bidirectional controls and invisible characters, except the emoji variation selector. */
@@ -71,8 +70,14 @@ export const messageKinds: Readonly<Record<MessageKind, string>> = {
   meme: 'meme',
 };
 
+interface EqualMessages {
+  said: { kind: MessageKind };
+  agents: { size: number };
+  count: number;
+}
+
 /** Formats the senders of equal messages: `324 agents`, or '' for a single message. */
-export function countSenders({ said: { kind }, agents: { size }, count }: MessageLine): string {
+export function countSenders({ said: { kind }, agents: { size }, count }: EqualMessages): string {
   // An agent may give the same reason for several blocks, which have their own count.
   const times = count > size && kind !== 'reason' ? `${format(count)} times` : '';
   return [size > 1 && plural(size, 'agent'), times].filter(Boolean).join(', ');

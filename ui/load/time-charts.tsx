@@ -208,7 +208,8 @@ function timeChart({ asked, figures }: LoadState): Chart {
   return {
     title: 'Response times over time',
     caption:
-      `Response times in ${scale.name}, ${how} Lag: delay of the load generator; response times include it.` +
+      `Response times in ${scale.name}, ${how} Lag: delay of the load generator; ` +
+      `response times include it.` +
       `${scale.logarithmic ? ' Logarithmic axis.' : ''}` +
       ` n = ${plural(response_p50.length, 'point')}` +
       `${width === 1 ? ', one per second.' : `, each the maximum of ${width} s.`}`,

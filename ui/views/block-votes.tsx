@@ -222,10 +222,10 @@ export function Transactions({ proposal, check }: TransactionsProps) {
       </section>
     );
   }
-  return <Held proposal={proposal} check={check} />;
+  return <BlockContents proposal={proposal} check={check} />;
 }
 
-function Held({ proposal, check }: TransactionsProps) {
+function BlockContents({ proposal, check }: TransactionsProps) {
   const [page, turn] = usePage('transactions');
   const signed = home.lacks.log === undefined;
   const all = listed(proposal.transactions).map((transaction, place) => ({ transaction, place }));

@@ -264,7 +264,7 @@ function Proof({ whole, check, problem }: ProofProps) {
 
 function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: BlockChecked }) {
   const failed = check.votes.filter((verdict) => verdict === 'failed').length;
-  const held = check.votes.filter((verdict) => verdict === 'holds').length;
+  const valid = check.votes.filter((verdict) => verdict === 'holds').length;
   const unsigned = check.by === null;
   const { approve, reject } = block.tally;
   const same = check.tally.approve === approve && check.tally.reject === reject;
@@ -288,8 +288,8 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
         <li>
           <Mark of={failed > 0 ? 'failed' : 'holds'} />
           {failed > 0
-            ? `${format(failed)} of ${plural(votes.length, 'vote')} invalid, ${format(held)} valid.`
-            : `${allOf(held, 'vote signature', 'vote signatures')}.`}
+            ? `${format(failed)} of ${plural(votes.length, 'vote')} invalid, ${format(valid)} valid.`
+            : `${allOf(valid, 'vote signature', 'vote signatures')}.`}
         </li>
       )}
       {!unsigned && check.transactions.length > 0 && (

@@ -21,7 +21,7 @@ async function three() {
   for (const by of agents) await nodes[0]!.submit(registration(by));
   await expectSame(order, nodes);
   const [n1, n2, n3] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
-  // The compiler knows the sources' and the built package's types as two.
+  // The types of the sources and of the built package are distinct to the compiler.
   const network = n2.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,

@@ -95,7 +95,7 @@ test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, 
     .waitFor();
   await run.ended;
   const result = JSON.parse(run.stdout()) as LoadResult;
-  // What it knew last stays, though nobody answers any more.
+  // The last state stays after the end of the command.
   const text = await said(tab);
   expect(text).toContain(`${result.verdict}.`);
   for (const reason of result.reasons) expect(text).toContain(reason);
