@@ -93,17 +93,17 @@ export function View() {
 
 /** Plotted value of each colouring. */
 const coloringTexts: Readonly<Record<Coloring, string>> = {
-  decision: 'vote on the focused block',
-  personality: 'personality',
-  group: 'group of the scenario',
-  reputation: 'reputation, 0 to 100',
-  status: 'status',
+  decision: 'the vote on the focused block',
+  personality: 'the personality',
+  group: 'the group of the scenario',
+  reputation: 'the reputation from 0 to 100',
+  status: 'the status',
 };
 
 const GridCaption = ({ coloring }: { coloring: Coloring }) => (
   <p class="faint chart-caption">
-    One cell per agent, coloured by {coloringTexts[coloring]}. n ={' '}
-    {plural(agents.count.value, 'agent')}.
+    One cell per agent, showing {coloringTexts[coloring]}. n = {plural(agents.count.value, 'agent')}
+    .
   </p>
 );
 
