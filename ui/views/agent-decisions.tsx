@@ -82,7 +82,7 @@ function Chosen({ list, lacking, children }: ChosenProps) {
       table={() => <WhyTable list={list} one={one} />}
     >
       <label class="choice">
-        <span class="unseen">Vote</span>
+        <span class="unseen">Explained vote</span>
         <select
           value={one.block_hash}
           onChange={({ currentTarget }) => choose(currentTarget.value)}
@@ -267,8 +267,8 @@ type Reasons = { list: Reasoned[]; next: string | null; recorded: number } | { n
 const REASON_ROWS = '50';
 
 const unrecordedText =
-  'No decision records. To record the decisions of simulated agents, run folkmoot sim ' +
-  '--set measure.decisions=true --out DIR, then folkmoot explore DIR.';
+  'Decision records are not available here. To record the decisions of simulated agents, run ' +
+  'folkmoot sim --set measure.decisions=true --out DIR, then folkmoot explore DIR.';
 
 async function reasonsOf(
   id: string,

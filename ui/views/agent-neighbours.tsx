@@ -274,8 +274,8 @@ interface EgoNetwork {
 const NEIGHBOUR_ROWS = '1000';
 
 const unknownText =
-  'Neighbours are known only for agents of a scenario: during a run with folkmoot sim --watch, ' +
-  'and for a saved run with folkmoot explore DIR.';
+  'Neighbours are not available here. For agents of a scenario, watch the run with folkmoot sim ' +
+  '--watch, or open a saved run with folkmoot explore DIR.';
 
 async function egoOf(id: string, entry: number | null): Promise<EgoNetwork | { none: string }> {
   if (!canAsk('neighbours')) return { none: unknownText };

@@ -14,6 +14,7 @@ import {
 } from '../components/labels.js';
 import { Fact } from '../components/lists.js';
 import { Unavailable } from '../components/placeholders.js';
+import { home } from '../home.js';
 import { place } from '../route.js';
 import { recomputeInWorker } from '../verify/client.js';
 import type { Parting, Progress, Recomputed } from '../verify/messages.js';
@@ -24,7 +25,9 @@ export function ProofBand() {
     <section class="panel proof-band" aria-labelledby="proof-band">
       <header>
         <h2 id="proof-band">Log verification</h2>
-        <p>Replays the log entry by entry and compares the digests with the stored data.</p>
+        {!home.lacks.proof && (
+          <p>Replays the log entry by entry and compares the digests with the stored data.</p>
+        )}
       </header>
       <Unavailable what="proof">
         <CommandBand />

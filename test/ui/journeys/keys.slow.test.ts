@@ -91,7 +91,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
 
   // Agent: another vote, the explanation as a table, and a neighbour.
   await to(/Block \d+: /);
-  const which = tab.getByLabel('Vote', { exact: true });
+  const which = tab.getByLabel('Explained vote');
   const before = await which.inputValue();
   await press(tab, 'ArrowDown');
   expect(await which.inputValue()).not.toBe(before);

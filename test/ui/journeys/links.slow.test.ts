@@ -108,7 +108,7 @@ const views: readonly {
     async choose(tab) {
       await press(tab, 'Neighbours as a table');
       await press(tab, 'Votes as a table');
-      await tab.getByLabel('Vote', { exact: true }).selectOption({ index: 2 });
+      await tab.getByLabel('Explained vote').selectOption({ index: 2 });
     },
     says: ['table', 'vote'],
   },

@@ -101,7 +101,7 @@ test.skipIf(!hasBrowser)(`agent: shows the recorded explanation of votes ${needs
     const line = lines.find((one) => one.block === block && one.agent === place)!;
     const { block_hash } = read.record('block_numbers', block)!;
     const { height } = read.record('blocks', block_hash)!.context;
-    const choice = why.getByLabel('Vote', { exact: true });
+    const choice = why.getByLabel('Explained vote');
     await expect.poll(() => choice.inputValue()).toBe(block_hash);
     const options = await choice.locator('option').allInnerTexts();
     expect([options.length, options[0]]).toEqual([
@@ -132,7 +132,7 @@ test.skipIf(!hasBrowser)(`agent: explains a selected vote ${needs}`, async () =>
   const { read } = await history.at(history.end.seq);
   for (const { block, score } of own) {
     const { block_hash } = read.record('block_numbers', block)!;
-    await why.getByLabel('Vote', { exact: true }).selectOption(block_hash);
+    await why.getByLabel('Explained vote').selectOption(block_hash);
     await why.getByText(`score ${shown(score!)},`).waitFor();
   }
   expect(complaints).toEqual([]);
