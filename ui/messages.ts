@@ -1,7 +1,7 @@
 /** Error messages of the page, its workers and exported files, and the error that carries one. */
 import { formatMessage, type MessageTable, type ValuesOf } from '../engine/protocol/messages.js';
 
-export const pageMessages = {
+const pageMessages = {
   // Requests and the connection.
   SERVER_UNREACHABLE: {
     text: 'the server does not answer',
