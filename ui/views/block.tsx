@@ -288,7 +288,7 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
         <li>
           <Mark of={failed > 0 ? 'failed' : 'holds'} />
           {failed > 0
-            ? `${format(failed)} of ${plural(votes.length, 'vote')} invalid, ${format(valid)} valid.`
+            ? `${format(failed)} of ${plural(votes.length, 'vote')} invalid.`
             : `${allOf(valid, 'vote signature', 'vote signatures')}.`}
         </li>
       )}
