@@ -1,11 +1,11 @@
 /**
- * Entry point of the page at a server: places are paths below /ui/, and requests go over HTTP. It
- * begins the page of a network or, where the HTML says so, that of a load run.
+ * Entry point of the page at a server: places are paths below /ui/, and requests go over HTTP.
+ * Starts the page of a network or, where the HTML says so, the page of a load run.
  */
 import { createTrustedRules, type Home, type Place, setHome } from './home.js';
 import { begin } from './shell.js';
 
-/** File names by worker, put in by the build. */
+/** File names by worker, defined by the build. */
 declare const WORKERS: Readonly<Record<string, string>>;
 
 const ROOT = '/ui/';
@@ -13,7 +13,7 @@ const ROOT = '/ui/';
 const policy = createTrustedRules('folkmoot', {
   createScriptURL(name: string): string {
     const file = WORKERS[name];
-    if (file === undefined) throw new TypeError(`there is no worker ${name}`);
+    if (file === undefined) throw new TypeError(`unknown worker: ${name}`);
     return `${ROOT}assets/${file}`;
   },
 });

@@ -1,13 +1,14 @@
 /**
- * The address as state: the view, the item it shows, the position, the block in focus, and the
- * reader's choices within a view. Every snapshot is a link, so all of it is in the address.
+ * The address as state: the view, its item, the position, the focused block, and the choices of the
+ * reader within a view. Everything that changes what is shown is in the address, so that a copied
+ * link shows the same.
  */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { postToWorker } from './data/connect.js';
 import { home, type Place } from './home.js';
 
-/** Longer than what the server says of itself: an address may say anything. */
+/** More digits than any entry number has; an address may contain anything. */
 const ENTRY = /^\d{1,15}$/;
 
 export const place = signal<Place>({ view: '', item: null, query: new URLSearchParams() });
@@ -16,23 +17,23 @@ function follow(): void {
   place.value = home.placeIn(location) ?? place.value;
 }
 
-/** The entry that the address names; null for live. */
+/** Returns null for the live position. */
 export function entryInAddress(): number | null {
   const at = place.peek().query.get('at');
   return at !== null && ENTRY.test(at) ? Number(at) : null;
 }
 
-/** What is the same in all views: the position, and the block that is looked at. */
+/** Parameters that links carry from view to view: the position and the focused block. */
 const EVERYWHERE = ['at', 'focus'] as const;
 
-/** The way to a view, at the position that is shown. */
+/** Builds the address of a view at the current position. */
 export function href(view: string, item?: string, more: Record<string, string> = {}): string {
   const { query } = place.value;
   const kept = EVERYWHERE.flatMap((name) => (query.has(name) ? [[name, query.get(name)!]] : []));
   return hrefNow(view, item, { ...Object.fromEntries(kept), ...more });
 }
 
-/** The way to a view where the network is now. */
+/** Builds the address of a view at the live position. */
 export function hrefNow(view: string, item?: string, more: Record<string, string> = {}): string {
   const query = new URLSearchParams(more);
   return home.addressOf({ view, item: item ?? null, query });
@@ -44,12 +45,12 @@ export function go(to: string): void {
   follow();
 }
 
-/** Browsers refuse to write the address more than a hundred times in half a minute. */
+/** Browsers refuse more than 100 writes of the address in 30 s. */
 const LEAST_WRITE_MS = 400;
 let written = Number.NEGATIVE_INFINITY;
 let writing = 0;
 
-/** What is the place already, and the address is soon. */
+/** Writes a pending change of `place` to the address. */
 function write(): void {
   if (writing === 0) return;
   clearTimeout(writing);
@@ -58,14 +59,14 @@ function write(): void {
   history.replaceState(null, '', home.addressOf(place.peek()));
 }
 
-/** Changes what the address says of this view, without a new step in the browser's history. */
+/** Changes query parameters without a new entry in the browser's history. */
 export function setQuery(changes: Record<string, string | null>): void {
   const query = new URLSearchParams(place.peek().query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  // In one order, however one came to it: the same snapshot has the same address.
+  // Sorted, so that equal choices have equal addresses.
   query.sort();
   if (query.toString() === inOrder(place.peek().query)) return;
   place.value = { ...place.peek(), query };
@@ -80,7 +81,7 @@ function inOrder(query: URLSearchParams): string {
   return sorted.toString();
 }
 
-/** From here on the address is followed, and links within the page change the view alone. */
+/** Follows the address, and turns clicks on links of this page into changes of the view. */
 export function followLinks(): void {
   follow();
   addEventListener('popstate', follow);
@@ -100,14 +101,14 @@ export function useChoice(name: string): Choice<string | null> {
   return [place.value.query.get(name), (value) => setQuery({ [name]: value })];
 }
 
-/** The first of them stands for an address that names none. */
+/** The first value is the default, and is left out of the address. */
 export function useOneOf<T extends string>(name: string, all: readonly T[]): Choice<T> {
   const [value, choose] = useChoice(name);
   const here = all.find((one) => one === value) ?? all[0]!;
   return [here, (one) => choose(one === all[0] ? null : one)];
 }
 
-/** Whether one is among several that may be chosen together. */
+/** Membership of one value in a parameter that lists several, separated by dots. */
 export function useAmong(name: string, one: string): Choice<boolean> {
   const [value, choose] = useChoice(name);
   const all = new Set(value?.split('.') ?? []);
@@ -121,7 +122,7 @@ export function useAmong(name: string, one: string): Choice<boolean> {
 
 const PAGE_NUMBER = /^\d{1,6}$/;
 
-/** From 0; readers count from 1. */
+/** The page counted from 0; the address counts from 1. */
 export function usePage(name = 'page'): Choice<number> {
   const [value, choose] = useChoice(name);
   const page = value !== null && PAGE_NUMBER.test(value) ? Math.max(0, Number(value) - 1) : 0;
@@ -130,11 +131,11 @@ export function usePage(name = 'page'): Choice<number> {
 
 const BLOCK_NUMBER = /^\d{1,9}$/;
 
-/** By its number; null for the newest. */
+/** Focuses a block by number; null for the newest. */
 export const lookAt = (block: number | null): void =>
   setQuery({ focus: block === null ? null : String(block) });
 
-/** Tells the worker. */
+/** Sends the focused block of the address to the worker. */
 export function useFocus(): void {
   const named = place.value.query.get('focus');
   const wanted = named !== null && BLOCK_NUMBER.test(named) ? Number(named) : null;

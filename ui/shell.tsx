@@ -1,13 +1,13 @@
 /**
- * The shell around every view of a network: the header, bands for what went wrong, the stage on
- * which a view appears, and the announcer for screen readers. `begin` starts the page.
+ * The shell around every view of a network: header, bands for faults, stage for the view, and the
+ * announcer for screen readers. `begin` starts the page.
  */
 import './styles/page.css';
 import { useSignalEffect } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../report/shared/format.js';
-import { Announcer, cleanText, Name, useNow } from './components/labels.js';
+import { Announcer, cleanText, Name, toSentence, useNow } from './components/labels.js';
 import { cluster, useCluster } from './components/requests.js';
 import { connect } from './data/connect.js';
 import {
@@ -22,6 +22,7 @@ import {
   totals,
 } from './data/store.js';
 import { home } from './home.js';
+import { pageText } from './messages.js';
 import { entryInAddress, followLinks, href, place, useFocus } from './route.js';
 import { TimeBar, useKeys } from './time-bar.js';
 import { type ViewEntry, type ViewProps, views } from './views/views.js';
@@ -68,7 +69,7 @@ function App() {
 function Header() {
   const ways = useRef<HTMLElement>(null);
   const { view } = place.value;
-  // Where there is little room, it is scrolled to where the reader is.
+  // On narrow screens the navigation scrolls; keep the current view visible.
   useEffect(() => {
     const here = ways.current!.querySelector('[aria-current]');
     here?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
@@ -117,12 +118,12 @@ function Figures() {
   if (!all || link.value.is === 'starting') return null;
   const { finalized, rejected, expired, orphaned } = all;
   const figures: [string, string, string][] = [
-    ['final', format(finalized), 'blocks finalized so far'],
-    ['not final', format(rejected + expired + orphaned), 'blocks rejected, expired or orphaned'],
-    ['votes', format(all.votes), 'votes so far'],
-    ['memes', format(all.memes), 'memes so far'],
-    ['remarks', format(all.remarks), 'remarks so far'],
-    ['tx/s', format(rounded(passingRates.value.transactions)), 'final transactions a second'],
+    ['final', format(finalized), 'finalized blocks'],
+    ['not final', format(rejected + expired + orphaned), 'rejected, expired and orphaned blocks'],
+    ['votes', format(all.votes), 'votes'],
+    ['memes', format(all.memes), 'memes'],
+    ['remarks', format(all.remarks), 'remarks'],
+    ['tx/s', format(rounded(passingRates.value.transactions)), 'finalized transactions per second'],
   ];
   return (
     <dl class="figures">
@@ -140,19 +141,23 @@ const rounded = (value: number | null) => (value === null ? null : Math.round(va
 
 function Pill() {
   const { text, tone } = standing();
-  return <span class={`pill ${tone}`}>{text}</span>;
+  return (
+    <span class={`pill ${tone}`} data-testid="connection">
+      {text}
+    </span>
+  );
 }
 
 function standing(): { text: string; tone: string } {
   const { is } = link.value;
   if (is === 'starting') return { text: 'connecting', tone: 'calm' };
   if (is === 'making') return { text: 'reading the log', tone: 'calm' };
-  if (is === 'lost') return { text: 'out of touch', tone: 'bad' };
+  if (is === 'lost') return { text: 'disconnected', tone: 'bad' };
   if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
   if (isWaitingToStart()) return { text: 'not started', tone: 'calm' };
   const { mode, head, follows } = clock.value;
-  // Who stands at an entry wants to know which: the band says what became of the folder.
-  if (mode === 'live' && worldClock.value?.lost) return { text: 'folder lost', tone: 'bad' };
+  // At a past entry the badge shows the entry; the band reports the folder.
+  if (mode === 'live' && worldClock.value?.lost) return { text: 'folder unavailable', tone: 'bad' };
   const behind = head.entry - (position.value?.entry ?? head.entry);
   if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;
   const how = mode === 'playing' ? 'replaying' : 'paused';
@@ -174,13 +179,13 @@ function Bands() {
       <ClusterBand />
       <ProofBand />
       {worldClock.value?.lost && (
-        <div class="band bad" role="alert">
-          <p>{worldClock.value.lost}</p>
+        <div class="band bad" role="alert" data-testid="folder-lost">
+          <p>{toSentence(cleanText(worldClock.value.lost, 400))}</p>
         </div>
       )}
       {notice.value && (
-        <div class="band" role="status">
-          <p>{notice.value.text}</p>
+        <div class="band" role="status" data-testid="notice">
+          <p>{toSentence(notice.value.text)}</p>
           <button type="button" onClick={closeNotice}>
             Close
           </button>
@@ -199,8 +204,10 @@ function LinkBand() {
   if (state.is === 'lost') return <Lost {...state} />;
   if (state.is !== 'damaged') return null;
   return (
-    <div class="band bad" role="alert">
-      <p>This network cannot be shown: {state.why}.</p>
+    <div class="band bad" role="alert" data-testid="damaged">
+      <p>
+        <b>Network unavailable.</b> {toSentence(state.why)}
+      </p>
     </div>
   );
 }
@@ -209,37 +216,37 @@ function Lost({ why, since, againAt }: { why: string; since: number; againAt: nu
   const now = useNow(1_000);
   const silent = Math.max(0, Math.round((now - since) / 1_000)) * 1_000;
   const wait = Math.max(0, Math.ceil((againAt - now) / 1_000));
-  const still = position.value ? `What is shown is entry ${position.value.entry}. ` : '';
+  const shown = position.value ? ` This page shows entry ${format(position.value.entry)}.` : '';
   return (
-    <div class="band bad" role="alert">
+    <div class="band bad" role="alert" data-testid="lost">
       <p>
-        <b>No news for {formatMs(silent)}:</b> {why}. {still}
-        {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again …'} If the server was stopped,
-        start it again at the same address: this page goes on by itself.
+        <b>No connection for {formatMs(silent)}.</b> {toSentence(why)}
+        {shown} {wait > 0 ? `Next attempt in ${wait} s.` : 'Reconnecting …'} If the server was
+        stopped, restart it at the same address. This page then reconnects.
       </p>
     </div>
   );
 }
 
-/** The node answers, but the others may be further: what it shows may be old. */
+/** The node answers but may lag behind the other nodes. */
 function ClusterBand() {
   useCluster();
   const state = cluster.value;
   if (!state || state.cut_off_ms === 0) return null;
   return (
-    <div class="band bad" role="alert">
+    <div class="band bad" role="alert" data-testid="cut-off">
       <p>
         <b>
-          The node <Name text={state.node} /> is cut off:
+          Node <Name text={state.node} /> is cut off
         </b>{' '}
-        it does not hear of the order. What is shown may be old, and it takes no requests. It goes
-        on by itself; other nodes may know more.
+        from the order of the cluster. Its data may be stale, and it refuses writes. The node
+        reconnects by itself; until then use another node.
       </p>
     </div>
   );
 }
 
-/** Whatever is looked at, it is said whether it can be believed; Explore itself says more. */
+/** State of the replay, in every view but Explore, which has the details. */
 function ProofBand() {
   useCommandProof();
   const proof = commandProof.value;
@@ -249,10 +256,10 @@ function ProofBand() {
     const { entry, kind } = divergence;
     const where = `entry ${format(entry)} (${cleanText(kind, 32)})`;
     return (
-      <div class="band bad" role="alert">
+      <div class="band bad" role="alert" data-testid="divergence">
         <p>
-          <b>What is stored here does not follow from its log.</b> They part at {where}:{' '}
-          <a href={href('explore', undefined, { at: String(entry) })}>see how</a>
+          <b>The stored data does not match the log.</b> First divergence: {where}.{' '}
+          <a href={href('explore', undefined, { at: String(entry) })}>Show the divergence</a>
         </p>
       </div>
     );
@@ -260,11 +267,11 @@ function ProofBand() {
   if (state === 'match') return null;
   const done = `${format(countRecomputed(proof))} of ${format(end + 1)}`;
   return (
-    <div class="band">
+    <div class="band" data-testid="replay">
       <p>
         {state === 'running'
-          ? `The log is recomputed meanwhile: ${done} entries match so far.`
-          : `The log could not be read to its end: ${cleanText(problem ?? '', 300)}`}
+          ? `Replaying the log: ${done} entries match.`
+          : toSentence(`The replay failed: ${cleanText(problem ?? '', 300)}`)}
       </p>
     </div>
   );
@@ -277,7 +284,7 @@ function Stage() {
   const entry = views.find(({ path }) => path === (view || views[0]!.path));
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
-  // Whoever reads with their ears hears that another view begins; not when the page is opened.
+  // Moves the focus so that screen readers announce the new view, except on page load.
   useEffect(() => {
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
@@ -301,15 +308,15 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
         loaded.set(entry.path, module.View);
         come((count) => count + 1);
       },
-      () => setProblem('This view could not be fetched. The server may have been updated.'),
+      () => setProblem(pageText('VIEW_NOT_LOADED', { view: entry.title })),
     );
   }, [entry]);
   if (problem !== '') {
     return (
       <div class="empty">
-        <p>{problem}</p>
+        <p>{toSentence(problem)}</p>
         <button type="button" onClick={() => location.reload()}>
-          Load the page again
+          Reload the page
         </button>
       </div>
     );
@@ -318,15 +325,15 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
   return <View item={item} />;
 }
 
-/** Before there is anything to show: what is being waited for, and how much of it is done. */
+/** Progress until the first snapshot. */
 function Waiting() {
   const state = link.value;
-  if (state.is === 'damaged') return <h1 class="empty">Nothing can be shown</h1>;
-  if (state.is !== 'making' || state.to === 0) return <p class="empty">Fetching the network …</p>;
+  if (state.is === 'damaged') return <h1 class="empty">Network unavailable</h1>;
+  if (state.is !== 'making' || state.to === 0) return <p class="empty">Loading the network …</p>;
   const text = `entry ${format(state.entry)} of ${format(state.to)}`;
   return (
     <div class="empty">
-      <h1 id="making">Reading the log for the first time</h1>
+      <h1 id="making">Reading the log</h1>
       <p>{text}</p>
       <progress value={state.entry} max={state.to} aria-labelledby="making" />
     </div>
@@ -336,19 +343,19 @@ function Waiting() {
 function Nowhere({ view }: { view: string }) {
   return (
     <div class="empty">
-      <h1>Nothing is called “{view.slice(0, 64)}” here</h1>
+      <h1>Unknown view: “{view.slice(0, 64)}”</h1>
       <p>
-        The link may be of another version. <a href={href('now')}>What happens now</a> is there.
+        The link may belong to another version. <a href={href('now')}>Open Now</a>
       </p>
     </div>
   );
 }
 
-/** The same words while nothing happens: then nothing is said. */
+/** Text for screen readers; an unchanged text is not announced again. */
 function summary(): string {
   if (!position.peek() || clock.peek().mode === 'paused') return '';
   const block = getFocusedBlock();
-  if (!block) return blocks.peek().length === 0 ? 'No block has been proposed yet.' : '';
+  if (!block) return blocks.peek().length === 0 ? 'No blocks yet.' : '';
   const { height, approvals, rejections, electors, status } = block;
   if (status !== 'voting') return `Block ${height} ${status}.`;
   const counts = `${format(approvals)} approve, ${format(rejections)} reject`;

@@ -1,12 +1,12 @@
 /**
- * The view's clock, at the foot of every view: pause, step, speed, a slider over the whole history,
- * and keys that do the same. It never touches the network.
+ * Playback controls at the foot of every view: pause, step, speed, a slider over the whole history,
+ * and keys for the same. Playback moves only this page, never the network.
  */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Overview } from '../api/view/model.js';
-import { format } from '../report/shared/format.js';
+import { format, plural } from '../report/shared/format.js';
 import { moment } from './components/labels.js';
 import { postToWorker } from './data/connect.js';
 import { clock, overview, position } from './data/store.js';
@@ -25,7 +25,7 @@ export function TimeBar() {
   const step = (by: 'event' | 'entry' | 'block', forward: boolean) => () =>
     postToWorker({ do: 'step', by, forward });
   return (
-    <section class="clock" aria-label="The view's clock">
+    <section class="clock" aria-label="Playback">
       <div class="controls">
         <button
           type="button"
@@ -35,26 +35,16 @@ export function TimeBar() {
         >
           <Icon path={still ? 'M4 2 14 8 4 14Z' : 'M3 2H6.5V14H3ZM9.5 2H13V14H9.5Z'} />
         </button>
-        <button
-          type="button"
-          onClick={step('block', false)}
-          aria-label="To the block before"
-          title="["
-        >
+        <button type="button" onClick={step('block', false)} aria-label="Previous block" title="[">
           <Icon path="M2 2H4.5V14H2ZM14 2 5 8 14 14Z" />
         </button>
-        <button type="button" onClick={step('event', false)} aria-label="One event back" title=",">
+        <button type="button" onClick={step('event', false)} aria-label="Previous event" title=",">
           <Icon path="M11.5 2 3.5 8 11.5 14Z" />
         </button>
-        <button type="button" onClick={step('event', true)} aria-label="One event on" title=".">
+        <button type="button" onClick={step('event', true)} aria-label="Next event" title=".">
           <Icon path="M4.5 2 12.5 8 4.5 14Z" />
         </button>
-        <button
-          type="button"
-          onClick={step('block', true)}
-          aria-label="To the next block"
-          title="]"
-        >
+        <button type="button" onClick={step('block', true)} aria-label="Next block" title="]">
           <Icon path="M11.5 2H14V14H11.5ZM2 2 11 8 2 14Z" />
         </button>
         <label class="speed">
@@ -107,23 +97,22 @@ function Icon({ path }: { path: string }) {
   );
 }
 
-/** The address says where the view stands, and whoever changes it goes there. */
+/** Keeps the position and the `at` parameter of the address equal, in both directions. */
 function useAddress(): void {
   const { mode } = clock.value;
   const entry = position.value?.entry;
   const live = mode === 'live';
-  /** What we wrote ourselves leads nowhere: the view may have gone on since. */
+  /** Last value written here; following it would jump back. */
   const written = useRef(place.peek().query.get('at'));
-  // Live, it stays the same however far the network goes.
-  const stands = live ? null : entry;
+  const target = live ? null : entry;
   useEffect(() => {
-    if (stands === undefined || mode === 'playing') return;
+    if (target === undefined || mode === 'playing') return;
     const timer = setTimeout(() => {
-      written.current = stands === null ? null : String(stands);
+      written.current = target === null ? null : String(target);
       setQuery({ at: written.current });
     }, ADDRESS_MS);
     return () => clearTimeout(timer);
-  }, [stands, mode]);
+  }, [target, mode]);
   const { query } = place.value;
   const wanted = query.get('at');
   useEffect(() => {
@@ -140,7 +129,7 @@ function Scrubber() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { head, mode, goal } = clock.value;
   const { entry: here, at } = position.value!;
-  /** Until the worker has heard of it: the next key counts from there. */
+  /** Requested entry until the worker confirms it; the next key press counts from it. */
   const wanted = useRef<number | null>(null);
   if (wanted.current === goal) wanted.current = null;
   const thumb = wanted.current ?? (mode === 'paused' ? goal : null) ?? here;
@@ -161,7 +150,7 @@ function Scrubber() {
     };
   }, [all, Math.floor((200 * here) / Math.max(1, last)), Math.floor(last / 100)]);
   return (
-    <div class="scrubber">
+    <div class="scrubber" title={scrubberText(last)}>
       <canvas ref={canvas} />
       <input
         type="range"
@@ -181,14 +170,18 @@ function Scrubber() {
   );
 }
 
+const scrubberText = (last: number) =>
+  'Bars: events per log entry (square-root scale). ' +
+  `Ticks: closed blocks, long where not finalized. n = ${plural(last + 1, 'entry', 'entries')}.`;
+
+/** Height of an outcome tick, in CSS pixels. */
 const OUTCOMES = 7;
-/** Of what is still to come, where the view stands. */
+/** Opacity of bars after the current entry. */
 const AHEAD = 0.4;
 
 /**
- * Events an entry as bars, by their square root: one entry may change the scores of all agents, and
- * what happens otherwise is to be seen beside it. Above, a tick for each block that closed: long if
- * not finalized.
+ * Draws events per entry as bars on a square-root scale, because one entry may change the scores of
+ * all agents. Ticks above mark closed blocks; the tick of a block that was not finalized is long.
  */
 function drawHistory(element: HTMLCanvasElement, all: Overview | null, batch: ShownSpan): void {
   const { clientWidth: width, clientHeight: height } = element;
@@ -235,7 +228,7 @@ const keySteps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
   ']': { by: 'block', forward: true },
 };
 
-/** The worker knows whether it stands still: what is shown may be a moment old. */
+/** The worker decides between pause and play: the state of the page may be a moment old. */
 const togglePlay = (): void => postToWorker({ do: 'toggle' });
 
 const isTyping = (target: EventTarget | null) =>
@@ -248,7 +241,7 @@ function pressKey(event: KeyboardEvent): void {
   const step = keySteps[event.key];
   if (step) postToWorker({ do: 'step', ...step });
   else if (event.key === ' ') {
-    // On a button, space presses that.
+    // On a control, space activates it.
     if (event.target instanceof HTMLElement && event.target.closest('button, summary, a')) return;
     togglePlay();
   } else if (event.key === 'l') postToWorker({ do: 'live' });
@@ -259,7 +252,7 @@ function pressKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** A name is to be typed: the field takes the focus once it is there. */
+/** True until the search field of Agents has taken the focus. */
 export const finding = signal(false);
 
 function findAgent(): void {
@@ -272,7 +265,7 @@ async function fillScreen(): Promise<void> {
     if (document.fullscreenElement) await document.exitFullscreen();
     else await document.documentElement.requestFullscreen();
   } catch {
-    // A reader's browser may not allow it: nothing is lost.
+    // The browser may deny full screen.
   }
 }
 
@@ -290,12 +283,12 @@ const showHelp = (shown: boolean) => {
 };
 
 const keyNames: readonly [string, string][] = [
-  ['space', 'pause, or go on'],
-  [', and .', 'one event back, one on'],
-  ['[ and ]', 'to the block before, to the next'],
-  ['l', 'live: with the network'],
+  ['space', 'pause or play'],
+  [', and .', 'previous and next event'],
+  ['[ and ]', 'previous and next block'],
+  ['l', 'go live'],
   ['/', 'find an agent'],
-  ['f', 'fill the screen'],
+  ['f', 'full screen'],
   ['?', 'this list'],
 ];
 

@@ -1,6 +1,6 @@
 /**
- * The network's own clock, where the server lets a reader control it: the token, the commands, the
- * panel in the header, and how far a replay has proven its log.
+ * Control of the network clock, where the server offers it: control token, commands, the panel in
+ * the header, and the progress of a replay.
  */
 
 import { signal } from '@preact/signals';
@@ -10,6 +10,7 @@ import { data } from './components/requests.js';
 import type { WorldCommand, WorldStatus } from './data/messages.js';
 import { capabilities, clock, link, notice, world } from './data/store.js';
 import { home } from './home.js';
+import { pageText } from './messages.js';
 
 const untils: readonly { name: string; command: WorldCommand }[] = [
   { name: 'a block is proposed', command: { do: 'until', until: { what: 'block' } } },
@@ -18,23 +19,23 @@ const untils: readonly { name: string; command: WorldCommand }[] = [
     name: 'a block is rejected',
     command: { do: 'until', until: { what: 'outcome', status: 'rejected' } },
   },
-  { name: '1 s has passed', command: { do: 'until', until: { what: 'time', ms: 1_000 } } },
-  { name: '10 s have passed', command: { do: 'until', until: { what: 'time', ms: 10_000 } } },
-  { name: '60 s have passed', command: { do: 'until', until: { what: 'time', ms: 60_000 } } },
+  { name: '1 s later', command: { do: 'until', until: { what: 'time', ms: 1_000 } } },
+  { name: '10 s later', command: { do: 'until', until: { what: 'time', ms: 10_000 } } },
+  { name: '60 s later', command: { do: 'until', until: { what: 'time', ms: 60_000 } } },
 ];
 const speeds = [0.1, 0.5, 1, 2, 10, 100];
 
-const heldTexts: Record<WorldStatus['clock']['holds'], string> = {
-  network: 'The network itself stands still while it is paused: it refuses what is sent to it.',
-  agents: 'Only its agents hold still while they are paused: deadlines of blocks go on.',
-  run: 'The simulation stands still while it is paused. What it finds is the same.',
-  nothing: 'It goes on by itself.',
+/** Effect of a pause, by what the clock holds. */
+const pauseTexts: Record<WorldStatus['clock']['holds'], string> = {
+  network: 'While paused, the network refuses all requests.',
+  agents: 'While paused, agents do not act. Block deadlines still pass.',
+  run: 'A pause stops the simulation. It does not change its results.',
+  nothing: 'This clock cannot be paused.',
 };
 
-const replayText =
-  'No more of the log is recomputed while it is paused. What it finds is the same.';
+const replayText = 'A pause stops the replay. It does not change its result.';
 
-/** Whether the command was told to wait, and nothing was begun yet. */
+/** Returns true if the command waits for its start and has done nothing yet. */
 export function isWaitingToStart(): boolean {
   const now = worldClock.value;
   if (!now?.clock.paused || now.clock.over) return false;
@@ -42,7 +43,6 @@ export function isWaitingToStart(): boolean {
   return now.kind === 'replay' && commandProof.value?.entry === null;
 }
 
-/** The way to begin what waits, above every view. */
 export function StartBand() {
   const now = worldClock.value;
   if (!now || !isWaitingToStart()) return null;
@@ -92,7 +92,7 @@ export function WorldClock() {
   useEffect(() => {
     if (said) hearWorld(said);
   }, [said]);
-  // What was told while it was out of touch, or asleep, did not come.
+  // Messages are missed while the page is disconnected or asleep.
   useEffect(() => {
     const again = () => void askWorld();
     again();
@@ -106,8 +106,8 @@ export function WorldClock() {
     <details class="world">
       <summary class="button">{standing(now)}</summary>
       <div class="panel">
-        <h2>{now.kind === 'replay' ? 'The replay’s own clock' : 'The network’s own clock'}</h2>
-        <p>{over ? endOf(now) : now.kind === 'replay' ? replayText : heldTexts[holds]}</p>
+        <h2>{now.kind === 'replay' ? 'Replay clock' : 'Network clock'}</h2>
+        <p>{over ? endOf(now) : now.kind === 'replay' ? replayText : pauseTexts[holds]}</p>
         {getToken() === null ? (
           <p>
             <Locked />
@@ -121,23 +121,23 @@ export function WorldClock() {
 }
 
 function standing({ kind, clock: { paused, over } }: WorldStatus): string {
-  if (over) return kind === 'replay' ? 'Replay over' : 'Run over';
+  if (over) return kind === 'replay' ? 'Replay finished' : 'Run finished';
   const what = kind === 'replay' ? 'Replay' : 'Network';
-  return paused ? `${what} paused` : `${what} runs`;
+  return paused ? `${what} paused` : `${what} running`;
 }
 
-/** A run that was stopped by hand waits at its end, too. */
 function endOf({ kind, clock: { paused } }: WorldStatus): string {
-  if (kind === 'replay') return 'The replay is over: Explore says what it found.';
+  if (kind === 'replay') return 'The replay has finished. See Explore for its result.';
   return paused
-    ? 'The run is over, and its command waits. Let it end: what is shown here stays.'
-    : 'The run is over, and its command ends. What is shown here stays.';
+    ? 'The run has finished, and its command still waits. This page stays after the command ends.'
+    : 'The run has finished, and its command ends. This page stays.';
 }
 
 function Locked() {
   return (
     <span class="faint">
-      To control it, open the address that the command printed: it ends in <code>#token=…</code>
+      To control the clock, open the address printed by the command. The address ends with{' '}
+      <code>#token=…</code>
     </span>
   );
 }
@@ -149,7 +149,7 @@ function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
     if (!clock.paused) return null;
     return (
       <button type="button" class="button" onClick={() => controlWorld({ do: 'resume' })}>
-        Let it end
+        End the command
       </button>
     );
   }
@@ -160,7 +160,7 @@ function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
           type="button"
           onClick={() => controlWorld({ do: clock.paused ? 'resume' : 'pause' })}
         >
-          {clock.paused ? 'Go on' : 'Pause'}
+          {clock.paused ? 'Resume' : 'Pause'}
         </button>
       )}
       {may('step') && (
@@ -170,7 +170,7 @@ function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
       )}
       {may('until') && (
         <label>
-          Go on until{' '}
+          Run until{' '}
           <select
             value=""
             onChange={({ currentTarget }) => {
@@ -192,38 +192,39 @@ function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
 }
 
 export function NoAgents() {
-  if (isWaitingToStart()) return <p>Agents appear here once the run has started.</p>;
-  if (worldClock.value?.kind === 'sim') return <p>Agents appear here as they join the run.</p>;
+  if (isWaitingToStart()) return <p>Start the run to see its agents.</p>;
+  if (worldClock.value?.kind === 'sim') return <p>Agents appear as they join the run.</p>;
   return (
     <p>
-      Agents register with a key: <code>npx folkmoot agent register</code> makes one, and{' '}
-      <Reference /> says what an agent signs. They appear here at once.
+      To register an agent with a new key, run <code>npx folkmoot agent register</code>. See{' '}
+      <Reference /> for the signing format.
     </p>
   );
 }
 
-const Reference = () => (home.docs ? <a href={home.docs}>the reference</a> : <>the reference</>);
+const Reference = () =>
+  home.docs ? <a href={home.docs}>the API reference</a> : <>the API reference</>;
 
-/** With the time of this page at which it was told. */
+/** A status with the time of its arrival, by `performance.now()`. */
 type Heard = WorldStatus & { heard: number };
 
 const CONTROL_PATH = '/api/v1/control';
 
-/** Null where the server says nothing of it. */
+/** Null where the server has no clock control. */
 export const worldClock = signal<Heard | null>(null);
 
 function hearWorld(world: WorldStatus): void {
-  // What is told of its clock alone leaves that out.
+  // Updates of the clock alone omit `knows`.
   capabilities.value = world.knows ?? capabilities.value ?? [];
   worldClock.value = { ...world, heard: performance.now() };
 }
 
-/** Its time now, where that passes as ours does, else null: this machine's own may be wrong. */
+/** Estimates the network time of a live network; null otherwise. The local clock may be wrong. */
 export function networkNow(): number | null {
   const { kind, clock, heard } = worldClock.value ?? {};
   if (kind !== 'live' || !clock || heard === undefined) return null;
-  const stands = clock.paused && clock.holds === 'network';
-  return Date.parse(clock.at) + (stands ? 0 : performance.now() - heard);
+  const isHeld = clock.paused && clock.holds === 'network';
+  return Date.parse(clock.at) + (isHeld ? 0 : performance.now() - heard);
 }
 
 async function askWorld(): Promise<void> {
@@ -231,7 +232,7 @@ async function askWorld(): Promise<void> {
     const answer = await home.ask(CONTROL_PATH);
     if (answer.ok) hearWorld(((await answer.json()) as { data: WorldStatus }).data);
   } catch {
-    // The band says that the server does not answer.
+    // The connection band reports it.
   }
 }
 
@@ -247,17 +248,15 @@ async function controlWorld(command: WorldCommand): Promise<void> {
       error?: { message: string };
     };
     if (data?.clock) hearWorld(data);
-    if (error) notice.value = { text: `The network's clock: ${error.message}` };
+    if (error) notice.value = { text: pageText('CONTROL_FAILED', { message: error.message }) };
   } catch {
-    notice.value = {
-      text: "The network's clock could not be reached: the server does not answer.",
-    };
+    notice.value = { text: pageText('SERVER_UNREACHABLE') };
   }
 }
 
 const TOKEN_KEY = 'folkmoot-token';
 
-/** Taken out of the address at once: it is not to be copied with a link, nor kept in a history. */
+/** Moves the token out of the address, so that it is not copied with a link or kept in history. */
 export function takeToken(): void {
   const token = /^#token=([\w-]{1,256})$/.exec(location.hash)?.[1];
   if (token === undefined) return;
@@ -269,7 +268,7 @@ export const getToken = (): string | null => sessionStorage.getItem(TOKEN_KEY);
 
 interface CommandProof {
   state: 'running' | 'match' | 'differs' | 'failed';
-  /** The last one that was recomputed, and the last that is to be. */
+  /** Last recomputed entry, and last entry of the log. */
   entry: number | null;
   end: number;
   signatures: boolean;
@@ -291,13 +290,12 @@ export interface CommandDivergence {
 
 const PROOF_EVERY_MS = 1_000;
 
-/** Null where nobody recomputes. */
+/** Null unless the command replays a log. */
 export const commandProof = signal<CommandProof | null>(null);
 
-/** Entries that were recomputed. */
 export const countRecomputed = ({ entry }: CommandProof): number => (entry ?? -1) + 1;
 
-/** Keeps it up to date while the replay goes on; whatever its server tells, it is asked again. */
+/** Polls the proof while the replay runs, and after each status of the clock. */
 export function useCommandProof(): void {
   const world = worldClock.value;
   useEffect(() => {

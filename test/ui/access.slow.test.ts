@@ -1,4 +1,4 @@
-/** Whoever comes, sees and reaches everything: axe in each mode, and one journey by keys alone. */
+/** Accessibility: axe in each mode, and one journey by keyboard alone. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
@@ -24,7 +24,7 @@ const views = ['now', 'agents', 'agents?as=table', 'agents?color=status&at=700',
 const needs = `(needs ${executablePath})`;
 
 test.skipIf(!hasBrowser).each(checkedModes)(
-  `access: axe finds nothing in any view, %s ${needs}`,
+  `access: passes axe in every view, %s ${needs}`,
   async (name) => {
     for (const view of views) {
       const { tab, complaints } = await open(browser, `${served.url}/ui/${view}`, modes[name]);
@@ -39,13 +39,13 @@ test.skipIf(!hasBrowser).each(checkedModes)(
   },
 );
 
-test.skipIf(!hasBrowser)(`access: a network without anybody says what to do ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`access: shows an empty state without agents ${needs}`, async () => {
   const { tab } = await open(browser, `${empty.url}/ui/`);
   await tab.getByText('No agents yet').waitFor();
   expect(await accessFaults(tab)).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`access: everything is reached by keys ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`access: works by keyboard alone ${needs}`, async () => {
   const { tab, complaints } = await open(browser, `${served.url}/ui/`, modes.light);
   const focused = () =>
     tab.evaluate(() => {
@@ -66,7 +66,7 @@ test.skipIf(!hasBrowser)(`access: everything is reached by keys ${needs}`, async
   await tabTo(/^Block \d+, /);
   await keys.press('Enter');
   expect(await tab.locator('.chain [aria-pressed=true]').count()).toBe(1);
-  await tabTo(/60 agents, a cell each/);
+  await tabTo(/^60 agents, /);
   await keys.press('ArrowRight');
   await keys.press('ArrowDown');
   await tab.waitForFunction(() => /, approves|, rejects|, has not/.test(document.body.innerText));

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page in a real browser: whatever it complains of, or asks of others, is noted. */
+/** Opens the page in a real browser and records its errors and foreign requests. */
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
@@ -7,13 +7,13 @@ import { full } from '../support/counts.js';
 
 export interface Opened {
   tab: Page;
-  /** Lines of the console, errors, dialogs, and requests to anybody else. */
+  /** Console lines, errors, dialogs, and requests to other hosts. */
   complaints: string[];
 }
 
 export type Mode = BrowserContextOptions;
 
-/** As readers have it. */
+/** Colour schemes and window sizes. */
 export const modes: Readonly<Record<string, Mode>> = {
   light: { colorScheme: 'light', viewport: { width: 1280, height: 860 } },
   dark: { colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
@@ -22,15 +22,15 @@ export const modes: Readonly<Record<string, Mode>> = {
   'forced colours': { forcedColors: 'active', viewport: { width: 1280, height: 860 } },
 };
 
-/** Modes in which whole pages are checked: quick counts have each scheme and width once. */
+/** Modes for checks of whole pages; quick runs cover each scheme and width once. */
 export const checkedModes: readonly string[] = full
   ? Object.keys(modes)
   : ['light', 'narrow and dark', 'forced colours'];
 
-/** Only what hangs is ended: a machine may be as busy as it likes. */
+/** Ends hanging tests only; a busy machine may be slow. */
 const MOST_MS = 120_000;
 
-/** Without anything in it, until the test is over. */
+/** Opens an empty tab that is closed after the test. */
 export async function newTab(browser: Browser, mode: Mode = {}): Promise<Page> {
   const tab = await browser.newPage(mode);
   tab.setDefaultTimeout(MOST_MS);
@@ -59,10 +59,7 @@ export async function open(browser: Browser, url: string, mode: Mode = {}): Prom
   return { tab, complaints };
 }
 
-/**
- * As high a window as the page, once all of it has come: what happens to lie under the bar at the
- * bottom, until somebody scrolls, would be measured by what is seen of it.
- */
+/** Resizes the window to the height of the page, so that the playback bar covers no content. */
 async function wholeInView(tab: Page): Promise<void> {
   const heightOf = () => tab.evaluate(() => document.documentElement.scrollHeight);
   const { width, height } = tab.viewportSize()!;
@@ -79,10 +76,10 @@ async function wholeInView(tab: Page): Promise<void> {
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** What axe finds wrong by WCAG 2.2 AA and the best practices; each with the element. */
+/** Returns violations of WCAG 2.2 AA and best practices found by axe, with their elements. */
 export async function accessFaults(tab: Page): Promise<string[]> {
   const session = await tab.context().newCDPSession(tab);
-  // The page's own policy lets no script in: a test's may come by the debugger.
+  // The CSP of the page blocks scripts of the test.
   await session.send('Page.setBypassCSP', { enabled: true });
   await tab.reload();
   await tab.waitForSelector('main h1, main h2');
@@ -105,10 +102,10 @@ export async function accessFaults(tab: Page): Promise<string[]> {
   });
 }
 
-/** Of a pixel's channel, out of 255: how far the same drawing differs where edges are smooth. */
+/** Tolerance per channel, of 255, for antialiased edges. */
 const SMOOTHED = 2;
 
-/** Whether two screenshots show the same, pixel for pixel: their bytes may differ by rounding. */
+/** Returns true if two screenshots are equal within the tolerance. */
 export async function sameImage(browser: Browser, one: Buffer, other: Buffer): Promise<boolean> {
   if (one.equals(other)) return true;
   const page = await browser.newPage();

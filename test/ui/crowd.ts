@@ -1,6 +1,6 @@
 /**
- * A network that was never there: as many agents and events as a test of the page wants, served as
- * a server serves them. For speed and looks only; what is true is tested on real networks.
+ * Serves a synthetic network of any size over the API of the page. For tests of speed and display;
+ * correctness is tested on real networks.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,26 +11,26 @@ import { applyRowBatch, createEmptySnapshot } from '../../dist/api/view/reducer.
 import { encodeRowBatch, newRows, sliceRowBatch } from '../../dist/api/view/row-batch.js';
 import { kind, Story, type StoryOptions } from './story.js';
 
-/** Of entries before anybody looks. */
+/** Rows per batch of the history. */
 const ROWS_A_SPAN = 2_000;
 
 export interface CrowdOptions extends StoryOptions {
-  /** Votes before anybody looks. */
+  /** Number of votes in the history. */
   votes: number;
-  /** Events a second from then on; 0 for a run that is over. */
+  /** Live events per second; 0 for a finished run. */
   eventsPerSecond: number;
-  /** Whether it says that it still reads its log, until it is told that it has. */
+  /** True to report that the log is still being read, until `made` is called. */
   making?: boolean;
 }
 
 export interface Crowd {
   url: string;
-  /** Of all that happened so far. */
+  /** Snapshot of the newest entry. */
   picture: Snapshot;
-  /** It has read its log. */
+  /** Ends the report that the log is being read. */
   made(): void;
   close(): Promise<void>;
-  /** Goes, and comes back at the same address. */
+  /** Stops the server, and starts it at the same address. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface Crowd {
 export async function crowd(options: CrowdOptions): Promise<Crowd> {
   const story = new Story(options);
   const spans: RowBatch[] = [];
-  // One at the least: a log that has an end.
+  // At least one entry, so that the log has an end.
   const before = Math.max(1, options.agents + options.votes);
   for (let rows = 0; rows < before; rows += ROWS_A_SPAN) {
     spans.push(story.next(Math.min(ROWS_A_SPAN, before - rows), 4));

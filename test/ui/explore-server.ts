@@ -1,8 +1,8 @@
-/** `folkmoot explore` of a folder, in a process of its own, and what it prints. */
+/** Starts `folkmoot explore` in a separate process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { main } from '../support/paths.js';
 
-/** Where it serves; `over` is told how to stop it. */
+/** Returns the origin of the server; passes a function that stops it to `over`. */
 export function explore(path: string, over: (stop: () => void) => void): Promise<string> {
   const args = [main, 'explore', path, '--json', '--open', 'no'];
   const child: ChildProcess = spawn(process.execPath, args, {

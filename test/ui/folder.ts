@@ -1,4 +1,4 @@
-/** A run that is kept in a folder, and the page of `folkmoot explore` that shows it. */
+/** Creates run folders and opens them with `folkmoot explore`. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -6,7 +6,7 @@ import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { type Begun, begin } from '../support/running-command.js';
 
-/** Made at this path by `folkmoot sim`, with these arguments. */
+/** Runs `folkmoot sim` with the arguments and saves the run at the path. */
 export async function keptRun(path: string, ...args: string[]): Promise<string> {
   const { code, stderr } = await folkmoot(['sim', ...args, '--no-audit', '--out', path]);
   expect([code, stderr.split('\n').filter((line) => /error/i.test(line))]).toEqual([0, []]);
@@ -19,7 +19,7 @@ export function copyOf(run: string): string {
   return copy;
 }
 
-/** Until the test is over. */
+/** Serves a folder until the end of the test. */
 export async function explored(path: string): Promise<{ url: string; begun: Begun }> {
   const begun = begin(['explore', path, '--json', '--open', 'no']);
   const [, url] = await begun.printed(/"url":"([^"]+)"/);

@@ -1,4 +1,4 @@
-/** Ten thousand agents and five thousand events a second: frames come as on an idle page. */
+/** Measures frame times with 10,000 agents and 5,000 events per second against an idle page. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
@@ -14,7 +14,7 @@ afterAll(() => browser?.close());
 const FRAMES = 150;
 const ROUNDS = 3;
 
-/** Times between frames, ascending. */
+/** Frame times in ms, ascending. */
 const framesOf = (tab: Page): Promise<number[]> =>
   tab.evaluate(
     (count) =>
@@ -41,7 +41,7 @@ async function framesWith(options: CrowdOptions): Promise<number[]> {
   await tab.waitForSelector('.cells canvas');
   const frames = await framesOf(tab);
   if (options.eventsPerSecond > 0) {
-    // It kept up: what is shown is what has come.
+    // The page kept up with the network.
     await tab.getByText('live', { exact: true }).waitFor();
     await expect.poll(() => tab.locator('.where').innerText()).not.toContain(' of ');
   }
@@ -49,13 +49,13 @@ async function framesWith(options: CrowdOptions): Promise<number[]> {
   return frames;
 }
 
-/** What most and nearly all frames took: the least of some rounds, as other work only adds. */
+/** Median and 95th percentile, each the minimum over the rounds, because other work only adds. */
 const leastOf = (rounds: readonly number[][]) =>
   [0.5, 0.95].map((share) => Math.min(...rounds.map((frames) => quantile(frames, share))));
 
-// The machine of the test may be as slow as it likes: both are measured on it, by turns.
+// Both cases run alternately on the same machine, so that its speed does not matter.
 test.skipIf(!hasBrowser)(
-  `frames: 5,000 events a second cost few (needs ${executablePath})`,
+  `frames: stay short at 5,000 events per second (needs ${executablePath})`,
   async () => {
     const agents = 10_000;
     const idle: number[][] = [];
@@ -68,7 +68,7 @@ test.skipIf(!hasBrowser)(
     process.stdout.write(
       `frames, ms: idle ${idleMost}, ${idleAll}; busy ${busyMost}, ${busyAll}\n`,
     );
-    // Most frames are as quick: a page that draws all cells for each span is far from it.
+    // A page that redraws all cells for each batch is far slower.
     expect(busyMost).toBeLessThan(3 * idleMost!);
     expect(busyAll).toBeLessThan(8 * idleAll!);
   },

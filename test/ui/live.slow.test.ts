@@ -1,9 +1,10 @@
-/** The page of a real server: what agents do appears on it, and any moment can be seen again. */
+/** Tests the page of a real server on both transports. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agentOf, live } from '../client/helpers.js';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { modes, open } from './browser.js';
+import { lostBand } from './voters.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -12,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.skipIf(!hasBrowser).each(['uws', 'node'] as const)(
-  `live: a block becomes final before a reader's eyes, %s (needs ${executablePath})`,
+  `live: shows a block from proposal to finality, %s (needs ${executablePath})`,
   async (transport) => {
     const { url, network } = await live({ transport });
     const { tab, complaints } = await open(browser, `${url}/`, modes.light);
@@ -20,8 +21,8 @@ test.skipIf(!hasBrowser).each(['uws', 'node'] as const)(
     await tab.getByText('No agents yet').waitFor();
 
     const [ada, bob, eve] = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
-    await tab.getByText('No block has been proposed yet').waitFor();
-    await tab.getByText('3 agents are here').waitFor();
+    await tab.getByText('No blocks yet').waitFor();
+    await tab.getByText('3 agents are').waitFor();
     const { block_hash } = await ada.propose({ transactions: ['one', 'two'] });
     await tab.getByRole('heading', { name: 'Block 1 in voting' }).waitFor();
     await bob.vote({ block_hash, decision: 'approve' });
@@ -34,7 +35,7 @@ test.skipIf(!hasBrowser).each(['uws', 'node'] as const)(
     expect(counts).toMatch(/^\s*3 approve\s+0 reject, 0 of 3 did not vote\./);
     expect(counts).toContain('2 transactions, proposed by agent 1');
 
-    // As it was, by a link; and on to what is there now.
+    // A link to the past, and back to live.
     await tab.goto(`${url}/ui/now?at=${before}`);
     await tab.getByRole('heading', { name: 'Block 1 in voting' }).waitFor();
     await tab.getByText('1 approve').waitFor();
@@ -53,11 +54,11 @@ test.skipIf(!hasBrowser).each(['uws', 'node'] as const)(
 );
 
 test.skipIf(!hasBrowser)(
-  `live: a page that is left open does not hold the server (needs ${executablePath})`,
+  `live: an open page does not keep the server from stopping (needs ${executablePath})`,
   async () => {
     const { url, stop } = await live();
     const { tab } = await open(browser, `${url}/ui/`, modes.light);
     await stop();
-    await tab.getByText('No news for').waitFor();
+    await lostBand(tab).waitFor();
   },
 );

@@ -1,4 +1,4 @@
-/** What the page says when nothing more will come: a folder that is lost, a run that is over. */
+/** Tests the page after the end of its source: a lost folder, a finished run. */
 import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -11,6 +11,7 @@ import { type Begun, begin } from '../support/running-command.js';
 import { suiteFolder } from '../support/runs.js';
 import { World } from '../support/service/world.js';
 import { accessFaults, open } from './browser.js';
+import { connection, isFinished, isLive, lostBand } from './voters.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
@@ -25,7 +26,7 @@ afterAll(() => browser?.close());
 
 const shown = (value: number) => value.toLocaleString('en');
 
-/** `folkmoot explore` of a folder. */
+/** Starts `folkmoot explore` on a folder. */
 async function explored(folder: string): Promise<Begun & { url: string }> {
   const begun = begin(['explore', folder, '--json', '--open', 'no']);
   const [line] = await begun.printed(/^\{.*\}\n/);
@@ -46,48 +47,42 @@ const losses: [what: string, lose: (folder: string) => void][] = [
 ];
 
 test.skipIf(!hasBrowser).each(losses)(
-  `lost: a folder that %s is told, and what was read is still shown ${needs}`,
-  async (what, lose) => {
+  `lost: reports a folder that %s, and still shows its data ${needs}`,
+  async (_, lose) => {
     const folder = join(temporaryFolder(), 'run');
     cpSync(run, folder, { recursive: true });
     const { url } = await explored(folder);
     const { tab, complaints } = await open(browser, `${url}/ui/`);
-    await tab.getByText('finished run').waitFor();
+    await isFinished(tab);
     lose(folder);
-    const band = tab.getByRole('alert').filter({ hasText: what });
-    await band.waitFor();
-    const said = await band.innerText();
-    expect(said).toContain('what was read before is still shown, and nothing new');
-    await tab.getByText('folder lost', { exact: true }).waitFor();
-    // Whoever comes later is told, too; and blocks and agents are still there.
+    await tab.getByTestId('folder-lost').waitFor();
+    await connection(tab).getByText('folder unavailable').waitFor();
+    // A new page reports it too, and still shows blocks and agents.
     await tab.goto(`${url}/ui/block`);
-    await tab.getByText('as the server says').waitFor();
-    await tab.getByRole('alert').filter({ hasText: what }).waitFor();
+    await tab.locator('.checks .verdict.holds').first().waitFor();
+    await tab.getByTestId('folder-lost').waitFor();
     await tab.goto(`${url}/ui/agents?at=20`);
     await tab.getByRole('heading', { name: / agents/ }).waitFor();
     expect(complaints).toEqual([]);
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `followed: a folder that a server writes is shown as it grows ${needs}`,
-  async () => {
-    const folder = join(temporaryFolder(), 'live');
-    const serving = ['--port', '0', '--data', folder, '--limits', 'bench'];
-    const [line] = await begin(['serve', ...serving]).printed(/^\{.*\}\n/);
-    const { url: there } = JSON.parse(line!) as { url: string };
-    const live = new World({ url: there, wsUrl: '' });
-    const { url } = await explored(folder);
-    const { tab, complaints } = await open(browser, `${url}/ui/agents`);
-    await tab.getByRole('heading', { name: '0 agents' }).waitFor();
-    await live.joinAll('ada', 'bob', 'cy');
-    await tab.getByRole('heading', { name: /^3 agents/ }).waitFor();
-    await tab.getByText('live', { exact: true }).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+test.skipIf(!hasBrowser)(`followed: shows a growing folder live ${needs}`, async () => {
+  const folder = join(temporaryFolder(), 'live');
+  const serving = ['--port', '0', '--data', folder, '--limits', 'bench'];
+  const [line] = await begin(['serve', ...serving]).printed(/^\{.*\}\n/);
+  const { url: there } = JSON.parse(line!) as { url: string };
+  const live = new World({ url: there, wsUrl: '' });
+  const { url } = await explored(folder);
+  const { tab, complaints } = await open(browser, `${url}/ui/agents`);
+  await tab.getByRole('heading', { name: '0 agents' }).waitFor();
+  await live.joinAll('ada', 'bob', 'cy');
+  await tab.getByRole('heading', { name: /^3 agents/ }).waitFor();
+  await isLive(tab);
+  expect(complaints).toEqual([]);
+});
 
-/** The page of a run that waits before its first window. */
+/** Opens the page of a run that waits for its start. */
 async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> {
   const size = ['--agents', '30', '--blocks', '3', '--seed', '7', '--json'];
   const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size, ...more]);
@@ -96,63 +91,53 @@ async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> 
   return { begun, tab };
 }
 
-test.skipIf(!hasBrowser)(
-  `over: a run that ends is said to be over, up to its last entry ${needs}`,
-  async () => {
-    const { begun, tab } = await watched();
-    await tab.getByRole('button', { name: 'Start the run' }).click();
-    const [text] = await begun.printed(/^\{[\s\S]*\}\n/);
-    const { entries } = JSON.parse(text!) as { entries: number };
-    expect(await begun.ended).toMatchObject({ code: 0 });
-    await tab.getByText('finished run', { exact: true }).waitFor();
-    await tab.getByText('Run over', { exact: true }).click();
-    await tab.getByText('its command ends. What is shown here stays.').waitFor();
-    await tab.getByText(`entry ${shown(entries - 1)}`, { exact: true }).waitFor();
-    // Its server is gone: that is no news to be waited for.
-    await tab.waitForTimeout(2_500);
-    expect(await tab.getByText('No news for').count()).toBe(0);
-    await tab.getByRole('slider', { name: 'Position in the history' }).press('Home');
-    await tab.getByText(/^paused, /).waitFor();
-  },
-);
+test.skipIf(!hasBrowser)(`over: shows the last entry of a finished run ${needs}`, async () => {
+  const { begun, tab } = await watched();
+  await tab.getByRole('button', { name: 'Start the run' }).click();
+  const [text] = await begun.printed(/^\{[\s\S]*\}\n/);
+  const { entries } = JSON.parse(text!) as { entries: number };
+  expect(await begun.ended).toMatchObject({ code: 0 });
+  await isFinished(tab);
+  await tab.locator('.world summary').click();
+  await tab.locator('.world .panel').waitFor();
+  await tab.getByText(`entry ${shown(entries - 1)}`, { exact: true }).waitFor();
+  // The end of the server is expected, and not reported.
+  await tab.waitForTimeout(2_500);
+  expect(await lostBand(tab).count()).toBe(0);
+  await tab.getByRole('slider', { name: 'Position in the history' }).press('Home');
+  await tab.getByText(/^paused, /).waitFor();
+});
 
-test.skipIf(!hasBrowser)(
-  `over: a run that waits for its start has one button to start it ${needs}`,
-  async () => {
-    const { begun, tab } = await watched();
-    await tab.getByText('not started', { exact: true }).waitFor();
-    expect(await tab.locator('.pill').innerText()).toBe('not started');
-    expect(await tab.getByText('folkmoot agent register').count()).toBe(0);
-    const starts = tab.getByRole('button', { name: /^(start|begin|go on|resume)/i });
-    expect(await starts.count()).toBe(1);
-    expect(await accessFaults(tab)).toEqual([]);
-    await tab.getByText('Network paused').click();
-    expect(await starts.count()).toBe(1);
-    // Close the menu, which lies over the button.
-    await tab.getByText('Network paused').click();
-    // Without the token, the page says where the way to start is.
-    const stranger = await open(browser, tab.url().replace(/#.*/, ''));
-    await stranger.tab.getByLabel('Start').getByText('open the address').waitFor();
-    await stranger.tab.close();
-    expect(await starts.count()).toBe(1);
-    await starts.click();
-    expect(await begun.ended).toMatchObject({ code: 0 });
-    await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
-  },
-);
+test.skipIf(!hasBrowser)(`over: a waiting run has one start button ${needs}`, async () => {
+  const { begun, tab } = await watched();
+  await connection(tab).getByText('not started', { exact: true }).waitFor();
+  expect(await tab.getByText('folkmoot agent register').count()).toBe(0);
+  const starts = tab.getByRole('button', { name: /^(start|begin|run|resume)/i });
+  expect(await starts.count()).toBe(1);
+  expect(await accessFaults(tab)).toEqual([]);
+  await tab.locator('.world summary').click();
+  expect(await starts.count()).toBe(1);
+  // Close the menu, which covers the button.
+  await tab.locator('.world summary').click();
+  // Without the token, the page explains how to start.
+  const stranger = await open(browser, tab.url().replace(/#.*/, ''));
+  await stranger.tab.getByLabel('Start').getByText('#token').waitFor();
+  await stranger.tab.close();
+  expect(await starts.count()).toBe(1);
+  await starts.click();
+  expect(await begun.ended).toMatchObject({ code: 0 });
+  await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
+});
 
-test.skipIf(!hasBrowser)(
-  `over: a run that was stopped by hand waits at its end, and is let go ${needs}`,
-  async () => {
-    const { begun, tab } = await watched();
-    await tab.getByText('Network paused').click();
-    await tab.getByLabel('Go on until').selectOption('60 s have passed');
-    await tab.getByText('Run over', { exact: true }).waitFor();
-    await tab.getByText('its command waits').waitFor();
-    await tab.getByText('finished run', { exact: true }).waitFor();
-    expect(await tab.getByRole('button', { name: 'Step' }).count()).toBe(0);
-    await tab.getByRole('button', { name: 'Let it end' }).click();
-    expect(await begun.ended).toMatchObject({ code: 0 });
-    await tab.getByText('its command ends').waitFor();
-  },
-);
+test.skipIf(!hasBrowser)(`over: a run paused by the reader waits at its end ${needs}`, async () => {
+  const { begun, tab } = await watched();
+  await tab.locator('.world summary').click();
+  await tab.getByLabel('Run until').selectOption('60 s later');
+  await tab.locator('.world summary', { hasText: 'Run finished' }).waitFor();
+  await isFinished(tab);
+  expect(await tab.getByRole('button', { name: 'Step' }).count()).toBe(0);
+  const end = tab.getByRole('button', { name: 'End the command' });
+  await end.click();
+  expect(await begun.ended).toMatchObject({ code: 0 });
+  await end.waitFor({ state: 'hidden' });
+});

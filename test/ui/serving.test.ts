@@ -1,4 +1,4 @@
-/** The page and the documents as files: packed, tagged, never limited, on both transports. */
+/** Tests how both transports serve the files of the page and the documents. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
@@ -6,18 +6,17 @@ import { live } from '../client/helpers.js';
 
 const transports = ['uws', 'node'] as const;
 
-/** Without what fetch adds by itself: it would ask for packed answers and unpack them. */
+/** Sends no `Accept-Encoding` and decodes nothing, unlike fetch. */
 async function get(url: string, headers: Record<string, string> = {}, method = 'GET') {
   const answer = await request(url, { headers, method: method as 'GET' });
   const body = Buffer.from(await answer.body.arrayBuffer());
   return { status: answer.statusCode, headers: answer.headers as Record<string, string>, body };
 }
 
-/** What the page at an address is made of. */
 const assetsOf = (html: Buffer) =>
   [...html.toString().matchAll(/\/ui\/assets\/[\w.-]+/g)].map(([path]) => path);
 
-test.each(transports)('page: browsers are sent to it, programs are not (%s)', async (transport) => {
+test.each(transports)('page: redirects browsers, not programs (%s)', async (transport) => {
   const { url } = await live({ transport });
   const browser = await get(`${url}/`, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   expect([browser.status, browser.headers.location]).toEqual([302, '/ui/']);
@@ -29,7 +28,7 @@ test.each(transports)('page: browsers are sent to it, programs are not (%s)', as
   expect(browser.headers.vary).toBe('Accept');
 });
 
-test.each(transports)('page: each of its paths gives the same page (%s)', async (transport) => {
+test.each(transports)('page: serves the same HTML at each path (%s)', async (transport) => {
   const { url } = await live({ transport });
   const page = await get(`${url}/ui/`);
   expect(page.status).toBe(200);
@@ -45,9 +44,7 @@ test.each(transports)('page: each of its paths gives the same page (%s)', async 
   expect(page.body.toString()).not.toMatch(/<script(?![^>]* src=)|style=|https?:/);
 });
 
-test.each(
-  transports,
-)('page: packed as its reader takes it, and only once (%s)', async (transport) => {
+test.each(transports)('page: negotiates the encoding and answers 304 (%s)', async (transport) => {
   const { url } = await live({ transport });
   const page = await get(`${url}/ui/`);
   const paths = ['/ui/', '/docs', '/docs/rapidoc-min.js', '/openapi.json', ...assetsOf(page.body)];
@@ -88,7 +85,7 @@ test.each(
   }
 });
 
-test.each(transports)('page: what is not one of its files is not there (%s)', async (transport) => {
+test.each(transports)('page: answers 404 for unknown files (%s)', async (transport) => {
   const { url } = await live({ transport });
   const names = ['none.js', '..%2Ffiles.json', 'files.json', '..%2f..%2fpackage.json', '__proto__'];
   for (const name of names) {
@@ -101,7 +98,7 @@ test.each(transports)('page: what is not one of its files is not there (%s)', as
   expect([posted.statusCode, posted.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('page: a server that does without sends browsers to the documents', async () => {
+test('page: redirects to the documents without ui', async () => {
   const { url } = await live({ ui: false });
   for (const path of ['/ui/', '/ui', '/ui/agents'])
     expect((await get(url + path)).status).toBe(404);
@@ -110,7 +107,7 @@ test('page: a server that does without sends browsers to the documents', async (
   expect(JSON.parse(home.body.toString()).data.page).toBeUndefined();
 });
 
-test('page: counts for no limit, whatever its reader has used up', async () => {
+test('page: is not rate limited', async () => {
   const { url } = await live({ limits: 'spec', figures: { read: 2 } });
   const reads = await Promise.all([1, 2, 3, 4].map(() => get(`${url}/api/v1/network/state`)));
   expect(reads.map(({ status }) => status)).toContain(429);
@@ -122,7 +119,7 @@ test('page: counts for no limit, whatever its reader has used up', async () => {
 const KB = 1_024;
 const gzipped = { 'accept-encoding': 'gzip' };
 
-/** Names of scripts in a text that is served, and in the text of those. */
+/** Sizes of all assets that a text refers to, directly or through other assets. */
 async function allOf(url: string, text: Buffer, found = new Map<string, number>()) {
   for (const [name] of text.toString().matchAll(/\b[\w-]+-[A-Z0-9]{8}\.(?:js|css)\b/g)) {
     if (found.has(name)) continue;
@@ -134,11 +131,11 @@ async function allOf(url: string, text: Buffer, found = new Map<string, number>(
   return found;
 }
 
-/** What a script asks for by itself, and what that asks for: not what it fetches when wanted. */
+/** Assets that load with a text: static imports, not dynamic ones. */
 async function atOnce(url: string, text: Buffer, found = new Set<string>()) {
   const asked = /(?:\bfrom|\bimport)\s*"\.\/([\w-]+\.js)"|\/ui\/assets\/([\w.-]+)/g;
-  for (const [, beside, named] of text.toString().matchAll(asked)) {
-    const name = (beside ?? named)!;
+  for (const [, imported, linked] of text.toString().matchAll(asked)) {
+    const name = (imported ?? linked)!;
     if (found.has(name)) continue;
     found.add(name);
     await atOnce(url, (await get(`${url}/ui/assets/${name}`)).body, found);
@@ -146,7 +143,7 @@ async function atOnce(url: string, text: Buffer, found = new Set<string>()) {
   return found;
 }
 
-test('page: what comes first is small, all views are, and what recomputes is', async () => {
+test('page: stays within its size budgets', async () => {
   const { url } = await live();
   const { body } = await get(`${url}/ui/`);
   const all = await allOf(url, body);
@@ -154,7 +151,7 @@ test('page: what comes first is small, all views are, and what recomputes is', a
     [...all].reduce((bytes, [name, size]) => bytes + (wanted(name) ? size : 0), 0);
   const first = await atOnce(url, body);
   const worker = (name: string) => name.includes('-worker-');
-  // Whoever looks at one view has the page, the player of its network, and that view.
+  // One view loads the page, the player and the view.
   const begins = (name: string) => first.has(name) || name.startsWith('player-worker-');
   expect([...first].filter((name) => !all.has(name))).toEqual([]);
   expect(sum(begins)).toBeGreaterThan(20 * KB);

@@ -1,4 +1,4 @@
-/** What happens in a made-up network: registrations, then votes on block after block. */
+/** Generates the rows of a synthetic network: registrations, then votes on successive blocks. */
 
 import { type RowBatch, rowKinds, type Snapshot } from '../../dist/api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../dist/api/view/reducer.js';
@@ -10,13 +10,12 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z');
 
 export interface StoryOptions {
   agents: number;
-  /** In place of made-up names and remarks. */
+  /** Override the default names and remarks. */
   name?: (number: number) => string;
   remark?: (number: number) => string;
   policy?: string;
 }
 
-/** Entries one after the other. */
 export class Story {
   readonly #options: StoryOptions;
   readonly picture: Snapshot;
@@ -34,7 +33,7 @@ export class Story {
     this.picture = createEmptySnapshot({ ...of, participation_bps: 5_000 });
   }
 
-  /** The next entries, a row or two each. */
+  /** Returns the next entries. */
   next(rows: number, stepMs: number): RowBatch {
     const from = this.#entry;
     const columns = newRows(rows);

@@ -1,4 +1,4 @@
-/** Agents of a live server that vote in block after block, and whether a page shows all of it. */
+/** Agents that vote on a live server, and checks that a page shows all their votes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import type { Locator, Page } from 'playwright-core';
@@ -6,15 +6,20 @@ import { expect } from 'vitest';
 import type { Snapshot } from '../../dist/api/view/model.js';
 import { agentOf } from '../client/helpers.js';
 
-export const isLive = (tab: Page) => tab.getByText('live', { exact: true }).waitFor();
-/** What the browser itself notes of a server that is not there. */
+/** The badge of the page with the state of its connection. */
+export const connection = (tab: Page) => tab.getByTestId('connection');
+export const isLive = (tab: Page) => connection(tab).getByText('live', { exact: true }).waitFor();
+export const isFinished = (tab: Page) => connection(tab).getByText('finished run').waitFor();
+/** The band of a page that has lost its server. */
+export const lostBand = (tab: Page) => tab.getByTestId('lost');
+/** Excludes messages of the browser about an unreachable server. */
 export const own = (line: string) => !/net::ERR_|WebSocket connection to/.test(line);
 
 export async function viewOf(url: string): Promise<Snapshot> {
   return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Snapshot }).data;
 }
 
-/** All of what happened is on the page, as the server has it: metrics go on every few seconds. */
+/** Waits until the totals of the page equal those of the server, which adds metrics entries. */
 export async function expectWhole(tab: Page, url: string): Promise<void> {
   const wrong = async () => {
     const { totals, entry } = await viewOf(url);
@@ -34,13 +39,13 @@ async function shownOn(tab: Page, names: string[]): Promise<Record<string, numbe
   return { ...shown, entry: await entryShown(tab) };
 }
 
-/** The number of the entry that a page shows. */
+/** Entry that a page shows. */
 export const entryShown = (tab: Page) => numberIn(tab.locator('.where'), /entry ([\d,]+)/);
 
 const numberIn = async (locator: Locator, pattern: RegExp) =>
   Number(pattern.exec(await locator.innerText())?.[1]?.replaceAll(',', ''));
 
-/** Three who have voted a block in, and go on doing so. */
+/** Registers three agents; the returned function makes them finalize a number of blocks. */
 export async function voters(url: string) {
   const agents: AgentClient[] = [];
   for (const seed of [1, 2, 3]) agents.push(await agentOf(url, seed));

@@ -1,6 +1,6 @@
 /**
- * Bands of agents, and the place of each cell in them: by personality, by group of the scenario or
- * all in one, in order of registration, as large as fits.
+ * Layout of the agent grid: bands by personality, by scenario group, or a single band. Cells are in
+ * order of registration and as large as the space permits.
  */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -9,19 +9,19 @@ import { cleanText } from './labels.js';
 import { data } from './requests.js';
 
 interface Groups {
-  /** In the order of the scenario. */
+  /** Group names in scenario order. */
   names: readonly string[];
-  /** By id of the agent: the place of its group. */
+  /** Index into `names` by agent id. */
   places: ReadonlyMap<string, number>;
 }
 
-/** Null where no scenario is known, or as long as it is not. */
+/** Null until a scenario is loaded, and where the server has none. */
 export const groups = signal<Groups | null>(null);
 
-/** The history that was asked about last. */
+/** Epoch of the last request. */
 let askedEpoch: string | undefined;
 
-/** Asks once. */
+/** Loads the groups once per history. */
 export function useGroups(): Groups | null {
   const epoch = network.value?.epoch;
   const known = canAsk('scenario');
@@ -33,7 +33,7 @@ export function useGroups(): Groups | null {
       ({ groups: all }) => {
         if (askedEpoch === epoch) groups.value = grouped(all);
       },
-      // Then there is nothing to choose.
+      // Without groups, the choice is not offered.
       () => undefined,
     );
   }, [epoch, known]);
@@ -45,8 +45,8 @@ function grouped(all: readonly { name: string; agents: string[] }[]): Groups | n
   return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
 }
 
-/** Who came from elsewhere is of none. */
-const NO_GROUP = 'of no group';
+/** Agents outside the scenario. */
+const NO_GROUP = 'no group';
 
 export function getGroup(number: number): string {
   const known = groups.value;
@@ -54,7 +54,6 @@ export function getGroup(number: number): string {
   return place === undefined ? NO_GROUP : known!.names[place]!;
 }
 
-/** All of them, those of none at the end. */
 const groupNames = (): string[] => [...(groups.value?.names ?? []), NO_GROUP];
 
 interface Band {
@@ -63,28 +62,28 @@ interface Band {
 }
 
 interface PlacedBand extends Band {
-  /** Of its first row, in CSS pixels. */
+  /** Top of the first row, in CSS pixels. */
   top: number;
   height: number;
 }
 
 export interface Layout {
-  /** From one cell to the next. */
+  /** Distance between cells, in CSS pixels. */
   pitch: number;
   columns: number;
   width: number;
   height: number;
   bands: readonly PlacedBand[];
-  /** By number of the agent: column and row, or -1 for who is not shown. */
+  /** Position by agent number, in CSS pixels; -1 for agents that are not shown. */
   x: Int32Array;
   y: Int32Array;
-  /** Agents in the order of their cells. */
+  /** Agent numbers in cell order. */
   order: Int32Array;
 }
 
 const LARGEST_CELL = 36;
 const SMALLEST_CELL = 5;
-/** Between bands, and the line that names each. */
+/** Height of a band's name. */
 const LABEL_HEIGHT = 20;
 
 export function layOut(bands: readonly Band[], count: number, width: number, room: number): Layout {
@@ -120,7 +119,7 @@ export function layOut(bands: readonly Band[], count: number, width: number, roo
   return { pitch, columns, width, height: top, bands: placed, x, y, order };
 }
 
-/** The agent whose cell is at a point, or null. */
+/** Returns the agent at a point, or null. */
 export function findAgentAt(
   { bands, pitch, columns }: Layout,
   x: number,
@@ -132,7 +131,7 @@ export function findAgentAt(
   return band.numbers[Math.floor((y - band.top) / pitch) * columns + column] ?? null;
 }
 
-/** The agent that an arrow key leads to. */
+/** Returns the agent that an arrow key moves to. */
 export function neighbour({ order, columns }: Layout, from: number, key: string): number | null {
   const place = order.indexOf(from);
   const steps: Record<string, number> = {
@@ -150,13 +149,12 @@ export function neighbour({ order, columns }: Layout, from: number, key: string)
   return order[Math.min(order.length - 1, Math.max(0, place + step))]!;
 }
 
-/** By groups only where the scenario is known. */
+/** `group` is offered only where a scenario is loaded. */
 export const bandings = ['personality', 'group', 'nothing'] as const;
 export type Banding = (typeof bandings)[number];
-/** What an agent is one of several of. */
 type Sorting = Exclude<Banding, 'nothing'>;
 
-/** More kinds than that are one band: names of strangers are not to push the page apart. */
+/** Further kinds share one band: anyone may register, with any personality. */
 const MOST_BANDS = 24;
 
 export function createBands(banding: Banding, count: number): Band[] {
@@ -177,7 +175,7 @@ export function createBands(banding: Banding, count: number): Band[] {
 const kindOf = (sorting: Sorting, number: number): string =>
   sorting === 'group' ? getGroup(number) : (agents.rows[number]?.personality ?? '');
 
-/** Personalities in the order of the alphabet, groups in that of the scenario. */
+/** Personalities in alphabetical order, groups in scenario order. */
 export function kinds(sorting: Sorting): string[] {
   const known = new Set<string>();
   for (let number = 0; number < agents.count.peek(); number += 1) {
@@ -187,7 +185,7 @@ export function kinds(sorting: Sorting): string[] {
   return [...known].sort();
 }
 
-/** What an agent is one of: its place among those that there are, and letters that name it. */
+/** Index of a kind, and the one or two letters drawn in its cells. */
 export interface Kind {
   place: number;
   letters: string;

@@ -1,6 +1,6 @@
 /**
- * A block in small: the strip of the last blocks, an outcome as a shape that needs no colour, and
- * the tally against the thresholds of the policy.
+ * Small views of a block: the strip of the last blocks, the outcome as a shape that needs no color,
+ * and the tally against the thresholds of the policy.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { format } from '../../report/shared/format.js';
@@ -8,12 +8,13 @@ import type { BlockItem } from '../data/messages.js';
 import { blocks, focus, network } from '../data/store.js';
 import { lookAt } from '../route.js';
 
-const CHAIN_BLOCKS = 60;
+/** Most blocks in the strip. */
+export const CHAIN_BLOCKS = 60;
 
 export function Chain() {
   const list = useRef<HTMLOListElement>(null);
   const last = blocks.value.at(-1)?.number;
-  // The newest is in sight, unless the reader has gone back to others.
+  // Scroll to the newest block unless the reader has scrolled back.
   useEffect(() => {
     const strip = list.current;
     if (!strip) return;
@@ -21,7 +22,7 @@ export function Chain() {
     if (away < 300 || strip.scrollLeft === 0) strip.scrollLeft = strip.scrollWidth;
   }, [last]);
   return (
-    <ol class="chain" ref={list} aria-label="The last blocks">
+    <ol class="chain" ref={list} aria-label="Last blocks">
       {blocks.value.slice(-CHAIN_BLOCKS).map((block) => (
         <li key={block.number}>
           <ChainLink block={block} />
@@ -40,7 +41,7 @@ function ChainLink({ block }: { block: BlockItem }) {
       type="button"
       class={`chain-block ${status}`}
       aria-pressed={here}
-      aria-label={`Block ${height}, ${status}, ${share} % of the weight approve`}
+      aria-label={`Block ${height}, ${status}, ${share} % of the weight approves`}
       title={outcomes[status]}
       onClick={() => lookAt(number)}
     >
@@ -64,14 +65,14 @@ export function OutcomeLegend() {
 }
 
 interface Thresholds {
-  /** Weight at which each side has won; null where none decides before the deadline. */
+  /** Weight that decides for each side; null where the deadline decides. */
   finalize: number | null;
   reject: number | null;
-  /** Weight of both sides together that a majority needs to count. */
+  /** Total weight of votes that a majority needs; null under other policies. */
   turnout: number | null;
 }
 
-/** By the network's policy, as the engine decides it. */
+/** Computes the thresholds of the network's policy, equal to those of the engine. */
 export function computeThresholds({
   total,
   needed,
@@ -88,8 +89,8 @@ const percent = (part: number, total: number) =>
   `${Math.min(100, (100 * part) / Math.max(1, total))}%`;
 
 /**
- * The bar with its thresholds: approval grows from the left, rejection from the right, and each
- * threshold is drawn as the length that a side has to fill.
+ * The tally bar with its thresholds: approval grows from the left, rejection from the right. The
+ * length of a threshold is the length that the side must fill.
  */
 export function TallyBar({ block }: { block: BlockItem }) {
   const { approve, reject, total } = block;
@@ -129,7 +130,6 @@ export function TallyBar({ block }: { block: BlockItem }) {
 
 interface GoalProps {
   length: string;
-  /** The side that fills it, from its own end of the bar. */
   of: 'approve' | 'reject';
   text: string;
 }
@@ -142,7 +142,7 @@ function Goal({ length, of, text }: GoalProps) {
   );
 }
 
-/** Without words: for a strip of many. */
+/** The tally bar without labels. */
 function TallyStrip({ approve, reject, total }: Pick<BlockItem, 'approve' | 'reject' | 'total'>) {
   return (
     <span class="tally small" aria-hidden="true">
@@ -160,12 +160,12 @@ const glyphPaths: Record<string, string> = {
   voting: 'M3.2 8H3.3M8 8H8.1M12.7 8H12.8',
 };
 
-/** Words for readers who have not met the network's own. */
+/** Each status with a short explanation. */
 export const outcomes: Readonly<Record<string, string>> = {
-  finalized: 'finalized: enough weight approved it',
-  rejected: 'rejected: it cannot be finalized any more',
-  expired: 'expired: its deadline came first',
-  orphaned: 'orphaned: another block took its place',
+  finalized: 'finalized: enough weight approved',
+  rejected: 'rejected: too little weight left to finalize',
+  expired: 'expired: undecided at the deadline',
+  orphaned: 'orphaned: replaced by another block',
   voting: 'in voting',
 };
 

@@ -1,7 +1,4 @@
-/**
- * Charts of a load run, drawn as SVG on the axes of its report: lines over time, and dots of the
- * rate that was asked for against the rate that was reached.
- */
+/** SVG charts of a load run with the axes of its report: lines over time, and dots of rates. */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -9,32 +6,31 @@ import { format, formatTick } from '../../report/shared/format.js';
 import { getColor } from '../../report/shared/palette.js';
 import { timeScale } from '../../report/shared/time-scale.js';
 
-/** A value that is written beside an axis, and its share of the way along it. */
+/** An axis label, and its position as a share of the axis. */
 interface Tick {
   at: number;
   text: string;
 }
 
 export interface Scale {
-  /** What it counts, as it stands above the axis. */
+  /** Unit, shown above the axis. */
   name: string;
-  /** From 0 at the foot to 1; what is off the axis lies at its end. */
+  /** Maps a value to 0 (bottom) to 1 (top), clamped. */
   place(value: number): number;
   ticks: readonly Tick[];
-  /** Each step of it is as many times the one before. */
   logarithmic: boolean;
 }
 
 const STEPS = 5;
 
-/** Of counts, from nothing on. */
+/** A linear scale from 0. */
 export function countScale(name: string, most: number): Scale {
   const top = most > 0 ? most * 1.06 : 1;
   const place = (value: number) => inside(value / top);
   return { name, place, ticks: evenTicks(top, STEPS), logarithmic: false };
 }
 
-/** Of milliseconds, as reports draw them: logarithmic where the longest would hide all others. */
+/** A time scale as in reports: logarithmic where the range is wide. */
 export function msScale(times: readonly number[]): Scale {
   const { wide, unit, least, axis } = timeScale(times.length > 0 ? times : [1]);
   const [from, to] = axis.domain;
@@ -47,7 +43,7 @@ export function msScale(times: readonly number[]): Scale {
   return { name: unit.name, place, ticks, logarithmic: wide };
 }
 
-/** From 0 on: 1, 2 or 5 of a power of ten apart, and about so many. */
+/** Ticks from 0 at steps of 1, 2 or 5 times a power of ten, about `steps` of them. */
 function evenTicks(most: number, steps: number): Tick[] {
   const least = most / steps;
   const ten = 10 ** Math.floor(Math.log10(least));
@@ -61,26 +57,26 @@ function evenTicks(most: number, steps: number): Tick[] {
 const inside = (share: number) => Math.min(1, Math.max(0, share));
 
 interface Plane {
-  /** Of a share of the width, from the left; of the height, from the foot. */
+  /** Pixels of a share of the width from the left, and of the height from the bottom. */
   x(share: number): number;
   y(share: number): number;
 }
 
 interface PlotProps {
-  /** What is drawn, for who does not see it. */
+  /** Description for screen readers. */
   label: string;
   height: number;
   scale: Scale;
-  /** What lies along the foot, in words and as ticks for so many of them. */
+  /** Name and ticks of the horizontal axis. */
   across: string;
   ticks(most: number): readonly Tick[];
-  /** The share of the width that is pointed at; null when it is left. */
+  /** Called with the pointer position as a share of the width; null when the pointer leaves. */
   onPoint?(share: number | null): void;
   draw(plane: Plane): ComponentChildren;
 }
 
 const room = { left: 52, right: 24, top: 24, bottom: 40 };
-/** Between two ticks, at the least. */
+/** Least distance of two ticks, in pixels. */
 const TICK_ROOM = 80;
 
 function Plot({ label, height, scale, across, ticks, onPoint, draw }: PlotProps) {
@@ -149,11 +145,11 @@ function Plot({ label, height, scale, across, ticks, onPoint, draw }: PlotProps)
 
 export interface Line {
   name: string;
-  /** As a style sheet refers to it. */
+  /** CSS color. */
   color: string;
-  /** Empty for a whole line. */
+  /** SVG dash array; empty for a solid line. */
   dash: string;
-  /** One a step; null leaves a gap. */
+  /** One value per step; null leaves a gap. */
   values: readonly (number | null)[];
 }
 
@@ -161,11 +157,11 @@ interface LinesProps {
   label: string;
   lines: readonly Line[];
   scale: Scale;
-  /** Seconds a step. */
+  /** Seconds per step. */
   width: number;
-  /** Seconds along the foot, at the least: of those that come later nothing is drawn yet. */
+  /** Least length of the horizontal axis, in seconds: the planned length of a running test. */
   seconds: number;
-  /** The step that is read. */
+  /** Selected step. */
   at: number;
   onPoint(step: number | null): void;
 }
@@ -224,7 +220,7 @@ export function Lines({ label, lines, scale, width, seconds, at, onPoint }: Line
   );
 }
 
-/** In the middle of its step; what stands alone is a dash as wide as that. */
+/** Draws each value in the middle of its step; an isolated value is a dash as wide as its step. */
 function pathOf(
   values: readonly (number | null)[],
   x: (step: number) => number,
@@ -247,14 +243,14 @@ interface Dot {
   asked: number;
   had: number;
   full: boolean;
-  /** Dots of one series have a colour and a shape of their own. */
+  /** Index of the color and shape. */
   series: number;
 }
 
 interface DotsProps {
   label: string;
   dots: readonly Dot[];
-  /** Of both axes: on the dashed line they are the same. */
+  /** Scale of both axes; they are equal on the dashed line. */
   scale: Scale;
   most: number;
   across: string;
@@ -262,7 +258,7 @@ interface DotsProps {
 
 const DOTS_HEIGHT = 260;
 
-/** Around the middle of a dot. */
+/** SVG paths centered on 0, 0. */
 const dotShapes = [
   'M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0Z',
   'M-4-4H4V4H-4Z',
@@ -303,7 +299,7 @@ function DotShape({ series, full }: Pick<Dot, 'series' | 'full'>) {
   return <path class="dot" d={dotShapes[series % dotShapes.length]} stroke={color} style={style} />;
 }
 
-/** The dot of a series, as it stands beside its name. */
+/** Legend mark of a series. */
 export const DotKey = ({ series }: Pick<Dot, 'series'>) => (
   <svg class="chart-key" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true">
     <DotShape series={series} full />

@@ -1,7 +1,4 @@
-/**
- * Data of the entry that is shown, asked for again when that is another: from the server, and from
- * the worker.
- */
+/** Hooks for data of the current entry, from the server and from the worker. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { askWorker } from '../data/connect.js';
 import { clock, position } from '../data/store.js';
@@ -10,13 +7,13 @@ import { type FetchState, useFetch } from './requests.js';
 interface AtEntry<T> {
   fetched: FetchState<T>;
   again: () => void;
-  /** While the next comes, what came last, of `entry`; null for the newest. */
+  /** Last data, shown while the next loads. `entry` is null for the live position. */
   last: { data: T; entry: number | null } | null;
 }
 
 /**
- * Live, it is fetched anew when `live` changes, else at each entry; while the clock plays, what is
- * there stays. `key`: what it is of.
+ * Fetches the data of `key` at the current entry. Live, refetches when `live` changes. Paused,
+ * refetches at each entry. While playing, keeps the data.
  */
 export function useEntryData<T>(
   key: string,
@@ -36,17 +33,17 @@ export function useEntryData<T>(
   return { fetched, again, last: last.current };
 }
 
-/** A path with its query, of an entry or of the newest. */
+/** Adds the query to a path; `entry` is null for the newest. */
 export function buildPath(path: string, entry: number | null, more: Record<string, string> = {}) {
   const query = new URLSearchParams(more);
   if (entry !== null) query.set('at', String(entry));
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** While a network runs, its snapshot changes many times a second; a view need not. */
+/** Least time between requests: a live snapshot changes many times a second. */
 const LEAST_ASK_MS = 500;
 
-/** Null until the first answer; `parameters` are read when it asks. */
+/** Asks the worker at each entry. Null until the first answer. */
 export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {
   const [answer, set] = useState<T | null>(null);
   const entry = position.value?.entry ?? -1;
@@ -58,7 +55,7 @@ export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key:
       asked.current = performance.now();
       askWorker<T>(name, parameters()).then(
         (got) => wanted && set(got),
-        // The worker says aloud what is wrong with the network; the snapshot before stays.
+        // The worker reports connection faults; the last answer stays.
         () => undefined,
       );
     }, wait);

@@ -1,6 +1,6 @@
 /**
- * The grid of all agents, one cell each: only cells that changed are drawn, once a frame. Arrow
- * keys go from cell to cell, and screen readers hear what a cell says.
+ * The grid of all agents, one cell each. At most once per frame it redraws the cells that changed.
+ * Arrow keys move between cells, and each selected cell is announced.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
@@ -23,14 +23,14 @@ import { cleanText, describeAgent } from './labels.js';
 interface GridProps {
   coloring: Coloring;
   banding: Banding;
-  /** Pixels that it should not be higher than. */
+  /** Height limit in CSS pixels. */
   room: number;
   chosen: number | null;
   onChoose(number: number | null): void;
   onOpen?(number: number): void;
 }
 
-const KEYS = 'Arrow keys go from one to the next, Enter opens one.';
+const KEYS = 'Arrow keys select a cell, Enter opens its agent.';
 
 export function Grid(props: GridProps) {
   const { coloring, banding, room, chosen } = props;
@@ -75,8 +75,8 @@ export function Grid(props: GridProps) {
         class="cells"
         role="application"
         aria-roledescription="grid of agents"
-        aria-label={`${plural(count, 'agent')}, a cell each. ${KEYS}`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes the arrow keys itself
+        aria-label={`${plural(count, 'agent')}, one cell each. ${KEYS}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the grid handles arrow keys
         tabIndex={0}
         onKeyDown={press}
         onPointerMove={point}
@@ -138,7 +138,7 @@ function useWidth(box: { current: HTMLElement | null }): number {
 
 const media = ['(prefers-color-scheme: dark)', '(forced-colors: active)'];
 
-/** The look's colours, also after the reader's system changed them. */
+/** Theme colours, updated when the system changes its colour scheme. */
 function useInk(box: { current: HTMLElement | null }): Ink | null {
   const [ink, setInk] = useState<Ink | null>(null);
   useLayoutEffect(() => {
@@ -166,7 +166,7 @@ interface Wanted {
   chosen: number | null;
 }
 
-/** Draws everything when what is wanted changes, and from then on what agents say has changed. */
+/** Draws all cells when layout or colouring change, and afterwards only agents that changed. */
 function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Wanted) {
   const { layout, ink, coloring } = wanted;
   const chosen = useRef(wanted.chosen);
@@ -194,7 +194,7 @@ function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Want
       const numbers = dirty === 'all' ? layout.order : dirty;
       dirty = new Set();
       for (const number of numbers) paintCell(now, number);
-      // Over its neighbours' edges.
+      // Last, so that its outline covers the edges of its neighbours.
       if (now.chosen !== null) paintCell(now, now.chosen);
     };
     const soon = () => {
@@ -233,20 +233,19 @@ function sized(element: HTMLCanvasElement, { width, height }: Layout): CanvasRen
 export const colorings = ['decision', 'personality', 'group', 'reputation', 'status'] as const;
 export type Coloring = (typeof colorings)[number];
 
-/** Colours of the page's look, as the canvas takes them. */
+/** Theme colours in the form that a canvas accepts. */
 interface Ink {
   paper: string;
   line: string;
   faint: string;
   ink: string;
   link: string;
-  /** Eight that are told apart. */
+  /** Eight categorical colours. */
   series: readonly string[];
 }
 
 const inkNames = ['paper', 'line', 'faint', 'ink', 'link'] as const;
 
-/** As they are now: light or dark, or what the reader's system forces. */
 function inkOf(probe: HTMLElement): Ink {
   const style = getComputedStyle(probe);
   const color = (name: string) => {
@@ -269,7 +268,6 @@ interface Painter {
   layout: Layout;
   ink: Ink;
   coloring: Coloring;
-  /** Personality or group of an agent. */
   kindOf: (number: number) => Kind;
   chosen: number | null;
 }
@@ -290,7 +288,7 @@ function paintCell(painter: Painter, number: number): void {
   if (painter.chosen !== number) return;
   context.strokeStyle = ink.ink;
   context.lineWidth = 2;
-  // Whole pixels, and only such as are cleared above: what is drawn again looks the same.
+  // Whole pixels inside the cleared area, so that a redraw gives the same pixels.
   context.strokeRect(x, y, size, size);
 }
 
@@ -324,7 +322,7 @@ function paintKind({ context, ink, kindOf }: Painter, number: number, cell: Cell
   context.fillText(letters, cell.x + cell.size / 2, cell.y + cell.size / 2 + 1);
 }
 
-/** As full as its reputation is high. */
+/** Fills the cell from below, in proportion to the reputation. */
 function paintReputation({ context, ink }: Painter, number: number, cell: Cell): void {
   const { x, y, size } = cell;
   const level = Math.round((agents.reputation[number]! / 1_000_000) * size);
@@ -349,7 +347,7 @@ function fillCell(context: CanvasRenderingContext2D, color: string, { x, y, size
   context.fillRect(x, y, size, size);
 }
 
-/** From corner to corner. */
+/** Strikes the cell out, corner to corner. */
 function strikeCell(context: CanvasRenderingContext2D, color: string, { x, y, size }: Cell): void {
   context.strokeStyle = color;
   context.lineWidth = Math.max(1.25, size / 9);
@@ -415,8 +413,7 @@ export function Legend({ coloring }: { coloring: Coloring }) {
     return (
       <ul class="legend">
         <li>
-          <span class="swatch low" aria-hidden="true" /> the fuller a cell, the higher its
-          reputation, of 100
+          <span class="swatch low" aria-hidden="true" /> reputation, 0 (empty) to 100 (full)
         </li>
       </ul>
     );

@@ -1,12 +1,8 @@
 /**
- * The size that an image claims in its first bytes. The page reads it before anything is decoded:
- * an image of a few bytes may claim more pixels than a machine has memory.
+ * Reads the size that an image claims in its header. The page checks it before decoding, because an
+ * image of a few bytes may claim more pixels than fit in memory.
  */
 
-/**
- * How large an image says it is, by its first bytes: before anything is decoded, for an image of a
- * few bytes may claim more pixels than a machine has memory.
- */
 interface Size {
   width: number;
   height: number;
@@ -14,7 +10,7 @@ interface Size {
 
 type ImageKind = 'png' | 'jpeg' | 'gif' | 'webp';
 
-/** Null for what is none of the four, or says nothing of its size. */
+/** Returns null for other formats, and for headers without a size. */
 export function readImageSize(bytes: Uint8Array): (Size & { kind: ImageKind }) | null {
   if (bytes.length < 30) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -48,7 +44,7 @@ function webp(view: DataView, chunk: string): (Size & { kind: 'webp' }) | null {
   return { kind: 'webp', width: width & 0x3fff, height: height & 0x3fff };
 }
 
-/** Segments follow each other up to the one that begins a frame. */
+/** Skips segments up to the start-of-frame segment. */
 function jpeg(view: DataView): (Size & { kind: 'jpeg' }) | null {
   for (let at = 2; at + 9 < view.byteLength; ) {
     if (view.getUint8(at) !== 0xff) return null;

@@ -1,35 +1,34 @@
 /**
- * How the page names things: texts of strangers made harmless, links to agents, blocks and entries,
- * an agent in words, times since the network began, and hooks for the time and the room that there
- * is.
+ * Names and short texts: sanitized texts of agents, links to agents, blocks and entries, agents in
+ * words, elapsed times, and hooks for the clock and narrow screens.
  */
 
 import { useEffect, useState } from 'preact/hooks';
-import { format } from '../../report/shared/format.js';
+import type { MessageKind } from '../../api/view/model.js';
+import { format, plural } from '../../report/shared/format.js';
 import { approves, DORMANT, rejects } from '../data/messages.js';
 import { agents, blocks, overview } from '../data/store.js';
 import { href } from '../route.js';
 
-/** Directions, invisible marks, and what else is drawn as nothing; emoji keep their colours. */
+/** Bidirectional controls and invisible characters, except the emoji variation selector. */
 const TRICKS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** The same without tricks, and no longer than that. */
+/** Replaces invisible characters by dots, and cuts the text to `most` characters. */
 export function cleanText(text: string, most = 200): string {
   const clean = text.slice(0, most * 4).replace(TRICKS, '\u00b7');
   const letters = [...clean];
   return letters.length <= most ? clean : `${letters.slice(0, most - 1).join('')}…`;
 }
 
-/** A name: on its own line of writing, so that it cannot turn what stands beside it. */
+/** A name in bidirectional isolation, so that it cannot reorder the text around it. */
 export function Name({ text, most = 48 }: { text: string; most?: number }) {
   return <bdi>{cleanText(text, most)}</bdi>;
 }
 
-/** An agent by number or id. */
 export function AgentLink({ number, id }: { number?: number | undefined; id?: string }) {
   const known = number ?? (id === undefined ? null : agents.numberOf(id));
   const row = known === null ? undefined : agents.rows[known];
-  if (!row) return <span class="faint">{id === undefined ? 'nobody' : cleanText(id, 14)}</span>;
+  if (!row) return <span class="faint">{id === undefined ? 'unknown' : cleanText(id, 14)}</span>;
   return (
     <a href={href('agent', row.id)} title={cleanText(row.personality, 32)}>
       <Name text={row.name === '' ? row.id : row.name} most={32} />
@@ -37,7 +36,7 @@ export function AgentLink({ number, id }: { number?: number | undefined; id?: st
   );
 }
 
-/** A block by number, where the page knows it, or by its hash. */
+/** A link by number, for blocks in the snapshot, or by hash. */
 export function BlockLink({ number, hash }: { number?: number; hash?: string }) {
   const block = blocks.value.find((one) => one.number === number || one.hash === hash);
   const known = block?.hash ?? hash;
@@ -49,13 +48,40 @@ export function BlockLink({ number, hash }: { number?: number; hash?: string }) 
   );
 }
 
-/** The position after an entry. */
+/** A link to the state after an entry. */
 export function EntryLink({ entry }: { entry: number }) {
   return <a href={href('explore', undefined, { at: String(entry) })}>entry {format(entry)}</a>;
 }
 
 export const getAgentName = (number: number): string =>
   cleanText(agents.rows[number]?.name ?? '', 48);
+
+/** Capitalizes a message and ends it with a period: `no entry 9 yet` to `No entry 9 yet.` */
+export function toSentence(message: string): string {
+  if (message === '') return '';
+  // Identifiers and paths keep their case.
+  const first = /^[a-z]+(?=[\s,:;]|$)/.test(message) ? message[0]!.toUpperCase() : message[0]!;
+  return `${first}${message.slice(1)}${/[.!?…:]$/.test(message) ? '' : '.'}`;
+}
+
+export const messageKinds: Readonly<Record<MessageKind, string>> = {
+  remark: 'remark',
+  reason: 'vote reason',
+  meme: 'meme',
+};
+
+interface EqualMessages {
+  said: { kind: MessageKind };
+  agents: { size: number };
+  count: number;
+}
+
+/** Formats the senders of equal messages: `324 agents`, or '' for a single message. */
+export function countSenders({ said: { kind }, agents: { size }, count }: EqualMessages): string {
+  // An agent may give the same reason for several blocks, which have their own count.
+  const times = count > size && kind !== 'reason' ? `${format(count)} times` : '';
+  return [size > 1 && plural(size, 'agent'), times].filter(Boolean).join(', ');
+}
 
 export function getDecision(number: number): string {
   const said = agents.decision[number];
@@ -82,7 +108,7 @@ export function describeAgent(number: number): string {
   return `${getAgentName(number)}, ${kind}, ${getDecision(number)}, ${standing}`;
 }
 
-/** As in 49.3 s, 12:04, 3:12:04 or 2 d 03:12:04. */
+/** Formats as 49.3 s, 12:04, 3:12:04 or 2 d 03:12:04. */
 export function formatElapsed(ms: number): string {
   const all = Math.max(0, ms);
   if (all < 100_000) return `${(Math.round(all / 100) / 10).toFixed(1)} s`;
@@ -95,10 +121,10 @@ export function formatElapsed(ms: number): string {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** Engine time of the first entry; the time itself where that is not known. */
+/** Engine time of the first entry in ms; 0 where unknown. */
 const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
 
-/** Since the beginning, or the time of the day where nobody knows that. */
+/** Formats the time since the first entry, or the UTC time of day where that is unknown. */
 export function moment(at: number): string {
   const from = beginning();
   return from === 0 ? new Date(at).toISOString().slice(11, 19) : formatElapsed(at - from);
@@ -127,7 +153,7 @@ export function useNarrow(): boolean {
 
 const ANNOUNCE_EVERY_MS = 5_000;
 
-/** Says politely, every few seconds at the most, what a reader who does not look would miss. */
+/** Announces the summary to screen readers, at most every 5 s. */
 export function Announcer({ summary }: { summary(): string }) {
   const [text, setText] = useState('');
   useEffect(() => {

@@ -1,6 +1,6 @@
 /**
- * Figures, tables and lists that views share: a snapshot with the same as a table, facts under
- * names, pages of rows, and a long list of links as one stop of Tab.
+ * Figures, tables and lists that views share: a chart with its data as a table, named facts, pages
+ * of rows, and long lists of links with a roving tab index.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
@@ -9,15 +9,15 @@ import { cleanText } from './labels.js';
 
 interface FigureProps {
   title: string;
-  /** What is seen, and how to read it. */
+  /** Says what is plotted, the unit and n. */
   caption: ComponentChildren;
-  picture: () => ComponentChildren;
+  chart: () => ComponentChildren;
   table: () => ComponentChildren;
-  /** Controls of the snapshot. */
+  /** Controls in the header. */
   children?: ComponentChildren;
 }
 
-export function Figure({ title, caption, picture: snapshot, table, children }: FigureProps) {
+export function Figure({ title, caption, chart, table, children }: FigureProps) {
   const [asTable, turn] = useAmong('table', title.toLowerCase().replace(/[^a-z]+/g, '-'));
   return (
     <figure class="panel figure" aria-label={title}>
@@ -34,7 +34,7 @@ export function Figure({ title, caption, picture: snapshot, table, children }: F
           Table
         </button>
       </header>
-      {asTable ? <Scroll name={`${title}, as a table`}>{table()}</Scroll> : snapshot()}
+      {asTable ? <Scroll name={`${title}, as a table`}>{table()}</Scroll> : chart()}
       <figcaption class="faint">{caption}</figcaption>
     </figure>
   );
@@ -43,12 +43,12 @@ export function Figure({ title, caption, picture: snapshot, table, children }: F
 interface RowsProps {
   caption: string;
   head: readonly string[];
-  /** Which columns are numbers. */
+  /** Indices of numeric columns. */
   numeric?: readonly number[];
   rows: readonly (readonly ComponentChildren[])[];
 }
 
-/** Rows under names; the first cell of each says what the row is about. */
+/** A table whose first column holds row headers. */
 export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
   const kind = (column: number) => (numeric.includes(column) ? 'number' : '');
   return (
@@ -86,7 +86,7 @@ export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
 
 interface FactProps {
   name: string;
-  /** Takes the whole width: a hash, a text. */
+  /** True for long values such as hashes, which take the full width. */
   whole?: boolean;
   children: ComponentChildren;
 }
@@ -117,7 +117,7 @@ export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
 
 const PAGE_ROWS = 50;
 
-/** The rows of a page, or of the last one that there is. */
+/** Returns the rows of a page, or of the last page if `page` is past the end. */
 export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
   const first = Math.min(page, lastPage(rows.length)) * PAGE_ROWS;
   return rows.slice(first, first + PAGE_ROWS);
@@ -126,7 +126,7 @@ export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
 const lastPage = (rows: number) => Math.max(0, Math.ceil(rows / PAGE_ROWS) - 1);
 
 interface PagesProps {
-  /** How many rows there are. */
+  /** Number of rows. */
   of: number;
   page: number;
   onTurn(page: number): void;
@@ -139,7 +139,7 @@ export function Pages({ of, page, onTurn }: PagesProps) {
   return (
     <p class="pages">
       <button type="button" class="button" disabled={here === 0} onClick={() => onTurn(here - 1)}>
-        Before
+        Previous
       </button>{' '}
       page {here + 1} of {last + 1}{' '}
       <button
@@ -157,9 +157,9 @@ export function Pages({ of, page, onTurn }: PagesProps) {
 const linksIn = (part: Element): HTMLElement[] => [...part.querySelectorAll<HTMLElement>('a')];
 
 /**
- * Makes a long list of links one stop of Tab, each time the list is drawn: arrow keys go from row
- * to row, and along a row. The stop is the link that has the focus, else the first of the row
- * where the reader stands, else of the newest row. Rows are its children, the newest first or last.
+ * Makes a long list of links a single tab stop: arrow keys move between rows and along a row. The
+ * stop is the focused link, else the first link of the current row (`aria-current`), else of the
+ * newest row. Rows are the children of the list. Runs after each render.
  */
 export function useRovingTabIndex(
   list: { current: HTMLElement | null },

@@ -1,11 +1,12 @@
 /**
- * A meme: its caption, and on request its content. Strangers made it, so a reader opens it by
- * choice, and its bytes are looked at before a browser decodes them.
+ * A meme: its caption and, on request, its content. Memes are untrusted: a reader opens each one
+ * explicitly, and the page checks the image size before the browser decodes the bytes.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MemeRow } from '../../api/view/model.js';
+import { PageError } from '../messages.js';
 import { readImageSize } from './image-size.js';
-import { AgentLink, cleanText, EntryLink } from './labels.js';
+import { AgentLink, cleanText, EntryLink, toSentence } from './labels.js';
 import { fetchPath } from './requests.js';
 
 type MemeState =
@@ -26,9 +27,9 @@ export function Meme({ meme }: { meme: MemeRow }) {
   };
   return (
     <div class="meme">
-      <p>{caption === '' ? <span class="faint">without a caption</span> : <bdi>{caption}</bdi>}</p>
+      <p>{caption === '' ? <span class="faint">No caption</span> : <bdi>{caption}</bdi>}</p>
       {state.is === 'open' && <Open content={state.content} caption={caption} />}
-      {state.is === 'failed' && <p role="alert">{state.why}</p>}
+      {state.is === 'failed' && <p role="alert">{toSentence(state.why)}</p>}
       <p class="faint">
         {cleanText(meme.type, 16)} by <AgentLink number={meme.creator} />,{' '}
         <EntryLink entry={meme.entry} />
@@ -39,11 +40,7 @@ export function Meme({ meme }: { meme: MemeRow }) {
         </button>
       ) : (
         <button type="button" class="button" disabled={state.is === 'coming'} onClick={open}>
-          {state.is === 'coming'
-            ? 'Fetching …'
-            : meme.type === 'text'
-              ? 'Read it'
-              : 'Show the image'}
+          {state.is === 'coming' ? 'Loading …' : meme.type === 'text' ? 'Show text' : 'Show image'}
         </button>
       )}
     </div>
@@ -59,24 +56,24 @@ function Open({ content, caption }: { content: Content; caption: string }) {
     return (
       <blockquote>
         <bdi>{cleanText(content.text, 2_000)}</bdi>
-        {content.cut && <span class="faint"> The rest is not shown.</span>}
+        {content.cut && <span class="faint"> Cut after {MOST_TEXT} characters.</span>}
       </blockquote>
     );
   }
   return (
     <>
-      <canvas ref={canvas} role="img" aria-label={caption === '' ? 'an image' : caption} />
-      {content.moves && <p class="faint">It moves; this is its first picture.</p>}
+      <canvas ref={canvas} role="img" aria-label={caption === '' ? 'Image' : caption} />
+      {content.moves && <p class="faint">Animated image, first frame only.</p>}
     </>
   );
 }
 
-/** A file of more is not read; the protocol allows no more. */
+/** The protocol allows no larger file. */
 const MOST_BYTES = 6 * 1024 * 1024;
-/** Pixels of a side, and of both together: what every phone can decode. */
+/** Pixels per side and in total: limits that every phone can decode. */
 const MOST_SIDE = 8_192;
 const MOST_PIXELS = 24_000_000;
-/** Of the still that is drawn. */
+/** Longest side of the drawn image, in pixels. */
 const SHOWN_SIDE = 480;
 const MOST_TEXT = 2_000;
 
@@ -90,7 +87,7 @@ type Content =
       moves: boolean;
     };
 
-/** @throws {Error} when it cannot be shown, in words for the reader */
+/** @throws {PageError} if the content cannot be shown */
 async function contentOf(id: string): Promise<Content> {
   const answer = await fetchPath(`/api/v1/social/memes/${encodeURIComponent(id)}/content`);
   if (Number(answer.headers.get('content-length') ?? 0) > MOST_BYTES) throw tooLarge();
@@ -105,21 +102,19 @@ async function contentOf(id: string): Promise<Content> {
     width * height > MOST_PIXELS ||
     width * height === 0
   ) {
-    throw new Error(
-      `It says that it is ${width} by ${height} pixels: so large an image is not opened.`,
-    );
+    throw new PageError('IMAGE_TOO_LARGE', { width, height, side: MOST_SIDE });
   }
   return stillOf(bytes, kind === 'gif', { width, height });
 }
 
-const tooLarge = () => new Error('The file is larger than a meme may be: it is not opened.');
+const tooLarge = () => new PageError('MEME_TOO_LARGE', { limit: MOST_BYTES / 1024 ** 2 });
 
 function textOf(bytes: Uint8Array): Content {
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * MOST_TEXT));
   return { is: 'text', text: text.slice(0, MOST_TEXT), cut: bytes.length > text.length };
 }
 
-/** The first frame, no larger than it is drawn: whatever moves is still. */
+/** Decodes the first frame at the drawn size. */
 async function stillOf(bytes: Uint8Array, moves: boolean, size: { width: number; height: number }) {
   const scale = Math.min(1, SHOWN_SIDE / Math.max(size.width, size.height));
   const [width, height] = [size.width, size.height].map((side) =>
@@ -130,7 +125,7 @@ async function stillOf(bytes: Uint8Array, moves: boolean, size: { width: number;
     resizeHeight: height!,
     resizeQuality: 'medium',
   }).catch(() => {
-    throw new Error('The image is damaged: this browser cannot open it.');
+    throw new PageError('IMAGE_DAMAGED');
   });
   const draw = (canvas: HTMLCanvasElement) => {
     canvas.width = width!;

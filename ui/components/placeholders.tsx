@@ -1,15 +1,13 @@
-/**
- * Texts that stand in place of data that is to come, was refused or is lacking, and marks that say
- * whether a check held.
- */
+/** Loading, error and empty states, and the marks of checks. */
 import type { ComponentChildren } from 'preact';
 import { home, type Requirement } from '../home.js';
 import type { Verdict } from '../verify/messages.js';
+import { toSentence } from './labels.js';
 
 export function Loading({ what }: { what: string }) {
   return (
     <p class="faint" role="status">
-      Fetching {what} …
+      Loading {what} …
     </p>
   );
 }
@@ -17,25 +15,25 @@ export function Loading({ what }: { what: string }) {
 export function Failed({ why, onAgain }: { why: string; onAgain: () => void }) {
   return (
     <div class="failed" role="alert">
-      <p>{why}</p>
+      <p>{toSentence(why)}</p>
       <button type="button" class="button" onClick={onAgain}>
-        Try again
+        Retry
       </button>
     </div>
   );
 }
 
-/** A whole view without anything to show: says what to do. */
+/** An empty view, with a hint of what to do. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <div class="empty">
+    <div class="empty" data-testid="empty">
       <h1>{title}</h1>
       {children}
     </div>
   );
 }
 
-/** Words in place of what a page lacks that is not at a server. */
+/** Shows its children, or a text where the page lacks the part. */
 export function Unavailable({
   what,
   children,
@@ -48,8 +46,8 @@ export function Unavailable({
 }
 
 const verdictWords: Record<Verdict, string> = {
-  holds: 'holds',
-  failed: 'failed',
+  holds: 'valid',
+  failed: 'invalid',
   unchecked: 'unchecked',
 };
 const verdictPaths: Record<Verdict, string> = {
@@ -58,7 +56,7 @@ const verdictPaths: Record<Verdict, string> = {
   unchecked: 'M3.5 8H12.5',
 };
 
-/** The shape alone, where words follow that say it. */
+/** The shape without its word, for places where a text follows. */
 export const MarkShape = ({ of }: { of: Verdict }) => (
   <svg class="glyph" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
     <path d={verdictPaths[of]} />

@@ -1,30 +1,38 @@
-/**
- * Requests to the server, for data that the worker does not have: errors in words for the reader,
- * pages of a list, and the state of a cluster's nodes.
- */
+/** Requests to the server: errors, paginated lists, a fetch hook, and the state of a cluster. */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { canAsk } from '../data/store.js';
 import { home } from '../home.js';
+import { PageError, type PageProblem, type PageValues } from '../messages.js';
 
-/** The server said no, or nothing: `status` is 0 then. */
-export class RequestError extends Error {
+interface Refusal {
+  /** HTTP status; 0 without an answer. */
+  status: number;
+  /** Reason code of the server; '' where it gives none. */
+  reason: string;
+  /** Message of the server, without the status. */
+  said: string;
+}
+
+const unanswered: Refusal = { status: 0, reason: '', said: '' };
+
+/** A refused or unanswered request. */
+export class RequestError<P extends PageProblem = PageProblem> extends PageError<P> {
   override name = 'RequestError';
   readonly status: number;
-  /** As the server names it, '' where it gives none; and in its own words. */
   readonly reason: string;
   readonly said: string;
 
-  constructor(status: number, message: string, { reason = '', said = message } = {}) {
-    super(message);
+  constructor(problem: P, { status, reason, said }: Refusal, ...values: PageValues<P>) {
+    super(problem, ...values);
     this.status = status;
     this.reason = reason;
     this.said = said;
   }
 }
 
-/** The data of an answer. @throws {RequestError} in words for the reader */
+/** @throws {RequestError} */
 export async function data<T>(path: string, init?: RequestInit): Promise<T> {
   const answer = await fetchPath(path, init);
   return ((await answer.json()) as { data: T }).data;
@@ -35,15 +43,19 @@ export async function fetchPath(path: string, init?: RequestInit): Promise<Respo
   try {
     answer = await home.ask(path, init);
   } catch {
-    throw new RequestError(0, 'The server does not answer. If it was stopped, start it again.');
+    throw new RequestError('SERVER_UNREACHABLE', unanswered);
   }
   if (answer.ok) return answer;
   const text = await answer.text().catch(() => '');
-  const { message: said, reason } = refusalIn(text);
-  throw new RequestError(answer.status, `${said} (${answer.status})`, { reason, said });
+  const { status } = answer;
+  const found = refusalIn(text);
+  // A proxy may have answered.
+  if (!found) throw new RequestError('SERVER_STATUS', { ...unanswered, status }, { status, path });
+  const { message, reason } = found;
+  throw new RequestError('SERVER_MESSAGE', { status, reason, said: message }, { message, status });
 }
 
-function refusalIn(text: string): { message: string; reason: string } {
+function refusalIn(text: string): { message: string; reason: string } | null {
   try {
     const { message, details } = (
       JSON.parse(text) as { error: { message: unknown; details: { reason: unknown } } }
@@ -52,12 +64,12 @@ function refusalIn(text: string): { message: string; reason: string } {
       return { message: message.slice(0, 400), reason: details.reason };
     }
   } catch {
-    // Not one of ours: a proxy's, perhaps.
+    // Not JSON.
   }
-  return { message: 'The server refuses', reason: '' };
+  return null;
 }
 
-/** All pages of a list, up to a number of them; `more` when there are others. */
+/** Fetches up to `most` pages of a list; `more` is true if others follow. */
 export async function pages<T extends { next_cursor: string | null }>(
   path: string,
   most: number,
@@ -77,15 +89,15 @@ export async function pages<T extends { next_cursor: string | null }>(
 }
 
 export type FetchState<T> =
-  /** `why`: the server makes it first, and says how far it is. */
+  /** `why` is the progress of a server that still builds the data. */
   | { is: 'coming'; why?: string }
   | { is: 'here'; data: T }
   | { is: 'failed'; why: string; status: number };
 
-/** While a network runs, what is asked for changes many times a second; a view need not. */
+/** Least time between requests: a live network changes many times a second. */
 const LEAST_FETCH_MS = 500;
 
-/** Fetches when `key` changes, and again when told; what came before stays until then. */
+/** Fetches when `key` changes, and again when the returned function is called. */
 export function useFetch<T>(key: string, fetching: () => Promise<T>): [FetchState<T>, () => void] {
   const [state, set] = useState<FetchState<T> & { of: string }>({ is: 'coming', of: key });
   const [turn, again] = useState(0);
@@ -116,19 +128,19 @@ export function useFetch<T>(key: string, fetching: () => Promise<T>): [FetchStat
 }
 
 export interface ClusterState {
-  /** The one that answers. */
+  /** Node that serves this page. */
   node: string;
-  /** For how long it has not heard of the order; 0 as long as it does. */
+  /** Time since the node lost contact with the order, in ms; 0 while connected. */
   cut_off_ms: number;
   nodes: NodeShown[];
-  /** Null where it did not answer in time. */
+  /** Null if etcd did not answer in time. */
   etcd: { members: number; answering: number; leader: boolean } | null;
 }
 
 interface NodeShown {
   node: string;
   alive: boolean;
-  /** When it began, or when it last told of itself. */
+  /** Start time of a live node, or last sign of a silent one. */
   since: string;
   batch: number;
   behind: number;
@@ -139,10 +151,10 @@ interface NodeShown {
 
 const CLUSTER_EVERY_MS = 2_000;
 
-/** Null where one process keeps it, and before a node has told. */
+/** Null without a cluster, and before the first answer. */
 export const cluster = signal<ClusterState | null>(null);
 
-/** Keeps it up to date as long as somebody looks at the page. */
+/** Polls the cluster while the page is visible. */
 export function useCluster(): void {
   const several = canAsk('cluster');
   useEffect(() => {

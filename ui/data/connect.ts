@@ -1,12 +1,13 @@
-/** The page's wire to its worker: what a reader wants goes out, what is known comes in. */
+/** The page's connection to its player worker. */
 import { home } from '../home.js';
+import { pageText } from '../messages.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import { apply, clock, link, notice, overview, world } from './store.js';
 
 const AGAIN_MS = 2_000;
 
 let worker: Worker | null = null;
-/** What the worker was told before it said anything: its program may never have come. */
+/** Messages sent before the first reply. They are sent again if the worker fails to load. */
 let unheard: ToWorker[] | null = [];
 let silentSince = 0;
 let questions = 0;
@@ -22,7 +23,7 @@ export function connect(at: number | null): void {
     unheard = [start];
     startWorker();
   } else {
-    // Within the page: its program is here.
+    // The program is in the page, and cannot fail to load.
     unheard = null;
     startWorker().postMessage(start, [source]);
   }
@@ -35,7 +36,7 @@ export function connect(at: number | null): void {
   calm();
 }
 
-/** Where its program cannot be fetched, as when a machine joins another network, it is again. */
+/** Starts the worker, and retries if its program fails to load. */
 function startWorker(): Worker {
   const made = home.startWorker('player');
   worker = made;
@@ -48,7 +49,7 @@ function startWorker(): Worker {
     made.terminate();
     const now = Date.now();
     silentSince ||= now;
-    const why = 'a part of this page could not be fetched';
+    const why = pageText('PLAYER_NOT_LOADED');
     link.value = { is: 'lost', why, since: silentSince, againAt: now + AGAIN_MS };
     setTimeout(startWorker, AGAIN_MS);
   };
@@ -61,7 +62,7 @@ export function postToWorker(message: ToWorker): void {
   worker?.postMessage(message);
 }
 
-/** Asks the worker about the network at the entry that is shown. @see ../player/answers.ts */
+/** Asks the worker about the network at the current entry. @see ../player/answers.ts */
 export function askWorker<T>(name: string, parameters: unknown = null): Promise<T> {
   questions += 1;
   const id = questions;

@@ -1,4 +1,4 @@
-/** What the page and its worker tell each other. The worker knows all, the page what it draws. */
+/** Messages between the page and its player worker. Only the worker has the whole network. */
 
 import type {
   AgentRow,
@@ -11,32 +11,32 @@ import type {
 } from '../../api/view/model.js';
 import type { NetworkParameters } from '../../api/view/reducer.js';
 
-/** How the view's clock goes. It never touches the network's. */
+/** Playback mode of the page. */
 export type Mode = 'live' | 'paused' | 'playing';
 
 export interface ClockState {
   mode: Mode;
-  /** Engine time that passes in a second of ours. */
+  /** Engine seconds per real second. */
   speed: number;
-  /** The entry that it goes to, or stands at; null where it goes with the network. */
+  /** Target or current entry; null when live. */
   goal: number | null;
-  /** The newest entry that is known, and its time. */
+  /** Newest known entry and its time. */
   head: { entry: number; at: number };
-  /** Whether more may come: not of a finished run. */
+  /** False for a finished run. */
   follows: boolean;
 }
 
-/** A block as it is drawn: its ballots are counted. */
+/** A block with its ballots counted. */
 export interface BlockItem extends Omit<BlockSnapshot, 'ballots'> {
   approvals: number;
   rejections: number;
 }
 
-/** What changes of agents, column by column. */
+/** Variable data of agents, in columns. */
 export interface AgentColumns {
-  /** Index into `statuses`, plus `DORMANT`. */
+  /** Index into `statuses`, with the flag `DORMANT`. */
   status: Uint8Array;
-  /** Of 1,000,000. */
+  /** In millionths. */
   reputation: Uint32Array;
   votes: Uint32Array;
   memes: Uint32Array;
@@ -45,20 +45,20 @@ export interface AgentColumns {
 
 export const DORMANT = 4;
 
-/** The vote of each agent on the block that is shown; 0 where it has not voted. */
+/** Decisions of agents on the focused block; 0 for no vote. */
 export const approves = 1;
 export const rejects = 2;
 
 export interface Focus {
-  /** Number of the block; null where there is none yet. */
+  /** Number of the block; null before the first one. */
   block: number | null;
-  /** One for each agent; null where only `fresh` is new. */
+  /** One decision per agent; null if only `fresh` changed. */
   decisions: Uint8Array | null;
-  /** Ballots that came since: number of the agent * 2, plus 1 for reject. */
+  /** New ballots: agent number * 2, plus 1 for reject. */
   fresh: Uint32Array;
 }
 
-/** Events and votes in a second of engine time, over the last ten; null before there is one. */
+/** Rates per second of engine time over the last 10 s; null before the first second. */
 export interface Rates {
   events: number | null;
   votes: number | null;
@@ -69,7 +69,7 @@ export interface Position {
   entry: number;
   at: number;
   event_seq: number;
-  /** '' where a fold ended inside of what the server sent. */
+  /** '' for an entry inside a batch, whose digest the server does not send. */
   digest: string;
   log_digest: string;
   height: number;
@@ -80,76 +80,75 @@ export interface Patch {
   position: Position;
   totals: Totals;
   rates: Rates;
-  /** How many agents there are at this entry. */
+  /** Number of agents at this entry. */
   count: number;
-  /** Those that the page has not been told of. */
+  /** Agents that the page does not know yet. */
   roster: AgentRow[];
-  /** Of all agents, or of those in `numbers`. */
+  /** Columns of all agents, or of those in `numbers`. */
   agents: AgentColumns;
   numbers: Uint32Array | null;
-  /** All that are shown, or only those that changed. */
+  /** All blocks of the snapshot, or only changed ones. */
   blocks: { all: boolean; list: BlockItem[] };
   focus: Focus;
-  /** Null where they are as before. */
+  /** Null if unchanged; so are the next two. */
   alliances: AllianceRow[] | null;
   memes: MemeRow[] | null;
   said: Message[] | null;
 }
 
-/** How the page stands with its server. */
+/** State of the connection to the server. */
 export type LinkState =
   | { is: 'starting' }
-  /** The server goes through the log once, before it can show any of it. */
+  /** The server reads the log up to entry `to` before it can answer. */
   | { is: 'making'; entry: number; to: number }
-  /** `by` polling where the server has no watch. */
+  /** Polls if the server has no watch. */
   | { is: 'following'; by: 'watch' | 'poll' }
   | { is: 'finished' }
   | { is: 'lost'; why: string; since: number; againAt: number }
   | { is: 'damaged'; why: string };
 
-/** What may be asked of the clock of what is shown. */
+/** Commands to the network clock. */
 export type WorldCommand =
   | { do: 'pause' | 'resume' | 'step' }
   | { do: 'until'; until: { what: 'block' | 'outcome' | 'time'; status?: string; ms?: number } }
   | { do: 'speed'; speed: number | null };
 
-/** What the server says of its world and its clock. */
+/** State of the network clock, and the optional parts of the API. */
 export interface WorldStatus {
   kind: 'live' | 'sim' | 'folder' | 'replay' | 'load';
   clock: {
-    /** What stands still while it is paused. */
+    /** Effect of a pause. */
     holds: 'network' | 'agents' | 'run' | 'nothing';
     paused: boolean;
     speed: number | null;
-    /** The time that it showed, as it was told: ISO 8601. */
+    /** Time of the clock when the status was sent, ISO 8601. */
     at: string;
-    /** Nothing more will come. */
+    /** True if the run has ended. */
     over?: boolean;
   };
   can: WorldCommand['do'][];
-  /** Why nothing new can be shown any more. */
+  /** Reason why no new data can follow. */
   lost?: string;
-  /** What its server can be asked beside what every one is asked. */
+  /** Optional reads of the server. */
   knows?: KnownPart[];
 }
 
 export type KnownPart = 'history' | 'scenario' | 'neighbours' | 'decisions' | 'cluster';
 
-/** Something happened that a reader should know, and what was done about it. */
 export interface Notice {
   text: string;
 }
 
-/** A question to the worker about the network at the entry that is shown. */
+/** A question to the worker about the network at the current entry. */
 export interface Question {
   name: string;
   parameters: unknown;
 }
 
-/** What a reader wants of the view's clock. */
+/** Playback commands. */
 export type Command =
   | { do: 'live' }
-  /** Pauses what goes on, lets go on what stands still. */
+  /** Pauses or plays. */
   | { do: 'toggle' }
   | { do: 'seek'; entry: number }
   | { do: 'step'; by: 'event' | 'entry' | 'block'; forward: boolean }
@@ -158,10 +157,10 @@ export type Command =
 
 export type ToWorker =
   | Command
-  /** Of a server's origin, or a whole run as bytes. */
+  /** `source` is the origin of a server, or a whole run as bytes. */
   | { do: 'start'; source: string | ArrayBuffer; at: number | null }
   | { do: 'hidden'; hidden: boolean }
-  /** Fewer changes a second, for who wants little motion. */
+  /** Fewer updates a second, for readers who prefer reduced motion. */
   | { do: 'calm'; calm: boolean }
   | { do: 'ask'; id: number; question: Question };
 

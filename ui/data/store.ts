@@ -1,6 +1,6 @@
 /**
- * The state of the page, as signals that the patches of the worker change. Agents are columns by
- * number: ten thousand of them change in place, and say which did.
+ * State of the page as signals, changed by patches of the worker. Agents are stored in columns that
+ * change in place; watchers receive the numbers of changed agents. This scales to 10,000 agents.
  */
 import { computed, signal } from '@preact/signals';
 import type {
@@ -27,33 +27,33 @@ import {
   type WorldStatus,
 } from './messages.js';
 
-/** Numbers of those that changed, or all of them. */
+/** Numbers of changed agents. */
 type Changed = Uint32Array | 'all';
 
 class Agents implements AgentColumns {
-  /** In order of registration. Some may be of later than the entry that is shown: see `count`. */
+  /** In order of registration; rows from `count` on registered after the current entry. */
   readonly rows: AgentRow[] = [];
   status = new Uint8Array();
   reputation = new Uint32Array();
   votes = new Uint32Array();
   memes = new Uint32Array();
   produced = new Uint32Array();
-  /** To the block that is looked at. */
+  /** Decision on the focused block. */
   decision = new Uint8Array();
-  /** How many there are at this entry; a view that depends on it is drawn anew. */
+  /** Number of agents at the current entry. */
   readonly count = signal(0);
-  /** Goes up with every change: for views that show a few of them. */
+  /** Increases with every change, for views that show a few agents. */
   readonly version = signal(0);
   readonly #watchers = new Set<(changed: Changed) => void>();
   readonly #byId = new Map<string, number>();
 
-  /** Calls back after every change; returns how to stop that. */
+  /** Calls back after every change, until the returned function is called. */
   watch(watcher: (changed: Changed) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Of the agents that there are at this entry. */
+  /** Returns null for agents that are unknown at the current entry. */
   numberOf(id: string): number | null {
     const number = this.#byId.get(id);
     return number === undefined || number >= this.count.value ? null : number;
@@ -113,13 +113,13 @@ function withBallots(numbers: Uint32Array, fresh: Uint32Array): Uint32Array {
     : Uint32Array.from([...numbers, ...fresh.map((ballot) => ballot >>> 1)]);
 }
 
-/** Null until the first snapshot has come. */
+/** Null until the first snapshot. */
 export const network = signal<NetworkParameters | null>(null);
 export const position = signal<Position | null>(null);
 export const totals = signal<Totals | null>(null);
 const rates = signal<Rates>({ events: null, votes: null, transactions: null });
 export const blocks = signal<readonly BlockItem[]>([]);
-/** Number of the block whose ballots the agents' decisions are; null where there is none. */
+/** Number of the focused block; null before the first block. */
 export const focus = signal<number | null>(null);
 export const alliances = signal<readonly AllianceRow[]>([]);
 export const memes = signal<readonly MemeRow[]>([]);
@@ -127,9 +127,9 @@ export const messages = signal<readonly Message[]>([]);
 export const overview = signal<Overview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
-/** What the server can be asked beside what every one is; null until it has said so. */
+/** Optional reads of the server; null until known. */
 export const capabilities = signal<readonly KnownPart[] | null>(null);
-/** What the server said last of its world's clock. */
+/** Last status of the network clock. */
 export const world = signal<WorldStatus | null>(null);
 export const clock = signal<ClockState>({
   mode: 'live',
@@ -139,14 +139,13 @@ export const clock = signal<ClockState>({
   follows: true,
 });
 
-/** Of what passes. Where the page stands there are none: they would tell how one came there. */
+/** Rates while time passes. Null at a fixed entry, where rates would depend on the way there. */
 export const passingRates = computed<Rates>(() => {
   const { mode, follows } = clock.value;
-  const stands = mode === 'paused' || (mode === 'live' && !follows);
-  return stands ? { events: null, votes: null, transactions: null } : rates.value;
+  const isFixed = mode === 'paused' || (mode === 'live' && !follows);
+  return isFixed ? { events: null, votes: null, transactions: null } : rates.value;
 });
 
-/** By number, with what the grid draws of each. */
 export const agents = new Agents();
 
 export function apply(patch: Patch): void {
@@ -166,7 +165,6 @@ export function apply(patch: Patch): void {
   if (patch.said) messages.value = patch.said;
 }
 
-/** The block that is looked at. */
 export const getFocusedBlock = (): BlockItem | undefined =>
   blocks.value.find(({ number }) => number === focus.value);
 

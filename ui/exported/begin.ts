@@ -1,11 +1,11 @@
 /**
- * The first script of a run in one file: once all of it is read, it unpacks the page's look and
- * script, which the file's policy knows by their hashes, as it does this one.
+ * First script of an exported file. Once the document is parsed, it unpacks the styles and the
+ * script of the page. The CSP of the file lists their hashes and that of this script.
  */
 import { createTrustedRules } from '../home.js';
 import { showFailure, unpack } from './unpack.js';
 
-// Whatever else it were given, the file's policy would not let it run.
+// The CSP blocks any other script.
 const policy = createTrustedRules('folkmoot-begin', { createScript: (text: string) => text });
 
 async function begin(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Entry point of the page of a run in one file: places are in the query, and a worker of the file
- * answers what the page asks.
+ * Entry point of the page in an exported file: places are in the query, and the worker of the file
+ * answers requests.
  */
 import type { RunSummary } from '../../api/view/run-data.js';
 import { format } from '../../report/shared/format.js';
@@ -20,21 +20,19 @@ async function start(): Promise<void> {
 
 start().catch(showFailure);
 
-/** What of the file is there when the page begins. */
 interface FileParts {
-  /** The worker's script. */
+  /** Script of the worker. */
   player: Blob;
   run: ArrayBuffer;
 }
 
-/** @param about the run */
 function homeIn(about: RunSummary, { player, run }: FileParts): Home {
   const policy = createTrustedRules('folkmoot', { createScriptURL: (url: string) => url });
   return {
     placeIn: placeOf,
     addressOf,
     startWorker(name) {
-      if (name !== 'player') throw new TypeError(`a file has no worker ${name}`);
+      if (name !== 'player') throw new TypeError(`unknown worker: ${name}`);
       return new Worker(policy.createScriptURL(URL.createObjectURL(player)), { name });
     },
     source: () => run,
@@ -68,16 +66,16 @@ function addressOf({ view, item, query }: Place): string {
 }
 
 function lacksOf({ folder, proven }: RunSummary): Home['lacks'] {
-  const made = `the folder “${cleanText(folder, 80)}” that the file was made of`;
+  const source = cleanText(folder, 80);
   return {
-    server: `This asks a server, and a file is none: npx folkmoot explore is one, for ${made}.`,
+    server: `This needs a server. Run npx folkmoot explore on the folder “${source}”.`,
     log:
-      'What was sent, signatures and digests are in the log, which this file does not hold: ' +
-      `npx folkmoot explore shows them, with ${made}.`,
+      'This file does not contain the log with its requests, signatures and digests. ' +
+      `Run npx folkmoot explore on the folder “${source}” to see them.`,
     proof:
-      `When this file was made, the first ${format(proven.entries)} entries of the log were ` +
-      `recomputed, and all that was stored followed from them, to the digest ${proven.digest}. ` +
-      'The file does not hold the log: npx folkmoot explore --verify recomputes it in a browser, ' +
-      `with ${made}.`,
+      `When this file was exported, the first ${format(proven.entries)} entries of the log were ` +
+      `replayed, and the stored data matched, up to the digest ${proven.digest}. ` +
+      'To replay the log in a browser, run npx folkmoot explore --verify on the folder ' +
+      `“${source}”.`,
   };
 }

@@ -1,4 +1,4 @@
-/** The worker of a run in one file: it has all of it, and is asked for what a server would be. */
+/** The worker of an exported file. It also answers the requests that a server would answer. */
 import { runWorker } from '../player/run-worker.js';
 import { ArchivedRun, type ArchiveRequest, answerRequest } from './run.js';
 

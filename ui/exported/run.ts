@@ -1,6 +1,6 @@
 /**
- * A whole run, unpacked: the network after any entry, as the player's source, and the answers that
- * a server would give. Requests for anything else are refused in words.
+ * An unpacked run: the source of the player, and the answers that a server would give. Requests for
+ * data that the file does not contain are refused with a message.
  */
 
 import {
@@ -17,6 +17,7 @@ import { sliceRowBatch } from '../../api/view/row-batch.js';
 import { decodeRunArchive, type RunArchive } from '../../api/view/row-table.js';
 import type { RunData } from '../../api/view/run-data.js';
 import { blockStatuses } from '../../engine/protocol/event-types.js';
+import { pageText } from '../messages.js';
 import { Keyframes } from '../player/history.js';
 import { type Source, SourceDamaged, SourceRefused } from '../player/source.js';
 import { decodeBase64, gunzip } from './unpack.js';
@@ -25,7 +26,7 @@ class Run {
   readonly spans: readonly RowBatch[];
   readonly kept: RunData;
   readonly agents: readonly AgentRow[];
-  /** When each agent registered, by number. */
+  /** Registration times by agent number. */
   readonly registered: readonly number[];
   readonly #keyframes = new Keyframes();
 
@@ -44,9 +45,9 @@ class Run {
     return this.spans.at(-1)!.to;
   }
 
-  /** @throws {RangeError} for an entry that is not there */
+  /** @throws {RangeError} for an entry past the end */
   picture(at: number): Snapshot {
-    if (at > this.end) throw new RangeError(`there is no entry ${at}: the last is ${this.end}`);
+    if (at > this.end) throw this.#unknown(at);
     const snapshot = this.#keyframes.before(at) ?? createEmptySnapshot(this.kept.network);
     for (const batch of this.spans) {
       if (batch.to > snapshot.entry && batch.from <= at) applyRowBatch(snapshot, batch, at);
@@ -57,11 +58,15 @@ class Run {
     return snapshot;
   }
 
-  /** Rows from an entry on, as far as one span goes. */
+  /** Rows `from` to `to`, or up to the end of the batch. @throws {RangeError} */
   rows(from: number, to: number): RowBatch {
     const batch = this.spans.find((one) => from <= one.to);
-    if (!batch) throw new RangeError(`there is no entry ${from}: the last is ${this.end}`);
+    if (!batch) throw this.#unknown(from);
     return sliceRowBatch(batch, from, to);
+  }
+
+  #unknown(entry: number): RangeError {
+    return new RangeError(pageText('ENTRY_UNKNOWN', { entry, last: this.end }));
   }
 
   agent(id: string): AgentRow | undefined {
@@ -88,17 +93,17 @@ class Run {
   }
 }
 
-/** The source of the player in a file: all is there, and nothing more will come. */
+/** The source of the player in an exported file. */
 export class ArchivedRun implements Source {
   readonly origin = '';
   readonly run: Promise<Run>;
 
-  /** @param bytes packed by gzip */
+  /** @param bytes gzip data */
   constructor(bytes: ArrayBuffer) {
     this.run = gunzip(new Uint8Array(bytes)).then(
       (archive) => new Run(decodeRunArchive(archive)),
       () => {
-        throw new SourceDamaged('the file is not whole, or was changed; fetch it once more');
+        throw new SourceDamaged('FILE_DAMAGED');
       },
     );
   }
@@ -118,7 +123,7 @@ export class ArchivedRun implements Source {
 
   async json<T>(path: string): Promise<T> {
     const { status, body } = answerRequest(await this.run, { path, method: 'GET' });
-    if (status !== 200) throw new SourceRefused(status, '', `the file has no ${path}`);
+    if (status !== 200) throw new SourceRefused('NOT_IN_FILE', { status });
     return (JSON.parse(body as string) as { data: T }).data;
   }
 }
@@ -138,7 +143,7 @@ interface Found {
   closed_at: number | null;
 }
 
-/** All that came of it, from its proposal to its end. */
+/** Collects the ballots and the end of a block. */
 function followed({ spans: batches }: Run, { number, entry }: BlockRow): Found {
   const found: Found = { ballots: [], status: 'voting', closed_at: null };
   for (const { from, to, rows, said } of batches) {
@@ -162,7 +167,7 @@ function followed({ spans: batches }: Run, { number, entry }: BlockRow): Found {
   return found;
 }
 
-/** Undefined where the run has no such block. */
+/** Returns undefined for an unknown block. */
 function blockData(run: Run, hash: string): object | undefined {
   const block = run.block(hash.toLowerCase());
   if (!block) return undefined;
@@ -189,7 +194,7 @@ function blockData(run: Run, hash: string): object | undefined {
 
 const timeOf = (ms: number) => new Date(ms).toISOString();
 
-/** In the order of agents. Of the electorate, who voted: what the others weigh, no row says. */
+/** Votes by agent number. The electorate lists voters only; the rows lack other weights. */
 function votesOn(run: Run, hash: string): object | undefined {
   const block = run.block(hash.toLowerCase());
   if (!block) return undefined;
@@ -211,7 +216,7 @@ function votesOn(run: Run, hash: string): object | undefined {
 
 export interface ArchiveResponse {
   status: number;
-  /** JSON, or what a meme holds. */
+  /** JSON, or the content of a meme. */
   body: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -241,15 +246,11 @@ function foundIn(run: Run, { path, method }: ArchiveRequest): object | Uint8Arra
     const found = route(run, decodeURIComponent(item), searchParams);
     if (found !== undefined) return found;
   }
-  throw missing('This file does not hold that');
+  throw missing('NOT_IN_FILE');
 }
 
-const missing = (what: string, reason = 'NOT_IN_FILE') =>
-  new SourceRefused(
-    404,
-    reason,
-    `${what}: npx folkmoot explore shows it, with the folder it is of`,
-  );
+const missing = (problem: 'NOT_IN_FILE' | 'PAST_NOT_IN_FILE', reason = 'NOT_IN_FILE') =>
+  new SourceRefused(problem, { status: 404, reason });
 
 type Route = (
   run: Run,
@@ -274,11 +275,11 @@ const scenario: Route = ({ kept: { groups }, agents }) =>
       }
     : undefined;
 
-/** Of an agent, as of the last entry: of what was before, only the rows tell. */
+/** Data of an agent at the last entry; the file has no earlier states. */
 const standing =
   (shown: (run: Run, agent: AgentRow) => object): Route =>
   (run, id, query) => {
-    if (query.has('at')) throw missing('This file has it of the last entry only', 'NO_HISTORY');
+    if (query.has('at')) throw missing('PAST_NOT_IN_FILE', 'NO_HISTORY');
     const agent = run.agent(id);
     return agent && shown(run, agent);
   };

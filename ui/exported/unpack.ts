@@ -1,13 +1,14 @@
-/** What stands in the file: gzip in base64, in a script element that is none. */
+/** Reads the parts of an exported file: gzip in base64, in script elements that do not run. */
+import { PageError, pageText } from '../messages.js';
 
-/** @throws {Error} where it is not there */
+/** @throws {PageError} if the part is missing */
 function textOf(id: string): string {
   const text = document.getElementById(id)?.textContent;
   if (text) return text;
-  throw new Error(`its part “${id}” is missing`);
+  throw new PageError('FILE_PART_MISSING', { part: id });
 }
 
-/** Its bytes as they are packed; no copy of it is left in the document. */
+/** Takes the packed bytes of a part and removes the element, to free its memory. */
 export function takeBytes(id: string): Uint8Array<ArrayBuffer> {
   const bytes = decodeBase64(textOf(id));
   document.getElementById(id)!.remove();
@@ -28,8 +29,9 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Says that nothing can be shown: of the page there may be nothing yet. */
+/** Replaces the page by an error message. */
 export function showFailure(error: Error): void {
-  document.getElementById('page')!.textContent =
-    `This file cannot be shown: ${error.message}. It may not be whole, or the browser is too old.`;
+  const page = document.getElementById('page')!;
+  page.setAttribute('role', 'alert');
+  page.textContent = pageText('FILE_NOT_SHOWN', { message: error.message });
 }

@@ -1,6 +1,6 @@
 /**
- * Figures of a load run: those that matter most, the surroundings, failures, times by percentile,
- * and the search for the highest rate that holds.
+ * Figures of a load run: key figures, server and generator, failures, percentiles, and the search
+ * for the highest sustained rate.
  */
 import type {
   LoadFailure,
@@ -10,7 +10,7 @@ import type {
   LoadState,
   LoadTimes,
 } from '../../api/view/load-state.js';
-import { format, formatMs } from '../../report/shared/format.js';
+import { format, formatMs, plural } from '../../report/shared/format.js';
 import { countScale, DotKey, Dots } from '../components/chart.js';
 import { cleanText } from '../components/labels.js';
 import { Fact, Figure, Rows, Scroll } from '../components/lists.js';
@@ -21,10 +21,10 @@ type Named = [name: string, value: string];
 export function KeyFacts({ load }: { load: LoadState }) {
   const { figures, r } = load;
   const all = figures ? figuresOf(load, figures) : [];
-  const known: Named[] = r === null ? all : [...all, ['R, one core verifies', perSecond(r)]];
+  const known: Named[] = r === null ? all : [...all, ['R, verifications per core', perSecond(r)]];
   if (known.length === 0) return null;
   return (
-    <section class="panel" aria-label="Figures so far">
+    <section class="panel" aria-label="Key figures">
       <Facts all={[...known, ...shareOfR(load)]} />
     </section>
   );
@@ -35,14 +35,14 @@ function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
   const share = arrivals.of_target;
   const several = operations.filter(({ operation }) => !operation.includes(' ')).length > 1;
   const slowest = several ? ' (slowest operation)' : '';
-  // Of that workload a second counts transactions, and an arrival is a proposal of some.
+  // In this workload the rate counts transactions, while an arrival is a proposal with several.
   const proposals = asked.workload === 'transactions';
   const rate =
-    asked.rate === null ? `${format(asked.concurrency)} at a time` : perSecond(asked.rate);
+    asked.rate === null ? `concurrency ${format(asked.concurrency)}` : perSecond(asked.rate);
   const finality = times.find((one) => one.time === 'finality');
   const delivered = times.find((one) => one.time === 'delivery');
   return [
-    [proposals && asked.rate !== null ? 'asked transactions' : 'asked', rate],
+    [proposals && asked.rate !== null ? 'intended transactions' : 'intended', rate],
     [
       proposals ? 'accepted proposals' : 'accepted',
       `${perSecond(arrivals.accepted_per_s)}${share === null ? '' : ` (${percent(share)})`}`,
@@ -54,11 +54,11 @@ function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
     ...(finality ? [['p99 finality', formatMs(finality.p99)] as Named] : []),
     ...(delivered ? [['p99 delivery', formatMs(delivered.p99)] as Named] : []),
     ...(delivery ? [['deliveries', perSecond(delivery.deliveries_per_s)] as Named] : []),
-    ['not accepted', percent(errors)],
+    ['failed', percent(errors)],
   ];
 }
 
-/** In the open loop the response has the wait before the request was sent; service has not. */
+/** In an open loop, response time includes the wait before the send; service time does not. */
 function serviceText({ loop }: LoadState['asked'], times: LoadFigures['times']): string {
   const medians = times.flatMap(({ time: kind, operation, p50 }) =>
     kind === 'service' && !operation?.includes(' ') ? (p50 ?? []) : [],
@@ -67,7 +67,7 @@ function serviceText({ loop }: LoadState['asked'], times: LoadFigures['times']):
   return ` (service ${formatMs(Math.max(...medians))})`;
 }
 
-/** Of what is signed: each vote, and each transaction. */
+/** Rate of signed items as a share of R. */
 function shareOfR({ asked, figures, r }: LoadState): Named[] {
   if (!figures || !r) return [];
   const { arrivals, transactions } = figures;
@@ -86,18 +86,18 @@ export function Surroundings({ load: { asked, server, figures } }: { load: LoadS
   const all: Named[] = [
     ['server', server.version === null ? '–' : `folkmoot ${server.version}`],
     ['limits', server.limits_profile ?? '–'],
-    ['durable before it answers', durable],
+    ['durable before response', durable],
     ['network', server.network_id ?? '–'],
     ['agents', format(asked.agents)],
-    ['transactions a block', format(asked.batch)],
-    ['warm-up, then measured', `${format(asked.warmup_s)} s, ${format(asked.duration_s)} s`],
-    ['deadline of a request', formatMs(asked.timeout_ms)],
-    ['deadline of finality', formatMs(asked.finality_timeout_ms)],
-    ['HTTP connections, at most', format(asked.connections)],
+    ['transactions per block', format(asked.batch)],
+    ['warm-up, measured time', `${format(asked.warmup_s)} s, ${format(asked.duration_s)} s`],
+    ['request timeout', formatMs(asked.timeout_ms)],
+    ['finality timeout', formatMs(asked.finality_timeout_ms)],
+    ['maximum HTTP connections', format(asked.connections)],
     ...(generator
       ? ([
-          ['lag of the generator, p99', formatMs(generator.lag_p99)],
-          ['event loop of the generator', `busy ${percent(generator.utilization)}`],
+          ['generator lag, p99', formatMs(generator.lag_p99)],
+          ['generator event loop utilization', percent(generator.utilization)],
         ] as Named[])
       : []),
   ];
@@ -123,9 +123,9 @@ const Facts = ({ all }: { all: readonly Named[] }) => (
 
 const ends: Record<LoadFailure['what'], string> = {
   refused: 'refused',
-  lie: 'answered 2xx without the data',
+  lie: '2xx response without data',
   timed_out: 'timed out',
-  broken: 'connection broke',
+  broken: 'broken connection',
   unfinished: 'unfinished',
 };
 
@@ -138,29 +138,25 @@ export function Failures({ figures }: { figures: LoadFigures }) {
     return (
       <section class="panel" aria-labelledby="load-failures">
         <header>
-          <h2 id="load-failures">What was not accepted</h2>
+          <h2 id="load-failures">Failed requests</h2>
         </header>
         <p>
-          {answered === 0
-            ? 'Nothing has been answered yet.'
-            : `Nothing: all ${format(answered)} requests that were answered were accepted.`}
+          {answered === 0 ? 'No responses yet.' : `No failures in ${plural(answered, 'response')}.`}
         </p>
       </section>
     );
   }
   const kinds = failures.length + more;
   const rest =
-    kinds > FAILURES_SHOWN
-      ? ` The ${format(kinds - FAILURES_SHOWN)} rarer ones are in the table.`
-      : '';
+    kinds > FAILURES_SHOWN ? ` The table lists ${format(kinds - FAILURES_SHOWN)} more kinds.` : '';
   return (
     <Figure
-      title="What was not accepted"
+      title="Failed requests"
       caption={
-        'Requests that were refused, with status, code and reason; that timed out or broke; and ' +
-        `lies: answers of success without what the interface promises.${rest}`
+        'Number of failed requests by operation and result; refusals with status, code and ' +
+        `reason. n = ${plural(answered, 'response')}.${rest}`
       }
-      picture={() => <FailureBars failures={failures.slice(0, FAILURES_SHOWN)} />}
+      chart={() => <FailureBars failures={failures.slice(0, FAILURES_SHOWN)} />}
       table={() => <FailureTable failures={failures} more={more} />}
     />
   );
@@ -194,8 +190,8 @@ function FailureTable({ failures, more }: { failures: readonly LoadFailure[]; mo
   return (
     <>
       <Rows
-        caption="Requests that were not accepted, the most frequent first"
-        head={['operation', 'what', 'status', 'code', 'reason', 'requests', 'of sent']}
+        caption="Failed requests, most frequent first"
+        head={['operation', 'result', 'status', 'code', 'reason', 'requests', 'share of sent']}
         numeric={[2, 5, 6]}
         rows={failures.map((one) => [
           cleanText(one.operation, 40),
@@ -207,7 +203,7 @@ function FailureTable({ failures, more }: { failures: readonly LoadFailure[]; mo
           percent(one.share),
         ])}
       />
-      {more > 0 && <p>{format(more)} kinds more are in errors.csv of --out.</p>}
+      {more > 0 && <p>{plural(more, 'more kind')}: see errors.csv in the --out folder.</p>}
     </>
   );
 }
@@ -215,42 +211,38 @@ function FailureTable({ failures, more }: { failures: readonly LoadFailure[]; mo
 export function Search({ search }: { search: LoadSearch }) {
   const { probes, brackets, rate } = search;
   const most = probes.reduce((top, one) => Math.max(top, one.rate, one.accepted_per_s), rate ?? 0);
+  const targets = ['99 % of the rate', ...search.slo.map((one) => cleanText(one, 60))];
   return (
     <Figure
-      title="The search for the rate that holds"
+      title="Search for the sustained rate"
       caption={
-        'Each mark is a run at a fixed rate: full where it held, open where it did not ' +
-        `(${['99 % of the rate', ...search.slo.map((one) => cleanText(one, 60))].join(', ')}). ` +
-        `On ` +
-        'the dashed line all that was asked for was accepted.'
+        'Accepted against intended rate, per second. One mark per run at a fixed rate: filled if ' +
+        `the run met the targets (${targets.join(', ')}), hollow if not. Dashed: all intended ` +
+        `requests accepted. n = ${plural(probes.length, 'run')}.`
       }
-      picture={() => (
+      chart={() => (
         <>
           <ul class="load-brackets">
-            {rate !== null && <li>Trying {format(roundShown(rate))} a second.</li>}
+            {rate !== null && <li>Testing {perSecond(rate)}.</li>}
             {brackets.map(({ holds, fails }, index) => (
               <li key={index}>
-                <DotKey series={index} />{' '}
-                {`Bracket ${index + 1}: ${format(roundShown(holds))}/s holds, `}
-                {fails === null
-                  ? 'nothing failed above it'
-                  : `${format(roundShown(fails))}/s fails`}
-                .
+                <DotKey series={index} /> {`Bracket ${index + 1}: ${perSecond(holds)} passes, `}
+                {fails === null ? 'no higher rate failed' : `${perSecond(fails)} fails`}.
               </li>
             ))}
           </ul>
           {probes.length === 0 ? (
-            <p class="faint">No run of the search is over yet.</p>
+            <p class="faint">No finished runs yet.</p>
           ) : (
             <Dots
-              label="Rates that were asked for, and what was accepted. The table has the figures."
+              label="Accepted against intended rates. The same data is in the table."
               dots={probes.map((one) => ({
                 ...{ asked: one.rate, had: one.accepted_per_s, full: one.holds },
                 series: one.bracket - 1,
               }))}
-              scale={countScale('accepted a second', most)}
+              scale={countScale('accepted per second', most)}
               most={most}
-              across="asked for a second"
+              across="intended per second"
             />
           )}
         </>
@@ -264,8 +256,8 @@ function SearchTable({ probes, omitted }: { probes: readonly LoadProbe[]; omitte
   return (
     <>
       <Rows
-        caption="Runs of the search, the newest first"
-        head={['bracket', 'rate', 'accepted', 'p99', 'holds', 'verdict', 'R', 'why']}
+        caption="Runs of the search, newest first"
+        head={['bracket', 'rate', 'accepted', 'p99', 'passed', 'verdict', 'R', 'reason']}
         numeric={[1, 2, 3, 6]}
         rows={probes
           .toReversed()
@@ -280,7 +272,7 @@ function SearchTable({ probes, omitted }: { probes: readonly LoadProbe[]; omitte
             <bdi key="why">{cleanText(one.reason, 200)}</bdi>,
           ])}
       />
-      {omitted > 0 && <p>{format(omitted)} earlier ones are left out here.</p>}
+      {omitted > 0 && <p>{plural(omitted, 'earlier run is', 'earlier runs are')} omitted.</p>}
     </>
   );
 }
@@ -290,7 +282,7 @@ const timeTexts: Record<LoadTimes['time'], string> = {
   service: 'service',
   finality: 'finality of transactions',
   delivery: 'delivery to subscribers',
-  lag: 'lag of the generator',
+  lag: 'generator lag',
 };
 
 export function Times({ times }: { times: readonly LoadTimes[] }) {
@@ -299,17 +291,17 @@ export function Times({ times }: { times: readonly LoadTimes[] }) {
       <header>
         <h2 id="load-times">Times by percentile</h2>
         <p>
-          Response runs from when a request was meant to be sent, service from when it was sent:
-          what lies between is waiting that a user has too.
+          Response time starts at the scheduled send time, service time at the actual send time. The
+          difference is queueing delay.
         </p>
       </header>
       {times.length === 0 ? (
-        <p class="faint">Nothing has been answered yet.</p>
+        <p class="faint">No responses yet.</p>
       ) : (
-        <Scroll name="Times, operation by operation">
+        <Scroll name="Times by operation">
           <Rows
-            caption="Of all that was answered so far"
-            head={['time', 'samples', 'median', 'p95', 'p99', 'longest']}
+            caption="All responses so far"
+            head={['time', 'samples', 'median', 'p95', 'p99', 'maximum']}
             numeric={[1, 2, 3, 4, 5]}
             rows={times.map((one) => [
               one.operation === null

@@ -1,13 +1,13 @@
 /**
- * The page of a load run: which server it loads, whether its figures can be believed, how far it
- * is, and what a reader with the token may ask of it. `beginLoad` starts it.
+ * The page of a load run: target server, verdict, progress, and controls for a reader with the
+ * control token. `beginLoad` starts it.
  */
 import { useSignalEffect } from '@preact/signals';
 import { render } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LoadState } from '../../api/view/load-state.js';
 import { formatMs } from '../../report/shared/format.js';
-import { Announcer, cleanText, Name, useNow } from '../components/labels.js';
+import { Announcer, cleanText, Name, toSentence, useNow } from '../components/labels.js';
 import { Loading, MarkShape } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
@@ -31,7 +31,7 @@ import { OverTime } from './time-charts.js';
 
 const VIEW = 'load';
 
-/** In place of what shows a network. */
+/** Starts the page of a load run in place of the page of a network. */
 export function beginLoad(): void {
   takeToken();
   followLinks();
@@ -86,7 +86,7 @@ function Header() {
           {now?.server.page && (
             <li>
               <a href={now.server.page} rel="noreferrer">
-                The network’s own page
+                Network
               </a>
             </li>
           )}
@@ -101,11 +101,15 @@ function Header() {
 
 function Pill() {
   const { text, tone } = standing(load.value);
-  return <span class={`pill ${tone}`}>{text}</span>;
+  return (
+    <span class={`pill ${tone}`} data-testid="connection">
+      {text}
+    </span>
+  );
 }
 
 function standing(now: LoadState | null): { text: string; tone: string } {
-  if (connection.value.is === 'lost') return { text: 'out of touch', tone: 'bad' };
+  if (connection.value.is === 'lost') return { text: 'disconnected', tone: 'bad' };
   if (!now) return { text: 'connecting', tone: 'calm' };
   if (now.phase === 'failed') return { text: phases.failed, tone: 'bad' };
   const sends = ['warm-up', 'measured', 'draining'].includes(now.phase);
@@ -120,11 +124,11 @@ function LostBand() {
   const wait = Math.max(0, Math.ceil((state.againAt - now) / 1_000));
   return (
     <div class="bands">
-      <div class="band bad" role="alert">
+      <div class="band bad" role="alert" data-testid="lost">
         <p>
-          <b>No news for {formatMs(silent)}:</b> the command that loads the server does not answer.
-          It may have been ended{load.value ? '; what is shown is what it said last' : ''}.{' '}
-          {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again …'}
+          <b>No connection for {formatMs(silent)}.</b> The load command does not answer and may have
+          ended.{load.value ? ' This page shows its last state.' : ''}{' '}
+          {wait > 0 ? `Next attempt in ${wait} s.` : 'Reconnecting …'}
         </p>
       </div>
     </div>
@@ -134,10 +138,9 @@ function LostBand() {
 function Nowhere({ view }: { view: string }) {
   return (
     <div class="empty">
-      <h1>Nothing is called “{view.slice(0, 64)}” here</h1>
+      <h1>Unknown view: “{view.slice(0, 64)}”</h1>
       <p>
-        This address shows <a href={href(VIEW)}>a load run</a>. The network that it loads has a page
-        of its own.
+        This address serves the page of a load run. <a href={href(VIEW)}>Open Load</a>
       </p>
     </div>
   );
@@ -147,7 +150,7 @@ function summary(): string {
   const now = load.peek();
   if (!now) return '';
   const { figures, phase } = now;
-  if (phase === 'over') return `The run is over: ${verdictText(now).title}.`;
+  if (phase === 'over') return `The run has finished: ${verdictText(now).title}.`;
   const rate = figures ? ` ${perSecond(figures.arrivals.accepted_per_s)} accepted,` : '';
   const p99 = figures ? ` p99 ${formatMs(figures.response.p99)}.` : '';
   return `${progressText(now)}${rate}${p99}`;
@@ -158,8 +161,8 @@ function LoadRun() {
   if (!load) {
     return (
       <div class="empty">
-        <h1>A load run</h1>
-        <Loading what="what is known of it" />
+        <h1>Load run</h1>
+        <Loading what="the load run" />
       </div>
     );
   }
@@ -171,8 +174,8 @@ function LoadRun() {
       {search && figures && (
         <p class="faint">
           {phase === 'over'
-            ? 'What follows is of the last run of the search that held, or of the last one.'
-            : 'What follows is of the run of the search that goes on.'}
+            ? 'The figures below are of the last passing run of the search, else of the last run.'
+            : 'The figures below are of the current run of the search.'}
         </p>
       )}
       <KeyFacts load={load} />
@@ -181,8 +184,8 @@ function LoadRun() {
       {figures && <Failures figures={figures} />}
       <Surroundings load={load} />
       <p class="faint">
-        <code>folkmoot load --out DIR</code> keeps a run with its report, and{' '}
-        <code>folkmoot explore DIR</code> shows it here again.
+        To save a run and its report, use <code>folkmoot load --out DIR</code>. To open a saved run
+        on this page, use <code>folkmoot explore DIR</code>.
       </p>
     </div>
   );
@@ -202,8 +205,7 @@ function Head({ load }: { load: LoadState }) {
       </header>
       <div class={`load-verdict verdict ${tone}`}>
         <p>
-          <MarkShape of={tone} /> <b>{phase === 'failed' ? 'Nothing was measured' : title}.</b>{' '}
-          {text}
+          <MarkShape of={tone} /> <b>{phase === 'failed' ? 'No measurements' : title}.</b> {text}
         </p>
         {verdict && verdict.reasons.length > 0 && (
           <ul>
@@ -227,7 +229,7 @@ function Story({ load }: { load: LoadState }) {
   return (
     <div class="load-story">
       {here >= 0 && (
-        <ol aria-label="How far it is">
+        <ol aria-label="Progress">
           {phaseOrder.map((step, index) => (
             <li
               key={step}
@@ -243,7 +245,7 @@ function Story({ load }: { load: LoadState }) {
         <progress
           value={Math.min(passed, all)}
           max={all}
-          aria-label={`Time of ${phases[phase]} that has passed`}
+          aria-label={`Elapsed time, ${phases[phase]}`}
         />
       )}
       <p>
@@ -268,17 +270,17 @@ function Control({ load }: { load: LoadState }) {
   if (getToken() === null) return waits ? <Locked /> : null;
   const does = (what: 'resume' | 'stop', word: string) => () => {
     say(word);
-    control(what).catch((error: Error) => say(error.message));
+    control(what).catch((error: Error) => say(toSentence(error.message)));
   };
   return (
     <div class="controls">
       {waits && (
-        <button type="button" class="play" onClick={does('resume', 'It begins …')}>
-          Begin
+        <button type="button" class="play" onClick={does('resume', 'Starting …')}>
+          Start
         </button>
       )}
-      <button type="button" onClick={does('stop', 'It ends, with what was measured so far …')}>
-        {waits ? 'Give up' : 'End it now'}
+      <button type="button" onClick={does('stop', 'Stopping; the measurements so far are kept …')}>
+        {waits ? 'Cancel' : 'Stop'}
       </button>
       <p class="faint" role="status">
         {said}
@@ -290,7 +292,8 @@ function Control({ load }: { load: LoadState }) {
 function Locked() {
   return (
     <p class="faint">
-      To begin it, open the address that the command printed: it ends in <code>#token=…</code>
+      To start the run, open the address printed by the command. The address ends with{' '}
+      <code>#token=…</code>
     </p>
   );
 }

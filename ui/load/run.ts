@@ -1,7 +1,4 @@
-/**
- * State of the load run, asked for again as soon as an answer has come (the server holds one back
- * until there is news), and the same in words.
- */
+/** State of the load run, fetched by long polling, and its texts. */
 import { signal } from '@preact/signals';
 import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/view/load-state.js';
 import { format, formatMs } from '../../report/shared/format.js';
@@ -12,10 +9,10 @@ import { data } from '../components/requests.js';
 /** Null until the first answer. */
 export const load = signal<LoadState | null>(null);
 
-/** How the page stands with the command. */
+/** Connection to the load command. */
 type Wire =
   | { is: 'following' }
-  /** Nothing more comes. */
+  /** The run is over. */
   | { is: 'over' }
   | { is: 'lost'; why: string; since: number; againAt: number };
 
@@ -27,7 +24,7 @@ const LONGEST_MS = 15_000;
 
 export const isOver = ({ phase }: LoadState): boolean => phase === 'over' || phase === 'failed';
 
-/** Goes on until the run is over. A command that is gone is looked for again. */
+/** Polls until the run is over, and retries while the command does not answer. */
 export async function followLoad(): Promise<void> {
   let version: number | null = null;
   let [since, waitMs] = [Date.now(), AGAIN_MS];
@@ -41,7 +38,7 @@ export async function followLoad(): Promise<void> {
       connection.value = isOver(answer.load) ? { is: 'over' } : { is: 'following' };
       if (isOver(answer.load)) return;
     } catch (error) {
-      // Another command may answer at this address later: of it nothing is known.
+      // Another command may answer at this address later.
       version = null;
       const why = (error as Error).message;
       connection.value = { is: 'lost', why, since, againAt: Date.now() + waitMs };
@@ -52,16 +49,15 @@ export async function followLoad(): Promise<void> {
 }
 
 export const phases: Record<LoadPhase, string> = {
-  waiting: 'waits to begin',
+  waiting: 'not started',
   preparing: 'preparing',
   'warm-up': 'warming up',
   measured: 'measuring',
-  draining: 'waiting for the rest',
-  over: 'over',
+  draining: 'draining',
+  over: 'finished',
   failed: 'failed',
 };
 
-/** As it goes, from left to right. */
 export const phaseOrder: readonly LoadPhase[] = [
   'preparing',
   'warm-up',
@@ -83,56 +79,56 @@ export function percent(share: number | null): string {
   return `${format(Math.round(value * parts) / parts)} %`;
 }
 
-/** In whole seconds, as a clock that runs shows them. */
+/** Formats in whole seconds. */
 const seconds = (ms: number): string => formatMs(Math.max(0, Math.round(ms / 1_000)) * 1_000);
 
-/** What was asked, as a title. */
+/** Title of the run: workload and load. */
 export function describeRequest({ asked, search }: LoadState): string {
   const { workload, rate, concurrency } = asked;
   const name = cleanText(workload, 40);
   if (search) return `${name}, saturation`;
   const much =
-    rate === null ? `${format(concurrency)} at a time` : `${format(roundShown(rate))} a second`;
+    rate === null ? `concurrency ${format(concurrency)}` : `${format(roundShown(rate))}/s`;
   return `${name}, ${much}`;
 }
 
-/** How far it is, and what is left. */
+/** Progress and remaining time. */
 export function progressText(load: LoadState): string {
   const { phase, passed_ms: passed, of_ms: all, search } = load;
-  const sought = search ? `, bracket ${bracketOf(load)} of ${format(search.repeat)}` : '';
-  if (phase === 'waiting') return 'Nothing is sent until it is told to begin.';
-  if (phase === 'preparing') return `Preparing${sought}.`;
-  if (phase === 'failed') return 'It could not be done:';
+  const bracket = search ? `, bracket ${bracketOf(load)} of ${format(search.repeat)}` : '';
+  if (phase === 'waiting') return 'The run sends no requests until started.';
+  if (phase === 'preparing') return `Preparing${bracket}.`;
+  if (phase === 'failed') return 'The run failed:';
   if (phase === 'over') return `Measured for ${formatMs(passed ?? 0)} of ${formatMs(all ?? 0)}.`;
   if (phase === 'draining') {
     const waited = seconds(passed ?? 0);
-    return `All is sent; answers and finality are waited for, ${waited} so far${sought}.`;
+    return `All requests sent. Waiting for responses and finality, ${waited} so far${bracket}.`;
   }
   const left = (all ?? 0) - (passed ?? 0);
-  const what = phase === 'warm-up' ? 'Warming up, not counted' : 'Measuring';
+  const what = phase === 'warm-up' ? 'Warm-up, not measured' : 'Measuring';
   return (
     `${what}: ${seconds(passed ?? 0)} of ${formatMs(all ?? 0)}, ${seconds(left)} ` +
-    `left${sought}.`
+    `left${bracket}.`
   );
 }
 
 const bracketOf = ({ search }: LoadState): string => format(search?.probes.at(-1)?.bracket ?? 1);
 
-/** Whether the figures can be believed, as far as that is known. */
+/** Verdict on the figures, preliminary while the run continues. */
 export function verdictText({ verdict, search }: LoadState): { title: string; text: string } {
   if (!verdict) return { title: 'No verdict yet', text: '' };
   const { verdict: name, ended } = verdict;
   if (ended === null && name === 'VALID') {
-    return { title: 'So far nothing speaks against it', text: '' };
+    return { title: 'No problems so far', text: '' };
   }
   if (ended === null) {
-    return { title: `So far it would be ${name}`, text: loadVerdictText(name, false) };
+    return { title: `Preliminary verdict: ${name}`, text: loadVerdictText(name, false) };
   }
   const how = ended === 'complete' ? '' : `, ${ended}`;
   return { title: `${name}${how}`, text: loadVerdictText(name, search !== null) };
 }
 
-/** Told apart by more than their colour. */
+/** Mark of each verdict. */
 export const tones: Record<LoadVerdict['verdict'], 'holds' | 'failed' | 'unchecked'> = {
   VALID: 'holds',
   UNSTABLE: 'unchecked',

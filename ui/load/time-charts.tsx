@@ -1,7 +1,7 @@
-/** A load run second by second: charts with their tables, and one moment in words. */
+/** Time series of a load run: charts with tables, and the values of one selected step. */
 import { useState } from 'preact/hooks';
 import type { LoadState } from '../../api/view/load-state.js';
-import { format, formatMs } from '../../report/shared/format.js';
+import { format, formatMs, plural } from '../../report/shared/format.js';
 import { countScale, type Line, Lines, msScale, type Scale } from '../components/chart.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { place, setQuery } from '../route.js';
@@ -12,12 +12,12 @@ export function OverTime({ load }: { load: LoadState }) {
   const { figures, phase, asked } = load;
   const { width, accepted } = figures!.seconds;
   const steps = accepted.length;
-  if (steps === 0) return <p class="faint">No second of the measured time is over yet.</p>;
+  if (steps === 0) return <p class="faint">No measurements yet.</p>;
   const wanted = secondInAddress();
   const chosen = wanted === null ? null : Math.min(steps - 1, Math.floor(wanted / width));
   const at = Math.min(steps - 1, pointed ?? chosen ?? steps - 1);
   const charts = chartsOf(load);
-  // What is left of a run that goes on is empty.
+  // The axis of a running test has its planned length.
   const seconds = phase === 'over' ? 0 : asked.duration_s;
   return (
     <>
@@ -33,7 +33,7 @@ export function OverTime({ load }: { load: LoadState }) {
   );
 }
 
-/** The second that the address names; null for the last one. */
+/** Second in the address; null for the last one. */
 function secondInAddress(): number | null {
   const at = place.value.query.get('at');
   return at !== null && /^\d{1,7}$/.test(at) ? Number(at) : null;
@@ -58,7 +58,7 @@ function Moment({ at, steps, width, columns, onChoose }: MomentProps) {
   return (
     <div class="panel load-moment">
       <label>
-        <span>Read at</span>
+        <span>Selected time</span>
         <input
           type="range"
           min={0}
@@ -77,22 +77,22 @@ function Moment({ at, steps, width, columns, onChoose }: MomentProps) {
 
 interface TimedProps {
   chart: Chart;
-  /** Seconds a step, and seconds along the foot at the least. */
+  /** Seconds per step, and least length of the axis in seconds. */
   width: number;
   seconds: number;
-  /** The step that is read. */
+  /** Selected step. */
   at: number;
   onPoint(step: number | null): void;
 }
 
 function Timed({ chart, ...how }: TimedProps) {
   const { title, caption, columns, scale } = chart;
-  const label = `${title}. The table has the figures.`;
+  const label = `${title}. The same data is in the table.`;
   return (
     <Figure
       title={title}
       caption={caption}
-      picture={() => <Lines label={label} lines={columns} scale={scale} {...how} />}
+      chart={() => <Lines label={label} lines={columns} scale={scale} {...how} />}
       table={() => <TimedTable chart={chart} width={how.width} />}
     />
   );
@@ -103,11 +103,11 @@ function TimedTable({ chart: { title, columns }, width }: { chart: Chart; width:
   const [page, turn] = useState(0);
   const steps = columns[0]?.values.length ?? 0;
   const newest = Array.from({ length: steps }, (_, index) => steps - 1 - index);
-  const first = width === 1 ? 'second' : `from second, ${width} each`;
+  const first = width === 1 ? 'second' : `from second, ${width} s each`;
   return (
     <>
       <Rows
-        caption={`${title}, the newest first`}
+        caption={`${title}, newest first`}
         head={[first, ...columns.map(({ name }) => name)]}
         numeric={columns.map((_, index) => index + 1)}
         rows={slicePage(newest, page).map((step) => [
@@ -120,7 +120,7 @@ function TimedTable({ chart: { title, columns }, width }: { chart: Chart; width:
   );
 }
 
-/** A line, and its values in words. */
+/** A line, and the format of its values. */
 interface Column extends Line {
   text(value: number | null): string;
 }
@@ -132,7 +132,6 @@ interface Chart {
   scale: Scale;
 }
 
-/** Whatever there is to be drawn of a run. */
 function chartsOf(load: LoadState): Chart[] {
   return [
     arrivalChart(load),
@@ -149,7 +148,7 @@ function arrivalChart({ asked, figures }: LoadState): Chart {
   const open = asked.loop === 'open';
   const columns: Column[] = [
     ...(open
-      ? [{ name: 'asked', ...colored('c8', '5 4'), values: intended, text: countText }]
+      ? [{ name: 'intended', ...colored('c8', '5 4'), values: intended, text: countText }]
       : []),
     { name: 'accepted', ...colored('c1', ''), values: accepted, text: countText },
     { name: 'failed', ...colored('c2', '2 3'), values: failed, text: countText },
@@ -159,10 +158,11 @@ function arrivalChart({ asked, figures }: LoadState): Chart {
   return {
     title: `${what} over time`,
     caption:
-      `${what} a second that were accepted, and that were refused, timed out, broke or got a lie` +
-      `${open ? '; the dashed line is what the schedule asked for' : ''}.${meanOf(width)}`,
+      `${what} per second by result. Failed: refused, timed out, broken connection, or a success ` +
+      `response without data.${open ? ' Dashed: rate of the schedule.' : ''}` +
+      sampleText(width, accepted),
     columns,
-    scale: countScale('a second', mostOf(columns)),
+    scale: countScale('per second', mostOf(columns)),
   };
 }
 
@@ -174,7 +174,7 @@ function finalizedChart({ asked, figures }: LoadState): Chart {
       ? []
       : [
           {
-            name: 'asked',
+            name: 'intended',
             ...colored('c8', '5 4'),
             values: values.map(() => rate),
             text: countText,
@@ -184,9 +184,9 @@ function finalizedChart({ asked, figures }: LoadState): Chart {
   ];
   return {
     title: 'Finalized transactions over time',
-    caption: `Transactions a second that were seen in finalized blocks.${meanOf(width)}`,
+    caption: `Transactions per second in finalized blocks.${sampleText(width, values)}`,
     columns,
-    scale: countScale('a second', mostOf(columns)),
+    scale: countScale('per second', mostOf(columns)),
   };
 }
 
@@ -202,22 +202,25 @@ function timeChart({ asked, figures }: LoadState): Chart {
   const scale = msScale(known);
   const how =
     asked.loop === 'open'
-      ? 'Times run from when the schedule meant to send, so a server that stalls cannot hide it.'
-      : 'In a closed loop nothing is sent while all wait: a stall shows as few long times.';
+      ? 'measured from the scheduled send time.'
+      : 'measured from the send time. In a closed loop, a stall of the server shows as a few ' +
+        'long times.';
   return {
     title: 'Response times over time',
     caption:
-      `${how} The lag is by how much the generator itself was late: where it is as high as the ` +
-      `response times, they are not the server’s.` +
-      `${width === 1 ? '' : ` Each point is the longest of ${width} seconds.`}` +
-      `${scale.logarithmic ? ' The axis is logarithmic.' : ''}`,
+      `Response times in ${scale.name}, ${how} Lag: delay of the load generator; ` +
+      `response times include it.` +
+      `${scale.logarithmic ? ' Logarithmic axis.' : ''}` +
+      ` n = ${plural(response_p50.length, 'point')}` +
+      `${width === 1 ? ', one per second.' : `, each the maximum of ${width} s.`}`,
     columns,
     scale,
   };
 }
 
-const meanOf = (width: number) =>
-  width === 1 ? '' : ` Each point is the mean of ${width} seconds.`;
+const sampleText = (width: number, { length }: readonly unknown[]) =>
+  ` n = ${plural(length, 'point')}, ` +
+  `${width === 1 ? 'one per second.' : `each the mean of ${width} s.`}`;
 
 const mostOf = (columns: readonly Column[]) =>
   columns.reduce(

@@ -1,6 +1,6 @@
 /**
- * Questions that the page may ask of its worker, by name, with their answers: the votes of the
- * snapshot that is shown, texts that agents said, and rows around an entry.
+ * Answers to questions of the page, by name: votes in the current snapshot, messages of agents, and
+ * rows around an entry.
  */
 
 import {
@@ -13,6 +13,7 @@ import {
   viewRows,
 } from '../../api/view/model.js';
 import type { RowValue } from '../../engine/protocol/event-types.js';
+import { PageError } from '../messages.js';
 import { agreements, type Before, computeOpinion, listVotes } from './opinion.js';
 import type { Source } from './source.js';
 
@@ -23,7 +24,7 @@ interface Known {
 
 export type Answer = (known: Known, parameters: never) => unknown;
 
-/** Ballots of a block that is shown: number of the agent * 2, plus 1 for reject. */
+/** Ballots of a block in the snapshot: agent number * 2, plus 1 for reject. */
 const ballots: Answer = ({ picture: snapshot }, block: number) =>
   Uint32Array.from(snapshot?.blocks.find(({ number }) => number === block)?.ballots ?? []);
 
@@ -43,25 +44,34 @@ export const answers: Readonly<Record<string, Answer>> = {
   ...{ ballots, opinion, votes, alike, around, said },
 };
 
-/** Scripted agents say the same about a block by the hundred: equal texts are one line. */
+/** Equal messages. Hundreds of scripted agents give the same vote reason, and share one line. */
 export interface MessageLine {
-  /** The newest of them. */
+  /** Newest message. */
   said: Message;
-  /** Agents that said the same about the same thing before it. */
-  others: number;
+  /** Number of messages. */
+  count: number;
+  /** Numbers of the agents. */
+  agents: Set<number>;
+  /** Numbers of the blocks. */
+  blocks: Set<number>;
 }
 
 export interface MessagePage {
   kind: MessageKind | null;
   lines: MessageLine[];
-  /** The entry before which the next page begins; null at the beginning of the log. */
+  /** End of the next page, exclusive; null at the beginning of the log. */
   next: number | null;
 }
 
-/** Two texts with one key are shown as one line. Each meme has a line. */
-export const getMessageKey = ({ kind, what, text }: Message): string => `${kind} ${what} ${text}`;
+/** Key of equal messages: vote reasons about any block, remarks about one block, or one meme. */
+export const getMessageKey = ({ kind, what, text }: Message): string =>
+  kind === 'reason' ? `${kind} ${text}` : `${kind} ${what} ${text}`;
 
-/** @param all in the order of the log */
+/**
+ * Groups messages with equal keys into lines, the newest first.
+ *
+ * @param all messages in log order
+ */
 export function groupMessages(all: readonly Message[]): MessageLine[] {
   const lines = new Map<string, MessageLine>();
   for (let place = all.length - 1; place >= 0; place -= 1) addTo(lines, all[place]!);
@@ -70,20 +80,30 @@ export function groupMessages(all: readonly Message[]): MessageLine[] {
 
 function addTo(lines: Map<string, MessageLine>, said: Message): void {
   const key = getMessageKey(said);
-  const line = lines.get(key);
-  if (line) line.others += 1;
-  else lines.set(key, { said, others: 0 });
+  const line = lines.get(key) ?? { said, count: 0, agents: new Set(), blocks: new Set() };
+  line.count += 1;
+  line.agents.add(said.who);
+  line.blocks.add(said.what);
+  lines.set(key, line);
 }
 
-/** Lines of a page. */
+/** Merges two lines of equal messages; the message of the newer line stays. */
+export const mergeLines = (newer: MessageLine, older: MessageLine): MessageLine => ({
+  said: newer.said,
+  count: newer.count + older.count,
+  agents: new Set([...newer.agents, ...older.agents]),
+  blocks: new Set([...newer.blocks, ...older.blocks]),
+});
+
+/** Lines per page. */
 const SAID_LINES = 30;
-/** Spans that are fetched for one page: a page of a rare kind may be shorter. */
+/** Requests per page. A page of a rare kind may have fewer lines. */
 const SAID_FETCHES = 24;
-/** Entries of a span: a server gives the last 500 texts of one. */
+/** Entries per request. A server sends at most the last 500 messages of a range. */
 const LEAST_ENTRIES = 500;
 const MOST_ENTRIES = 8_000;
 
-/** The texts of a kind, or of all kinds, that were said before an entry. */
+/** Reads a page of messages before an entry, of one kind or of all. */
 async function saidBefore(
   source: Source,
   { before, kind }: { before: number; kind: MessageKind | null },
@@ -108,25 +128,25 @@ async function saidBefore(
       }
       if (first > batch.from) break;
     }
-    // A span of one entry cannot be made smaller.
+    // A single entry cannot be split further.
     last = from === last ? from - 1 : first - 1;
     width = first === from ? Math.min(MOST_ENTRIES, 2 * width) : Math.ceil(width / 2);
   }
   return { kind, lines: [...lines.values()], next: last < 0 ? null : last + 1 };
 }
 
-/** Spans of all entries from one to another: a server ends one where its own pieces end. */
+/** Reads all rows of a range, in as many requests as the server needs. */
 async function spansOf(source: Source, from: number, to: number): Promise<RowBatch[]> {
   const batches: RowBatch[] = [];
   for (let end = from - 1; end < to; end = batches.at(-1)!.to) {
     const batch = await source.columns(end + 1, to);
-    if (batch.to <= end) throw new Error(`the server gave no entry ${end + 1}`);
+    if (batch.to <= end) throw new PageError('ENTRY_NOT_FOUND', { entry: end + 1 });
     batches.push(batch);
   }
   return batches;
 }
 
-/** The entry from which on a span has every text of a kind. */
+/** Returns the first entry from which a batch has every message of a kind. */
 function firstWhole({ from, to, rows, said, omitted }: RowBatch, kind: MessageKind | null): number {
   if (omitted === 0) return from;
   const first = said[0]?.entry ?? to + 1;
@@ -137,7 +157,7 @@ function firstWhole({ from, to, rows, said, omitted }: RowBatch, kind: MessageKi
   return isOmitted ? first : from;
 }
 
-/** A row of the entries around one, for a list that a reader goes through. */
+/** A row around an entry, for the list of Explore. */
 export interface Happening {
   entry: number;
   at: number;
@@ -145,9 +165,9 @@ export interface Happening {
   who: number;
   /** Number of the block, meme or alliance. */
   what: number;
-  /** In words where it is one: a decision, a status, a sentiment. */
+  /** Value as text: a decision, a status, a sentiment, a number. */
   value: string;
-  /** Rows of this kind and entry that follow it and are not shown. */
+  /** Following rows of the same kind and entry that are left out. */
   others: number;
 }
 
@@ -155,17 +175,16 @@ export interface Happenings {
   from: number;
   to: number;
   rows: Happening[];
-  /** What it takes to call blocks by their names. */
+  /** Blocks proposed in the range. */
   blocks: { number: number; height: number; hash: string }[];
-  /** Earlier rows that are not in it. */
+  /** Number of earlier rows left out. */
   omitted: number;
 }
 
 const MOST_ROWS = 500;
 /**
- * Of each entry and kind of consequence. A block that is decided moves the score of every agent:
- * rows that follow by the hundred are counted, so that the vote that decided and the outcome are
- * among those that are shown.
+ * Rows shown per entry and kind of consequence. The outcome of a block changes the score of every
+ * agent; further rows are only counted, so that the deciding vote and the outcome stay visible.
  */
 const MOST_ALIKE = 2;
 const consequences: readonly RowKind[] = ['reputation_update', 'dormancy'];
@@ -173,7 +192,7 @@ const consequences: readonly RowKind[] = ['reputation_update', 'dormancy'];
 async function happenings(source: Source, from: number, to: number): Promise<Happenings> {
   const all: Happening[] = [];
   const blocks: Happenings['blocks'] = [];
-  // An outcome has a row for each agent: one span may end before the entry that is shown.
+  // An outcome has a row per agent, so one request may end before the current entry.
   const batches = await spansOf(source, from, to);
   for (const batch of batches) {
     all.push(...happeningsOf(batch));
@@ -188,7 +207,7 @@ async function happenings(source: Source, from: number, to: number): Promise<Hap
 function happeningsOf(batch: RowBatch): Happening[] {
   const { rows } = batch;
   const shown: Happening[] = [];
-  /** Of the entry that is gone through: rows that are shown, by kind. */
+  /** Shown rows of the current entry, by kind. */
   const alike = new Map<RowKind, Happening[]>();
   for (let row = 0; row < rows.entry.length; row += 1) {
     const kind = rowKinds[rows.kind[row]!]!;

@@ -1,13 +1,13 @@
-/** Spans that are at hand, by entry: as many as there is room for; those farthest away go first. */
+/** Cache of row batches by entry, limited in bytes. Evicts the batches farthest from the reader. */
 import { type RowBatch, type RowKind, type Rows, rowCode } from '../../api/view/model.js';
 import { firstRow, newRows, sliceRowBatch } from '../../api/view/row-batch.js';
 
-/** Room for two million rows where little is said: texts are as long as strangers like. */
+/** About two million rows with few messages. */
 export const MAX_CACHE_BYTES = 64 * 1024 * 1024;
 const ROW_BYTES = 25;
-/** Of what a row may bring beside its columns, and a text that is said, beside its characters. */
+/** Estimated size of an introduced object, and of a message without its characters. */
 const OBJECT_BYTES = 400;
-/** Small spans that follow each other become one, up to that. */
+/** Adjacent small batches are joined up to this size. */
 const JOINED_BYTES = 256 * 1024;
 
 export class BatchCache {
@@ -15,12 +15,12 @@ export class BatchCache {
   readonly #batches: RowBatch[] = [];
   #bytes = 0;
 
-  /** About what it takes. */
+  /** Estimated size in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Keeps what of a span is not here; `near` is the entry around which it is kept. */
+  /** Adds the parts of a batch that are missing. `near` is the entry of the reader. */
   add(batch: RowBatch, near: number): void {
     for (let from = batch.from; from <= batch.to; ) {
       const here = this.reach(from);
@@ -45,7 +45,7 @@ export class BatchCache {
     }
   }
 
-  /** The last entry up to which all is here from `entry` on; `entry - 1` where nothing is. */
+  /** Returns the last entry of the gapless range from `entry`; `entry - 1` if it is missing. */
   reach(entry: number): number {
     let last = entry - 1;
     const first = this.#indexAt(entry);
@@ -57,7 +57,7 @@ export class BatchCache {
     return last;
   }
 
-  /** Spans that hold entries `from` to `to`. */
+  /** Yields the batches with entries `from` to `to`. */
   *between(from: number, to: number): Generator<RowBatch> {
     let index = this.#indexAt(from);
     if (index < 0) return;
@@ -66,7 +66,7 @@ export class BatchCache {
     }
   }
 
-  /** The last entry from `entry` on that is no later than `at`, as far as it is here. */
+  /** Returns the last cached entry from `entry` whose time is at most `at`. */
   entryBy(at: number, entry: number): number {
     let found = entry;
     for (const batch of this.between(entry + 1, Number.POSITIVE_INFINITY)) {
@@ -77,7 +77,7 @@ export class BatchCache {
       }
       const row = firstAfter(batch.rows.at, at);
       if (row > 0) found = Math.max(found, batch.from + batch.rows.entry[row - 1]!);
-      // Entries of one time stand together: the one of the row that is later is not reached.
+      // The entry of the first later row is not reached.
       const next = batch.rows.entry[row];
       if (next !== undefined && batch.from + next <= found) found = batch.from + next - 1;
       break;
@@ -85,7 +85,7 @@ export class BatchCache {
     return Math.max(found, entry);
   }
 
-  /** The next entry after `entry` in which something happened, of a kind; null if not here. */
+  /** Returns the next entry after `entry` with a row of the kind; null if not cached. */
   next(entry: number, kind?: RowKind): number | null {
     let at = entry;
     for (const batch of this.between(entry + 1, Number.POSITIVE_INFINITY)) {
@@ -97,7 +97,7 @@ export class BatchCache {
     return null;
   }
 
-  /** The one before `entry`. */
+  /** Returns the previous such entry before `entry`. */
   previous(entry: number, kind?: RowKind): number | null {
     for (let index = this.#indexAt(entry - 1); index >= 0; index -= 1) {
       const batch = this.#batches[index]!;
@@ -136,7 +136,7 @@ function bytesOf({ rows, introduced, said }: RowBatch): number {
   return ROW_BYTES * rows.entry.length + OBJECT_BYTES * objects + 2 * characters;
 }
 
-/** The entry of the first row of a kind, from a row on in one direction. */
+/** Returns the entry of the first row of a kind from row `from` in one direction. */
 function rowOf({ rows }: RowBatch, from: number, by: 1 | -1, kind?: RowKind): number | undefined {
   const code = kind === undefined ? null : rowCode[kind];
   let row = from;
@@ -172,7 +172,7 @@ function joined(one: RowBatch, other: RowBatch): RowBatch {
   };
 }
 
-/** The first of ascending values that is greater. */
+/** Returns the index of the first of ascending values above `value`. */
 function firstAfter(values: Float64Array, value: number): number {
   let low = 0;
   let high = values.length;

@@ -1,7 +1,4 @@
-/**
- * Changes of a snapshot that the page has not been told yet, the patch that tells them, and the
- * rates of the last ten seconds.
- */
+/** Tracks changes of a snapshot between patches to the page, and rates over the last 10 s. */
 import {
   type BlockSnapshot,
   type RowBatch,
@@ -24,25 +21,25 @@ import {
   rejects,
 } from '../data/messages.js';
 
-/** Parts of a snapshot that a row changes, by its code. */
+/** Parts of a snapshot that a row changes, by row code. */
 const changed = rowKinds.map((kind) => viewRows[kind].changes);
 
 export class Changes {
   readonly #rates: RateMeter;
-  /** Null: everything is new. */
+  /** Numbers of changed agents and blocks; null if all are new. */
   #agents: Set<number> | null = null;
   #blocks: Set<number> | null = null;
-  /** Blocks that closed: their producers have one more, if they were finalized. */
+  /** Closed blocks: a finalized block changes the count of its producer. */
   readonly #closed: number[] = [];
   #alliances = true;
   #memes = true;
   #said = true;
-  /** Agents that the page has been told the names of. */
+  /** Number of agents whose rows the page has. */
   #told = 0;
-  /** The block that a reader chose; else the newest in voting, or the newest. */
+  /** Block chosen by the reader; null focuses the newest block in voting, else the newest. */
   #chosen: number | null = null;
   #focus: number | null = null;
-  /** Ballots of it that the page knows; -1 where it needs all. */
+  /** Ballots of the focused block that the page has; -1 if it needs all. */
   #ballots = -1;
   #any = true;
 
@@ -54,7 +51,7 @@ export class Changes {
     return this.#any;
   }
 
-  /** Another entry, or another network: then no name is known. */
+  /** Marks everything as changed; `names` also sends all agent rows again. */
   all({ names = false } = {}): void {
     this.#any = true;
     this.#agents = null;
@@ -72,7 +69,7 @@ export class Changes {
     this.#any = true;
   }
 
-  /** Entries `from` to `to` of a span were folded. */
+  /** Notes entries `from` to `to` of a folded batch. */
   note(batch: RowBatch, from: number, to: number): void {
     const { rows } = batch;
     const start = firstRow(batch, from);
@@ -84,7 +81,7 @@ export class Changes {
       for (const part of changed[kind]!) {
         if (part === 'agent') this.#agents?.add(rows.who[row]!);
         else if (part === 'block') this.#blocks?.add(rows.what[row]!);
-        // The list itself changed: that is rare.
+        // The list itself changed, which is rare.
         else if (part === 'blocks') this.#blocks = null;
         else if (part === 'alliances') this.#alliances = true;
         else this.#memes = true;
@@ -94,7 +91,7 @@ export class Changes {
     if (batch.said.some(({ entry }) => entry >= from && entry <= to)) this.#said = true;
   }
 
-  /** What is new, which from now on the page knows. */
+  /** Builds a patch of all changes and resets them. */
   patch(snapshot: Snapshot): Patch {
     const { network_id, epoch, policy, weights, participation_bps, agents, totals } = snapshot;
     const { entry, at, event_seq, digest, log_digest, height } = snapshot;
@@ -194,7 +191,7 @@ const RATE_SECONDS = 10;
 export class RateMeter {
   readonly #events = new Float64Array(RATE_SECONDS);
   readonly #votes = new Float64Array(RATE_SECONDS);
-  /** The second that each place stands for. */
+  /** Second of each slot. */
   readonly #stamps = new Float64Array(RATE_SECONDS).fill(-1);
   #since: number | null = null;
   #transactions: number | null = null;
@@ -205,7 +202,7 @@ export class RateMeter {
     this.#transactions = null;
   }
 
-  /** Rows `start` to `end`, the latter exclusive. */
+  /** Adds rows `start` to `end`, exclusive. */
   add({ at, kind, value }: Rows, start: number, end: number): void {
     for (let row = start; row < end; row += 1) {
       const second = Math.floor(at[row]! / 1_000);

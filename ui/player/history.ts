@@ -1,6 +1,6 @@
 /**
- * The past of a network: its spans, each page of which is fetched once, the snapshots on the way,
- * the entries by which blocks closed, and where a step leads. Another network has another past.
+ * History of a network: row batches, fetched once per page; keyframes, which are copies of
+ * snapshots; the entries that closed blocks; and the targets of steps.
  */
 
 import {
@@ -18,18 +18,18 @@ import {
 import { BatchCache } from './batch-cache.js';
 import { type Source, SourceRefused } from './source.js';
 
-/** Entries that are fetched at once. */
+/** Entries per request. */
 export const PAGE_ENTRIES = 50_000;
-/** Entries in which the one before is looked for first: most have something in them. */
+/** Range of the first search for a previous row; the range grows from there. */
 const NEAR_ENTRIES = 1_000;
-/** Rows between two snapshots that are kept. */
+/** Rows between two keyframes. */
 const KEYFRAME_ROWS = 16_384;
-/** A run of no more entries is fetched whole, once a reader begins to travel in it. */
+/** A run of at most this many entries is fetched whole after the first seek. */
 const WHOLE_ENTRIES = 400_000;
 
 interface PastOf {
   source: Source;
-  /** The newest entry, and the one that is shown. */
+  /** Newest entry, and current entry. */
   last(): number;
   here(): number;
 }
@@ -38,23 +38,23 @@ export class NetworkHistory {
   readonly tape = new BatchCache();
   readonly keyframes = new Keyframes();
   readonly #of: PastOf;
-  /** By their first entry. */
+  /** Pending requests by first entry. */
   readonly #coming = new Map<number, Promise<void>>();
   #walks = false;
   #left = false;
-  /** Since the last snapshot that was kept. */
+  /** Rows since the last keyframe. */
   #rows = 0;
 
   constructor(of: PastOf) {
     this.#of = of;
   }
 
-  /** Nobody wants it any more. */
+  /** Stops background work. */
   leave(): void {
     this.#left = true;
   }
 
-  /** A snapshot is passed, so many rows after the one before: kept now and then. */
+  /** Notes a snapshot `rows` after the previous one. Keeps a keyframe every `KEYFRAME_ROWS`. */
   pass(snapshot: Snapshot, rows = KEYFRAME_ROWS): void {
     this.#rows += rows;
     if (this.#rows < KEYFRAME_ROWS) return;
@@ -62,7 +62,7 @@ export class NetworkHistory {
     this.#rows = 0;
   }
 
-  /** A page of spans from an entry on, or nothing where there are no more. */
+  /** Fetches a page of rows from an entry, unless the entry is past the newest. */
   fetch(from: number): Promise<void> {
     if (from > this.#of.last()) return Promise.resolve();
     let page = this.#coming.get(from);
@@ -76,11 +76,13 @@ export class NetworkHistory {
   async #fetch(from: number): Promise<void> {
     const { source, last, here } = this.#of;
     const batch = await source.columns(from, Math.min(from + PAGE_ENTRIES, last()));
-    if (batch.to < from) throw new SourceRefused(404, '', `the server has no entry ${from}`);
+    if (batch.to < from) {
+      throw new SourceRefused('ENTRY_NOT_FOUND', { status: 404 }, { entry: from });
+    }
     this.tape.add(batch, here());
   }
 
-  /** The next entry after one in which something happened, or this kind of thing; null if none. */
+  /** Finds the next entry with a row of the kind, or of any kind; null if none. */
   async next(entry: number, wanted: () => boolean, kind?: RowKind): Promise<number | null> {
     for (let looked = entry; wanted(); ) {
       const found = this.tape.next(looked, kind);
@@ -91,7 +93,7 @@ export class NetworkHistory {
     return null;
   }
 
-  /** The one before it: looked for farther and farther away. */
+  /** Finds the previous entry with such a row, in growing ranges; null if none. */
   async previous(entry: number, wanted: () => boolean, kind?: RowKind): Promise<number | null> {
     for (let far = NEAR_ENTRIES; wanted(); far *= 8) {
       const from = Math.max(0, entry - far);
@@ -99,7 +101,7 @@ export class NetworkHistory {
         await this.fetch(reach + 1);
         const before = reach;
         reach = this.tape.reach(from);
-        // There is no room for all that lies between.
+        // The cache cannot hold the whole range.
         if (reach === before) return null;
       }
       const found = this.tape.previous(entry, kind);
@@ -108,7 +110,7 @@ export class NetworkHistory {
     return null;
   }
 
-  /** All of a run that is short enough, with snapshots on the way. Only quicker with it. */
+  /** Fetches a short run in the background, with keyframes, to make later seeks faster. */
   walk(from: NetworkParameters): void {
     if (this.#walks || this.#of.last() > WHOLE_ENTRIES) return;
     this.#walks = true;
@@ -120,7 +122,7 @@ export class NetworkHistory {
       wants: (entry: number) => !this.#left && entry < this.#of.last(),
       fetch: (entry: number) => this.fetch(entry),
     };
-    // Whoever seeks asks the server then, and hears what is wrong.
+    // A later seek asks the server again and reports the error.
     walkThrough(walk).catch(() => {
       this.#walks = false;
     });
@@ -129,20 +131,20 @@ export class NetworkHistory {
 
 const CLOSING = rowCode.block_status;
 
-/** Entries by which blocks closed: those of the overview, and those that came since. */
+/** Entries that closed blocks: those of the overview, and later ones. */
 export class BlockClosings {
   /** Ascending. */
   #entries: number[] = [];
-  /** From this entry on there are no others. */
+  /** The list is complete from this entry. */
   #from = Number.POSITIVE_INFINITY;
 
-  /** Another network has others. */
+  /** Forgets everything, for another network. */
   forget(): void {
     this.#entries = [];
     this.#from = Number.POSITIVE_INFINITY;
   }
 
-  /** It is asked for only now and then. */
+  /** Merges an overview; later entries stay. */
   know({ closings, closings_omitted }: Overview): void {
     const told = closings.map(({ entry }) => entry);
     const last = told.at(-1) ?? -1;
@@ -157,7 +159,7 @@ export class BlockClosings {
     }
   }
 
-  /** The next one, or the one before; null where there is none, undefined where it is unknown. */
+  /** Returns the next or previous entry, null if there is none, or undefined if unknown. */
   findNeighbour(entry: number, forward: boolean): number | null | undefined {
     if (forward && entry < this.#from) return undefined;
     if (forward) return this.#entries.find((one) => one > entry) ?? null;
@@ -167,10 +169,10 @@ export class BlockClosings {
   }
 }
 
-/** Agents of all snapshots that are kept: some two hundred megabytes at the most. */
+/** Limit of agents in all keyframes, about 200 MB. */
 const KEYFRAME_AGENTS = 1_000_000;
 
-/** Pictures that were passed, so that going back is a copy and a short fold. */
+/** Copies of snapshots, so that a seek back is a copy and a short fold. */
 export class Keyframes {
   /** Ascending by entry. */
   readonly #snapshots: Snapshot[] = [];
@@ -185,26 +187,26 @@ export class Keyframes {
     if (this.#snapshots[place]?.entry === snapshot.entry) return;
     this.#snapshots.splice(place + 1, 0, copyOf(snapshot));
     const most = Math.max(4, Math.floor(KEYFRAME_AGENTS / Math.max(1, snapshot.agents.length)));
-    // Every second one goes: seeking takes longer, but anywhere alike.
+    // Dropping every second one keeps the distances even.
     if (this.#snapshots.length > most) {
       const left = this.#snapshots.filter((_, index) => index % 2 === 0);
       this.#snapshots.splice(0, this.#snapshots.length, ...left);
     }
   }
 
-  /** A copy of the last one that is no later than an entry. */
+  /** Returns a copy of the last keyframe at or before an entry. */
   before(entry: number): Snapshot | null {
     const found = this.#snapshots.findLast((one) => one.entry <= entry);
     return found ? copyOf(found) : null;
   }
 
-  /** Where the last one before an entry stands; -1 where there is none. */
+  /** Returns the entry of the last keyframe at or before an entry; -1 if there is none. */
   placeBefore(entry: number): number {
     return this.#snapshots.findLast((one) => one.entry <= entry)?.entry ?? -1;
   }
 }
 
-/** Whatever a fold changes in place is copied; the ballots of closed blocks change no more. */
+/** Copies everything that a fold changes in place. Ballots of closed blocks no longer change. */
 const copyOf = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   agents: snapshot.agents.map((agent) => ({ ...agent })),
@@ -223,18 +225,18 @@ export type StepBy = 'event' | 'entry' | 'block';
 interface Step {
   by: StepBy;
   forward: boolean;
-  /** The newest entry. */
+  /** Newest entry. */
   last: number;
   past: NetworkHistory;
   closings: BlockClosings;
-  /** Whether the reader still wants it: looking for it may take a while. */
+  /** Returns false once the reader has asked for something else. */
   wanted(): boolean;
 }
 
 /**
- * Where a step leads: to another event, entry or block, or to the end where there is none.
+ * Finds the target of a step: the next or previous event, entry or block, else the end of the log.
  *
- * @throws what fetching throws
+ * @throws {SourceRefused} and other errors of the source
  */
 export async function stepFrom(from: number, step: Step): Promise<number> {
   const { by, forward, last, past, closings, wanted } = step;
@@ -248,22 +250,20 @@ export async function stepFrom(from: number, step: Step): Promise<number> {
 }
 
 interface Walk {
-  /** Of which network. */
   from: NetworkParameters;
   tape: BatchCache;
   keyframes: Keyframes;
-  /** Rows between two snapshots that are kept. */
+  /** Rows between two keyframes. */
   everyRows: number;
-  /** Whether to go on after an entry. */
+  /** Returns false to stop after an entry. */
   wants(entry: number): boolean;
-  /** Brings the spans from an entry on. */
   fetch(entry: number): Promise<void>;
 }
 
 /**
- * Goes through a run from its first entry and keeps snapshots: then seeking fetches nothing.
+ * Folds a run from its first entry and keeps keyframes, so that later seeks fetch nothing.
  *
- * @throws what fetching throws
+ * @throws {SourceRefused} and other errors of the source
  */
 async function walkThrough({ from, tape, wants, fetch, ...keeping }: Walk): Promise<void> {
   const scout = createEmptySnapshot(from);
@@ -271,13 +271,13 @@ async function walkThrough({ from, tape, wants, fetch, ...keeping }: Walk): Prom
   while (wants(scout.entry)) {
     const next = scout.entry + 1;
     if (tape.reach(next) < next) await fetch(next);
-    // There is no room for all of it: what is far from the reader does not stay.
+    // The cache cannot hold the whole run.
     if (tape.reach(next) < next) return;
     for (const batch of tape.between(next, Number.POSITIVE_INFINITY)) {
       if (batch.from > scout.entry + 1) break;
       through(walked, batch);
     }
-    // Between pages the page is served.
+    // Yields to messages of the page.
     await new Promise((resolve) => setTimeout(resolve));
   }
 }
@@ -287,7 +287,7 @@ interface Walked extends Pick<Walk, 'keyframes' | 'everyRows'> {
   rows: number;
 }
 
-/** In pieces: a span may hold a million rows. */
+/** Folds a batch in pieces, because a batch may have a million rows. */
 function through(walked: Walked, batch: RowBatch): void {
   const { scout, keyframes, everyRows } = walked;
   const rows = batch.rows.entry.length;

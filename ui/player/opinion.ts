@@ -1,40 +1,41 @@
 /**
- * Votes compared: the two directions in which the votes of the last blocks differ most, with the
- * place of each agent along them, and how alike the members of an alliance vote.
+ * Comparison of votes. A principal component analysis of the votes on the last blocks gives the two
+ * axes along which agents differ most, and the position of each agent. Also computes how often the
+ * members of an alliance agree.
  */
 import type { BlockSnapshot, Snapshot } from '../../api/view/model.js';
 
-/** Blocks that count, the last ones. */
+/** Number of last blocks in the analysis. */
 const BLOCKS = 100;
-/** By which an axis is named. */
+/** Blocks that label an axis. */
 const NAMED = 3;
 
 export interface Axis {
-  /** Of all difference between agents, how much lies along it: 0 to 1. */
+  /** Share of the variance along the axis, 0 to 1. */
   share: number;
-  /** Heights of the blocks that weigh most, and which vote leads to the axis' greater end. */
+  /** Heights of the blocks with the largest loadings, and the vote that points to the high end. */
   blocks: { height: number; approve: boolean }[];
 }
 
 export interface Opinion {
-  /** First and last height of the blocks that were looked at, and how many. */
+  /** First and last height, and number of blocks in the analysis. */
   heights: [number, number];
   blocks: number;
   axes: [Axis, Axis];
-  /** Numbers of the agents that voted, and where they stand. */
+  /** Numbers and positions of the agents that voted. */
   agents: Uint32Array;
   x: Float32Array;
   y: Float32Array;
 }
 
-/** The snapshot before, so that this one lies alike. */
+/** The previous map, to which the next one is aligned. */
 export interface Before {
   agents: Uint32Array;
   x: Float32Array;
   y: Float32Array;
 }
 
-/** Null where fewer than two blocks or agents have votes. */
+/** Returns null if fewer than two blocks or two agents have votes. */
 export function computeOpinion(snapshot: Snapshot, before: Before | null): Opinion | null {
   const blocks = snapshot.blocks.filter(({ ballots }) => ballots.length > 0).slice(-BLOCKS);
   const { agents, votes } = matrixOf(blocks);
@@ -61,7 +62,7 @@ export function computeOpinion(snapshot: Snapshot, before: Before | null): Opini
   };
 }
 
-/** A row an agent that voted: 1 for approval, -1 for rejection, less what was voted on average. */
+/** One row per voter: 1 for approval, -1 for rejection, minus the mean of the block. */
 function matrixOf(blocks: readonly BlockSnapshot[]) {
   const rows = new Map<number, number>();
   for (const { ballots } of blocks) {
@@ -74,7 +75,7 @@ function matrixOf(blocks: readonly BlockSnapshot[]) {
   for (const [column, { ballots }] of blocks.entries()) {
     const sum = ballots.reduce((all, ballot) => all + (ballot & 1 ? -1 : 1), 0);
     const mean = sum / ballots.length;
-    // Who did not vote stands where the average is: silence says nothing here.
+    // A missing vote counts as the mean, 0.
     for (const ballot of ballots) {
       const row = rows.get(ballot >>> 1)!;
       votes[row * blocks.length + column] = (ballot & 1 ? -1 : 1) - mean;
@@ -83,7 +84,7 @@ function matrixOf(blocks: readonly BlockSnapshot[]) {
   return { agents: Uint32Array.from(rows.keys()), votes };
 }
 
-/** How alike blocks were voted on, each with each. */
+/** The Gram matrix of the columns. */
 function products(votes: Float32Array, width: number): Float64Array {
   const matrix = new Float64Array(width * width);
   for (let row = 0; row < votes.length; row += width) {
@@ -123,7 +124,7 @@ interface Placed {
   at: Float32Array;
 }
 
-/** Directions have no beginning: each is turned, or both are swapped, to lie as they lay before. */
+/** Eigenvectors have no sign: flips or swaps the axes to match the previous map. */
 function aligned(axes: Placed[], agents: Uint32Array, before: Before | null): Placed[] {
   if (!before || before.agents.length === 0)
     return axes.map((axis) => turned(axis, sum(axis.vector)));
@@ -162,8 +163,8 @@ interface Eigen {
 const SWEEPS = 30;
 
 /**
- * The two largest eigenvalues of a symmetric matrix, by Jacobi's rotations. `matrix`, row by row,
- * is changed. Values of a matrix of products are never below 0.
+ * Computes the two largest eigenvalues of a symmetric matrix with Jacobi rotations. Changes the
+ * row-major `matrix` in place. Eigenvalues of a Gram matrix are never negative.
  */
 export function largestTwo(matrix: Float64Array, width: number): [Eigen, Eigen] {
   const vectors = new Float64Array(width * width);
@@ -183,15 +184,15 @@ export function largestTwo(matrix: Float64Array, width: number): [Eigen, Eigen] 
   return [eigen(order[0]!), eigen(order[1]!)];
 }
 
-/** What is left beside the diagonal, of all. */
+/** Returns the share of the squared norm off the diagonal. */
 function apart(matrix: Float64Array, width: number): number {
-  let [beside, all] = [0, 0];
+  let [off, all] = [0, 0];
   for (let place = 0; place < matrix.length; place += 1) {
     const square = matrix[place]! ** 2;
     all += square;
-    if (place % (width + 1) !== 0) beside += square;
+    if (place % (width + 1) !== 0) off += square;
   }
-  return all === 0 ? 0 : beside / all;
+  return all === 0 ? 0 : off / all;
 }
 
 function rotate(a: Float64Array, v: Float64Array, width: number, p: number, q: number): void {
@@ -216,13 +217,13 @@ function rotate(a: Float64Array, v: Float64Array, width: number, p: number, q: n
   }
 }
 
-/** An agent's word to one block: null where it has not voted on it. */
+/** Vote of an agent on a block; null if it has not voted. */
 export interface VoteOn {
   block: number;
   decision: 'approve' | 'reject' | null;
 }
 
-/** Of all blocks of the snapshot, ascending; those without any votes left are not in it. */
+/** Lists the votes on all blocks of the snapshot that still have ballots, ascending. */
 export function listVotes({ blocks }: Snapshot, agent: number): VoteOn[] {
   return blocks
     .filter(({ ballots, status }) => ballots.length > 0 || status === 'voting')
@@ -233,12 +234,11 @@ export function listVotes({ blocks }: Snapshot, agent: number): VoteOn[] {
     });
 }
 
-/** How alike the members of an alliance voted. */
 export interface Agreement {
   alliance: number;
-  /** Pairs of members that voted on the same block, over all blocks of the snapshot. */
+  /** Pairs of members that voted on the same block, summed over the blocks of the snapshot. */
   pairs: number;
-  /** Of these, with the same vote. */
+  /** Pairs with equal votes. */
   alike: number;
 }
 

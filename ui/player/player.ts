@@ -1,11 +1,12 @@
 /**
- * The view's position in the network, and how it moves: with the network, by a clock of its own, or
- * to an entry that a reader chose. Runs in the worker; the network never notices.
+ * The position of the page in the network: live, played back at a speed, or at an entry that the
+ * reader chose. Runs in the worker, and only reads from the network.
  */
 
 import type { RowBatch, Snapshot } from '../../api/view/model.js';
 import { applyRowBatch } from '../../api/view/reducer.js';
 import type { ClockState, Mode, Patch } from '../data/messages.js';
+import { pageText } from '../messages.js';
 import { Changes, RateMeter } from './changes.js';
 import {
   type BlockClosings,
@@ -16,21 +17,21 @@ import {
 } from './history.js';
 import { type Source, SourceRefused } from './source.js';
 
-/** Entries that are folded or fetched rather than that a whole snapshot is. */
+/** Entries up to which the player fetches rows and folds, instead of fetching a snapshot. */
 const NEAR_ENTRIES = 20_000;
 
-interface Heard {
-  /** The position, or what is known of it, is another. */
+interface PlayerEvents {
+  /** The snapshot changed. */
   changed(): void;
   clock(clock: ClockState): void;
-  /** Null: what was told before is over. */
+  /** Null withdraws the last notice. */
   notice(text: string | null): void;
   failed(error: unknown): void;
 }
 
 export class Player {
   readonly #source: Source;
-  readonly #heard: Heard;
+  readonly #events: PlayerEvents;
   readonly #rates = new RateMeter();
   readonly #changes = new Changes(this.#rates);
   #snapshot: Snapshot | null = null;
@@ -38,19 +39,19 @@ export class Player {
   #speed = 1;
   #head = { entry: -1, at: 0 };
   #follows = true;
-  /** Where it is to go; null with the network. */
+  /** Target entry; null when live. */
   #goal: number | null = null;
   #moving = false;
   #past: NetworkHistory;
-  /** Counts what the reader asked for: what was begun for something before it is let be. */
+  /** Number of commands; work begun for an earlier command is dropped. */
   #asked = 0;
   #steps: Promise<unknown> = Promise.resolve();
-  /** Engine time that has been played to. */
+  /** Engine time reached by playback, in ms. */
   #playedTo = 0;
 
-  constructor(source: Source, heard: Heard) {
+  constructor(source: Source, events: PlayerEvents) {
     this.#source = source;
-    this.#heard = heard;
+    this.#events = events;
     this.#past = this.#anotherPast();
   }
 
@@ -68,23 +69,23 @@ export class Player {
     return { mode, speed, goal, head: this.#head, follows: this.#follows };
   }
 
-  /** The entry after which the tape wants more. */
+  /** Last known entry. */
   get since(): number {
     return this.#head.entry;
   }
 
-  /** What the page has not been told; null where that is nothing. */
+  /** Takes the changes since the last patch; null if there are none. */
   patch(): Patch | null {
     return this.#snapshot && this.#changes.any ? this.#changes.patch(this.#snapshot) : null;
   }
 
-  /** All has to be told again. */
+  /** Makes the next patch complete. */
   forgotten(): void {
     this.#changes.all();
-    this.#heard.changed();
+    this.#events.changed();
   }
 
-  /** Begins, or begins anew with another network. @throws what the source throws. */
+  /** Starts, or starts over with another network. @throws errors of the source */
   async begin(at: number | null): Promise<void> {
     const head = await this.#source.view(null);
     this.#past.leave();
@@ -99,19 +100,18 @@ export class Player {
     this.#postState();
   }
 
-  /** Somebody goes on with it. */
   #more(head: { entry: number; at: number }): void {
     this.#head = head;
     this.#follows = true;
   }
 
-  /** Nothing more is expected: of what is kept in a folder. */
+  /** Marks the network as finished. */
   freeze(): void {
     this.#follows = false;
     this.#postState();
   }
 
-  /** What the network did next. */
+  /** Takes new rows from the network. */
   take(batch: RowBatch): void {
     if (batch.to > this.#head.entry) this.#more({ entry: batch.to, at: batch.at });
     this.#past.tape.add(batch, this.#snapshot?.entry ?? 0);
@@ -119,7 +119,7 @@ export class Player {
     this.#postState();
   }
 
-  /** The server says where the network is. */
+  /** Notes the newest entry of the server. */
   known(entry: number): void {
     if (entry > this.#head.entry) this.#more({ entry, at: this.#head.at });
     this.#go();
@@ -141,7 +141,7 @@ export class Player {
     this.#postState();
   }
 
-  /** Goes on by a clock of its own; at the end of a run, from its beginning. */
+  /** Plays from the current entry; at the end of a finished run, from the beginning. */
   play(): void {
     if (!this.#snapshot) return;
     this.#asked += 1;
@@ -155,7 +155,7 @@ export class Player {
     this.#postState();
   }
 
-  /** Pauses what goes on, lets go on what stands still. */
+  /** Pauses or plays. */
   toggle(): void {
     if (this.#mode === 'paused' || (this.#mode === 'live' && !this.#follows)) this.play();
     else this.pause();
@@ -166,7 +166,7 @@ export class Player {
     this.#postState();
   }
 
-  /** So many milliseconds of ours have passed. */
+  /** Advances playback by `ms` of real time. */
   tick(ms: number): void {
     if (this.#mode !== 'playing' || this.#moving || !this.#snapshot) return;
     this.#playedTo += ms * this.#speed;
@@ -180,11 +180,11 @@ export class Player {
       this.#mode = 'paused';
       this.#postState();
     } else this.#goal = reached;
-    // Ahead, so that what comes next is here when its time comes.
+    // Fetches ahead of playback.
     if (known - reached < PAGE_ENTRIES / 10 && known < this.#head.entry) {
       this.#past.fetch(known + 1).catch((error) => {
         if (this.#mode === 'playing') this.pause();
-        this.#heard.failed(error);
+        this.#events.failed(error);
       });
     }
     this.#go();
@@ -198,8 +198,8 @@ export class Player {
   #seek(entry: number): void {
     const goal = Math.max(0, entry);
     if (goal > this.#head.entry) {
-      const newest = `entry ${goal} is not there yet: the newest is ${this.#head.entry}`;
-      this.#heard.notice(`${newest}, which is shown`);
+      const newest = this.#head.entry;
+      this.#events.notice(pageText('ENTRY_TOO_NEW', { entry: goal, newest }));
     }
     this.#mode = 'paused';
     this.#goal = Math.min(goal, this.#head.entry);
@@ -208,7 +208,7 @@ export class Player {
     this.#postState();
   }
 
-  /** From where the step before leads to, unless the reader asks for something else meanwhile. */
+  /** Steps from the target of the previous step, unless another command comes first. */
   step(by: StepBy, forward: boolean, closings: BlockClosings): void {
     const asked = this.#asked;
     const wanted = () => asked === this.#asked;
@@ -220,16 +220,16 @@ export class Player {
         const to = await stepFrom(from, { by, forward, last, past, closings, wanted });
         if (wanted()) this.#seek(to);
       })
-      .catch((error) => this.#heard.failed(error));
+      .catch((error) => this.#events.failed(error));
   }
 
   focus(block: number | null): void {
     this.#changes.choose(block);
-    this.#heard.changed();
+    this.#events.changed();
   }
 
   #postState(): void {
-    this.#heard.clock(this.clock);
+    this.#events.clock(this.clock);
   }
 
   #go(): void {
@@ -240,15 +240,15 @@ export class Player {
     this.#moving = true;
     try {
       const nearer = () => this.#nearer(this.#goal ?? this.#head.entry);
-      await patiently(nearer, (text) => this.#heard.notice(text));
+      await patiently(nearer, (text) => this.#events.notice(text));
     } catch (error) {
-      this.#heard.failed(error);
+      this.#events.failed(error);
     } finally {
       this.#moving = false;
     }
   }
 
-  /** @returns whether there may be more to do */
+  /** Moves one step closer to the goal. @returns false at the goal */
   async #nearer(goal: number): Promise<boolean> {
     const now = this.#snapshot;
     if (!now || now.entry === goal) return false;
@@ -265,7 +265,7 @@ export class Player {
       this.#snapshot = base;
       this.#fold(base, goal);
       this.#changes.all();
-      this.#heard.changed();
+      this.#events.changed();
       return true;
     }
     if (ahead && goal - now.entry <= NEAR_ENTRIES) {
@@ -277,13 +277,13 @@ export class Player {
     return true;
   }
 
-  /** A snapshot in place of the one that is shown. */
+  /** Replaces the snapshot. */
   #show(snapshot: Snapshot, another: boolean): void {
     this.#snapshot = snapshot;
     this.#rates.reset();
     this.#past.pass(snapshot);
     this.#changes.all({ names: another });
-    this.#heard.changed();
+    this.#events.changed();
   }
 
   #fold(snapshot: Snapshot, goal: number): void {
@@ -295,7 +295,7 @@ export class Player {
       const share = (to - from + 1) / (batch.to - batch.from + 1);
       this.#past.pass(snapshot, Math.ceil(share * batch.rows.entry.length));
     }
-    this.#heard.changed();
+    this.#events.changed();
   }
 }
 
@@ -305,8 +305,8 @@ export const isBeingMade = (error: unknown): error is SourceRefused =>
   error instanceof SourceRefused && error.reason === 'BEING_MADE';
 
 /**
- * Takes steps until one says that it was the last, each of them for what the reader wants by then.
- * `notice` is told why nothing is there yet, and null once something is.
+ * Repeats a step until it returns false. While the server still builds the data, retries and sets a
+ * notice with the progress; withdraws the notice (null) afterwards.
  */
 async function patiently(
   step: () => Promise<boolean>,
@@ -321,7 +321,7 @@ async function patiently(
     } catch (error) {
       if (!isBeingMade(error)) throw error;
       waits = true;
-      notice(`It comes as soon as the server has made it: ${error.message}`);
+      notice(pageText('SNAPSHOT_PENDING', { message: error.message }));
       await new Promise((again) => setTimeout(again, MADE_AGAIN_MS));
     }
   }

@@ -1,4 +1,4 @@
-/** The worker's work: it alone has the network, decodes and folds; the page gets patches. */
+/** The player worker: decodes and folds the network, and sends patches to the page. */
 import type {
   Command,
   FromWorker,
@@ -7,16 +7,17 @@ import type {
   ToWorker,
   WorldStatus,
 } from '../data/messages.js';
+import { pageText } from '../messages.js';
 import { type Answer, answers } from './answers.js';
 import { BlockClosings } from './history.js';
 import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
 import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
 
 const PATCH_MS = 33;
-/** Where little is to move. */
+/** Interval of patches for readers who prefer reduced motion. */
 const CALM_MS = 250;
 const TICK_MS = 33;
-/** As many as a wide screen has pixels for. */
+/** Bars of the time bar; more would be narrower than a few pixels. */
 const BUCKETS = 600;
 const OVERVIEW_MS = 15_000;
 const AGAIN_MS = 3_000;
@@ -27,7 +28,6 @@ const port = self as unknown as {
 };
 const tell = (message: FromWorker) => port.postMessage(message);
 
-/** What a source is made of, as the page tells it. */
 export type CreateSource = (of: string | ArrayBuffer) => Source;
 
 let answering: Readonly<Record<string, Answer>>;
@@ -41,7 +41,7 @@ let patchTimer = 0;
 let lastPatch = 0;
 let lookTimer = 0;
 let epoch = '';
-/** Whether the run that is shown is over. */
+/** True once the run has ended. */
 let over = false;
 
 function flush(): void {
@@ -73,7 +73,7 @@ function start(made: Source, at: number | null): void {
     span: (batch) => {
       closings.note(batch);
       player.take(batch);
-      // The last of it may come after the word that it is over.
+      // The last rows may follow the message that the run is over.
       if (over) player.freeze();
     },
     watching: (position) => {
@@ -88,7 +88,7 @@ function start(made: Source, at: number | null): void {
       noteEnd(message);
     },
     link: (link) => {
-      // Of what is over nothing is missed: when its server goes, what there is stays shown.
+      // After the end of a run, losing its server is not a fault.
       const ends = over && link.is === 'lost';
       if (ends) follower.stop();
       tell({ is: 'link', link: ends ? { is: 'finished' } : link });
@@ -104,14 +104,14 @@ function start(made: Source, at: number | null): void {
   }, TICK_MS);
 }
 
-/** How far the server is with what it makes before it can answer, if that is why it does not. */
+/** Returns the progress of a server that still reads the log; null for other errors. */
 function makingOf(error: unknown): LinkState | null {
   if (!isBeingMade(error)) return null;
   const { entry = 0, to = 0 } = error.details;
   return { is: 'making', entry: Number(entry), to: Number(to) };
 }
 
-/** Until the server answers: then its network is followed. */
+/** Retries until the server answers, then follows its network. */
 async function begin(at: number | null): Promise<void> {
   try {
     await player.begin(at);
@@ -143,21 +143,19 @@ async function begin(at: number | null): Promise<void> {
   else follower.start();
 }
 
-/** Also while its log is recomputed: when that is over, its server is there as before. */
 const isFolder = ({ kind }: WorldStatus) => kind === 'folder' || kind === 'replay';
 
-/** A folder may be written again; a run that is over is so for good, as is its server. */
+/** Notes the end of a run. A folder may grow again, a finished run does not. */
 function noteEnd(world: WorldStatus): void {
   if (isFolder(world) || !world.clock.over) return;
   over = true;
   player.freeze();
 }
 
-/** The server has another network now: nothing of the one before belongs to it. */
+/** Starts over with the new network of the server. */
 async function anew(): Promise<void> {
   follower.stop();
-  const text = 'The server has begun another history. What is shown now is that one.';
-  tell({ is: 'notice', notice: { text } });
+  tell({ is: 'notice', notice: { text: pageText('HISTORY_REPLACED') } });
   await begin(null);
 }
 
@@ -176,7 +174,7 @@ async function look(): Promise<void> {
 async function ask(id: number, { name, parameters }: Question): Promise<void> {
   try {
     const answer = answering[name];
-    if (!answer) throw new Error(`there is no question ${name}`);
+    if (!answer) throw new Error(`unknown question: ${name}`);
     const known = { picture: player.picture, source };
     tell({ is: 'answer', id, answer: await answer(known, parameters as never) });
   } catch (error) {
@@ -184,10 +182,10 @@ async function ask(id: number, { name, parameters }: Question): Promise<void> {
   }
 }
 
-/** What a reader asked for before there was anything to show: it is done once there is. */
+/** Commands received before the first snapshot; null once it is there. */
 let early: Command[] | null = [];
 
-/** Begins to listen to the page, and answers `more` than every page is answered. */
+/** Starts the worker. `more` adds answers to those of every page. */
 export function runWorker(
   sourceOf: CreateSource,
   more: Readonly<Record<string, Answer>> = {},

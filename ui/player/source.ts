@@ -1,51 +1,56 @@
 /**
- * Sources of a network for the worker: the interface of all, the reads of a server over HTTP, and
- * the follower of a server that hears of what comes next.
+ * Sources of a network for the worker: their interface, reads of a server over HTTP, and the
+ * follower that receives new entries from a server.
  */
 import type { Overview, RowBatch, Snapshot } from '../../api/view/model.js';
 import { decodeRowBatch } from '../../api/view/row-batch.js';
 import type { LinkState, WorldStatus } from '../data/messages.js';
+import { PageError, type PageProblem, type PageValues, pageText } from '../messages.js';
 
-/** The answer is no. */
-export class SourceRefused extends Error {
+interface Refusal {
+  status: number;
+  reason?: string;
+  details?: Readonly<Record<string, unknown>>;
+}
+
+/** A refused request. */
+export class SourceRefused<P extends PageProblem = PageProblem> extends PageError<P> {
   override name = 'SourceRefused';
   readonly status: number;
   readonly reason: string;
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
-    status: number,
-    reason: string,
-    message: string,
-    details: Readonly<Record<string, unknown>> = {},
+    problem: P,
+    { status, reason = '', details = {} }: Refusal,
+    ...values: PageValues<P>
   ) {
-    super(message);
+    super(problem, ...values);
     this.status = status;
     this.reason = reason;
     this.details = details;
   }
 }
 
-/** What it was made of is damaged: it will never answer. */
-export class SourceDamaged extends Error {
+/** A damaged source: a retry cannot succeed. */
+export class SourceDamaged<P extends PageProblem = PageProblem> extends PageError<P> {
   override name = 'SourceDamaged';
 }
 
-/** Its functions throw {@link SourceRefused}, or an error of their own where nobody answers. */
+/** Methods throw {@link SourceRefused}, or another error without an answer. */
 export interface Source {
-  /** Of the server whose socket tells what comes next; '' where nothing will. */
+  /** Origin of the server; '' for an exported file, which no entries follow. */
   readonly origin: string;
-  /** The network after an entry; null: after the last. */
+  /** The network after an entry; null for the newest. */
   view(at: number | null): Promise<Snapshot>;
-  /** Rows of entries from one on, as far as one answer goes. */
+  /** Rows of entries `from` to `to`, or fewer where an answer is limited. */
   columns(from: number, to: number): Promise<RowBatch>;
   overview(buckets: number): Promise<Overview>;
-  /** The data of an answer to a path. */
+  /** The `data` member of the answer to a path. */
   json<T>(path: string): Promise<T>;
 }
 
-/** Nobody answered. */
-class Unreachable extends Error {
+class Unreachable extends PageError<'SERVER_UNREACHABLE'> {
   override name = 'Unreachable';
 }
 
@@ -63,11 +68,14 @@ export class ServerSource implements Source {
     this.origin = origin;
   }
 
-  /** At first it is asked how far it is: a browser notes refusals where its readers look. */
+  /** Asks for the progress first, because the browser logs each 503 to the console. */
   async view(at: number | null): Promise<Snapshot> {
     if (at === null) {
       const { made, ...how } = await this.json<Progress>('/api/v1/view/progress');
-      if (!made) throw new SourceRefused(503, 'BEING_MADE', 'the log is gone through', how);
+      if (!made) {
+        const refusal = { status: 503, reason: 'BEING_MADE', details: how };
+        throw new SourceRefused('LOG_BEING_READ', refusal);
+      }
     }
     return this.json(`/api/v1/view${at === null ? '' : `?at=${at}`}`);
   }
@@ -91,43 +99,46 @@ export class ServerSource implements Source {
     try {
       answer = await fetch(this.origin + path);
     } catch {
-      throw new Unreachable(`${this.origin} does not answer`);
+      throw new Unreachable('SERVER_UNREACHABLE');
     }
     if (answer.ok) return answer;
-    throw await refusalOf(answer);
+    throw await refusalOf(answer, path);
   }
 }
 
-async function refusalOf(answer: Response): Promise<SourceRefused> {
+async function refusalOf(answer: Response, path: string): Promise<SourceRefused> {
+  const { status } = answer;
   const text = await answer.text().catch(() => '');
   try {
     const { error } = JSON.parse(text) as {
       error: { message: string; details: { reason: string; [member: string]: unknown } };
     };
-    return new SourceRefused(answer.status, error.details.reason, error.message, error.details);
+    const { message, details } = error;
+    const refusal = { status, reason: details.reason, details };
+    return new SourceRefused('SERVER_REFUSED', refusal, { message });
   } catch {
-    return new SourceRefused(answer.status, '', `the server answered ${answer.status}`);
+    return new SourceRefused('SERVER_STATUS', { status }, { status, path });
   }
 }
 
-interface Told {
+interface FollowerEvents {
   span(batch: RowBatch): void;
-  /** Where the network is now, and which; false where it is another, and nothing is to follow. */
+  /** Newest entry and epoch of the network; returns false to stop following another network. */
   watching(position: { entry: number; epoch: string }): boolean;
   /** The server left entries out. */
   skipped(position: { from: number; to: number }): void;
-  /** What else it says: of a world's clock. */
   world(message: WorldStatus): void;
   link(state: LinkState): void;
-  /** The entry after which spans are wanted. */
+  /** Returns the last known entry. */
   since(): number;
 }
 
 const WATCH_EVERY_MS = 100;
 const POLL_MS = 1_000;
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
-/** A server that says nothing for as long is asked for a sign of life, and given as long again. */
+/** Interval of pings. Two intervals without a message end the connection. */
 const SILENCE_MS = 5_000;
+const MOST_SILENT_BEATS = 2;
 const META_PATH = '/api/v1/meta';
 
 type SocketMessage =
@@ -138,27 +149,27 @@ type SocketMessage =
   | { type: 'error'; error: { message: string } };
 
 /**
- * Follows the network from an entry on: by the socket's watch where the server has one, else by
- * asking again and again. It connects anew by itself; missed entries come by the next span.
+ * Follows the network from an entry: over the WebSocket watch where the server has one, else by
+ * polling. Reconnects by itself; the first batch after a reconnect contains the missed entries.
  */
 export class Follower {
   readonly #source: Source;
   readonly #url: string;
-  readonly #told: Told;
+  readonly #events: FollowerEvents;
   #tries = 0;
   #timer = 0;
   #lostAt: number | null = null;
-  /** Whether this server has ever let us watch, and whether it refused to. */
+  /** True if the server accepted a watch, false if it refused; null until known. */
   #watches: boolean | null = null;
   #socket: WebSocket | null = null;
   #beats = 0;
-  /** Beats since the server said something. */
+  /** Beats since the last message. */
   #silent = 0;
 
-  constructor(source: Source, told: Told) {
+  constructor(source: Source, events: FollowerEvents) {
     this.#source = source;
     this.#url = `${source.origin.replace(/^http/, 'ws')}/ws/v1`;
-    this.#told = told;
+    this.#events = events;
   }
 
   start(): void {
@@ -186,11 +197,11 @@ export class Follower {
     this.#beats = setInterval(() => this.#beat(socket), SILENCE_MS);
     let refusal = '';
     socket.onopen = () => {
-      const message = { type: 'watch', since: this.#told.since(), every_ms: WATCH_EVERY_MS };
+      const message = { type: 'watch', since: this.#events.since(), every_ms: WATCH_EVERY_MS };
       socket.send(JSON.stringify(message));
     };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-      // What comes after it was left is of the past.
+      // The follower has left this socket.
       if (this.#socket !== socket) return;
       this.#silent = 0;
       if (typeof data !== 'string') return this.#take(socket, data);
@@ -198,41 +209,42 @@ export class Follower {
       if (message.type === 'watching') {
         this.#watches = true;
         this.#well('watch');
-        this.#told.watching(message);
-      } else if (message.type === 'skipped') this.#told.skipped(message);
-      else if (message.type === 'clock') this.#told.world(message);
+        this.#events.watching(message);
+      } else if (message.type === 'skipped') this.#events.skipped(message);
+      else if (message.type === 'clock') this.#events.world(message);
       else if (message.type === 'error') {
         refusal = message.error.message;
-        // It has no watch: no need to wait until it closes by itself.
+        // The server has no watch.
         if (this.#watches === null) socket.close();
       }
     };
     socket.onclose = () => {
       if (this.#socket !== socket) return;
       this.#leave();
-      // It speaks to us, yet not like this: then it is asked.
+      // A server without a watch is polled.
       if (refusal !== '' && this.#watches === null) {
         this.#watches = false;
         void this.#poll();
-      } else this.#lost(refusal === '' ? 'the connection to the server ended' : refusal);
+      } else this.#lost(refusal === '' ? pageText('CONNECTION_CLOSED') : refusal);
     };
   }
 
-  /** A connection may end without anybody being told: while a laptop sleeps, say. */
+  /** Detects a connection that ended without a close, for example while a laptop slept. */
   #beat(socket: WebSocket): void {
     this.#silent += 1;
-    if (this.#silent > 2) {
+    if (this.#silent > MOST_SILENT_BEATS) {
       this.#leave();
-      this.#lost('the server has fallen silent');
+      const seconds = (MOST_SILENT_BEATS * SILENCE_MS) / 1_000;
+      this.#lost(pageText('SERVER_SILENT', { seconds }));
     } else if (socket.readyState === WebSocket.OPEN) {
       socket.send(JSON.stringify({ type: 'ping', id: 'page' }));
     }
   }
 
-  /** What cannot be read, or does not follow, is asked for anew on another connection. */
+  /** Reconnects after a batch that is malformed or does not follow the last entry. */
   #take(socket: WebSocket, data: ArrayBuffer): void {
     try {
-      this.#told.span(decodeRowBatch(new Uint8Array(data)));
+      this.#events.span(decodeRowBatch(new Uint8Array(data)));
     } catch {
       socket.close();
     }
@@ -242,27 +254,26 @@ export class Follower {
     try {
       const { seq, epoch } = await this.#source.json<{ seq: number; epoch: string }>(META_PATH);
       this.#well('poll');
-      // Whoever is live fetches what is new.
-      if (!this.#told.watching({ entry: seq, epoch })) return;
+      if (!this.#events.watching({ entry: seq, epoch })) return;
       this.#timer = setTimeout(() => void this.#poll(), POLL_MS);
     } catch (error) {
       const known = error instanceof SourceRefused;
-      this.#lost(known ? error.message : 'the server does not answer');
+      this.#lost(known ? error.message : pageText('SERVER_UNREACHABLE'));
     }
   }
 
   #well(by: 'watch' | 'poll'): void {
     this.#tries = 0;
     this.#lostAt = null;
-    this.#told.link({ is: 'following', by });
+    this.#events.link({ is: 'following', by });
   }
 
-  /** Tries again: sooner at first. */
+  /** Schedules the next attempt, with growing delays. */
   #lost(why: string): void {
     const wait = AGAIN_MS[Math.min(this.#tries, AGAIN_MS.length - 1)]!;
     this.#tries += 1;
     this.#lostAt ??= Date.now();
-    this.#told.link({ is: 'lost', why, since: this.#lostAt, againAt: Date.now() + wait });
+    this.#events.link({ is: 'lost', why, since: this.#lostAt, againAt: Date.now() + wait });
     this.#timer = setTimeout(() => this.start(), wait);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A block checked by what its own requests say: hashes, signatures, weights and count. Nothing that
- * the server claims of them is believed.
+ * Checks a block from its signed requests alone: hashes, signatures, weights and tally. The check
+ * trusts no claim of the server about them.
  */
 import { decide, type QuorumRule } from '../../dist/engine/core/quorum.js';
 import { verifyWeb, webVerifierName } from '../../dist/engine/crypto/webcrypto.js';
@@ -16,7 +16,7 @@ import type { BlockChecked, BlockToCheck, Verdict } from './messages.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** As many votes of one personality that reject as one are a veto. */
+/** Least size of a personality whose unanimous rejection is a veto. */
 const VETO_VOTES = 3;
 
 export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
@@ -60,7 +60,7 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   };
 }
 
-/** What the votes make of it, had its deadline come when the last was cast. */
+/** Decides the block as if its deadline had come right after the last vote. */
 function outcomeOf(
   { electorate, rule }: BlockToCheck,
   counted: ReadonlyMap<string, string>,
@@ -83,7 +83,7 @@ function outcomeOf(
 
 const encoder = new TextEncoder();
 
-/** Whether a signature holds, of texts that a stranger may have sent: any may be malformed. */
+/** Returns true if the signature is valid. Key and signature may be malformed. */
 export async function holds(input: string, key: unknown, signature: unknown): Promise<boolean> {
   if (!isHex(key, 64) || !isHex(signature, 128)) return false;
   const message = encoder.encode(input);

@@ -1,4 +1,4 @@
-/** Node's Buffer, by which the engine reads and writes bytes: imported before anything of it. */
+/** Defines Node's Buffer, which the engine uses. Must be imported before the engine. */
 import { Buffer } from 'buffer';
 
 (globalThis as { Buffer?: unknown }).Buffer ??= Buffer;

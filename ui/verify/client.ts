@@ -1,5 +1,6 @@
-/** The page's end of the wire to the worker that recomputes: started when it is first needed. */
+/** The page's connection to the verify worker, which starts on first use. */
 import { home } from '../home.js';
+import { PageError } from '../messages.js';
 import type {
   BlockChecked,
   BlockToCheck,
@@ -34,19 +35,20 @@ function started(): Worker {
     else asked?.resolve(data.result as never);
   };
   made.onerror = () => {
-    for (const asked of waiting.values()) asked.reject(new Error('the verifier could not start'));
+    for (const asked of waiting.values()) {
+      asked.reject(new PageError('VERIFIER_NOT_LOADED'));
+    }
     waiting.clear();
     worker = null;
   };
   return made;
 }
 
-/** Checks a block by what was signed for it. */
 export function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   return asked((id) => tell({ do: 'block', id, block }));
 }
 
-/** The certificate of a block as text, made here out of the whole log up to its end. */
+/** Builds the certificate of a block in the browser, from the log up to the end of the block. */
 export function fetchCertificate(
   block: string,
   progress: (progress: Progress) => void,
@@ -55,7 +57,7 @@ export function fetchCertificate(
   return asked((id) => tell({ do: 'certify', id, origin, block }), progress);
 }
 
-/** Recomputes the server's whole log here. Gives how to stop it, too. */
+/** Recomputes the whole log of the server in the browser. */
 export function recomputeInWorker(
   signatures: boolean,
   progress: (progress: Progress) => void,

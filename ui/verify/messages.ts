@@ -1,9 +1,9 @@
-/** What the page and the worker that recomputes tell each other. */
+/** Messages between the page and the verify worker. */
 
-/** Of a signature: `unchecked` where nobody signs in this network. */
+/** Result of a signature check; `unchecked` in a network without signatures. */
 export type Verdict = 'holds' | 'failed' | 'unchecked';
 
-/** A block with all that was signed for it. */
+/** A block with its signed requests. */
 export interface BlockToCheck {
   hash: string;
   network_id: string;
@@ -18,45 +18,45 @@ export interface BlockToCheck {
 }
 
 export interface BlockChecked {
-  /** Whether the block's hash is that of its proposal. */
+  /** True if the hash matches the proposal. */
   hash: boolean;
   proposal: Verdict;
   transactions: readonly Verdict[];
   votes: readonly Verdict[];
   /** Weight of the votes whose signatures hold. */
   tally: { approve: number; reject: number };
-  /** What these votes make of it at its deadline. */
+  /** Outcome of these votes at the deadline. */
   outcome: string;
-  /** What checked: `WebCrypto`, or `reference`. */
+  /** Implementation of the check: `WebCrypto` or `reference`; null without signatures. */
   by: string | null;
 }
 
-/** The first place where what the server stored does not follow from its log. */
+/** The first divergence between the stored data and the log. */
 export interface Parting {
   entry: number;
-  /** Engine time of that entry, where it can be read. */
+  /** Engine time of the entry; null if unreadable. */
   at: number | null;
   kind: string;
-  /** Id of the agent whose entry it is, or that an event is about; '' where there is none. */
+  /** Id of the agent that sent the entry, or that the event is about; '' if there is none. */
   actor: string;
-  /** What differs: a member of an event, a digest, the entry itself. */
+  /** Field that differs: a member of an event, a digest, or the entry itself. */
   field: string;
   expected: string;
   found: string;
 }
 
-/** How far a recomputation has come. */
+/** Progress of a recomputation. */
 export interface Progress {
   entries: number;
-  /** Of so many. */
+  /** Total number of entries. */
   of: number;
-  /** Signatures that were checked, and hold. */
+  /** Number of valid signatures. */
   signatures: number;
 }
 
-/** How a recomputation ended. */
+/** Result of a recomputation. */
 export interface Recomputed extends Progress {
-  /** After the last entry that was recomputed, and as the server has it. */
+  /** Digests after the last recomputed entry, and those of the server. */
   digest: string;
   log_digest: string;
   served: { digest: string; log_digest: string };

@@ -1,7 +1,6 @@
 /**
- * The engine over the log that a server hands out: it recomputes entry by entry, and stops at the
- * first that leads to something else than the server has. A certificate is collected on such a
- * walk.
+ * Runs the engine over the log of a server, entry by entry, and stops at the first divergence from
+ * the data of the server. A certificate is collected during such a run.
  */
 
 import { checkCertificate } from '../../dist/engine/certificate/check.js';
@@ -18,9 +17,10 @@ import {
   type ReplayedStep,
   type Verifying,
 } from '../../dist/engine/replay/recompute.js';
+import { PageError } from '../messages.js';
 import type { Parting, Progress, Recomputed } from './messages.js';
 
-/** Entries that are fetched at once, and that are applied between two looks at other messages. */
+/** Entries per request, and entries applied before the worker yields to other messages. */
 const PAGE = 1_000;
 const PIECE = 250;
 
@@ -31,18 +31,18 @@ interface Position {
 }
 
 interface Recomputing {
-  /** Whether every signature is checked again. */
+  /** True to verify every signature. */
   signatures: boolean;
   tell(progress: Progress): void;
   stopped(): boolean;
-  /** Told what each entry did; true when nothing that comes later matters. */
+  /** Called after each entry; returns true to stop. */
   onStep?: (step: ReplayedStep) => boolean;
 }
 
 /**
- * Up to the entry at which the server stands when it begins; null when it was stopped.
+ * Recomputes up to the newest entry at the start of the call. Returns null if stopped.
  *
- * @throws {Error} when the server does not answer as it should, in words for the reader
+ * @throws {PageError} if the server does not answer as expected
  */
 export async function recompute(origin: string, how: Recomputing): Promise<Recomputed | null> {
   const { data } = await getJson<{ data: Position }>(`${origin}/api/v1/meta`);
@@ -63,13 +63,13 @@ export async function recompute(origin: string, how: Recomputing): Promise<Recom
   const result = (parting: Parting | null) => ({ ...soFar(), ...digests(run), served, parting });
   while (run.entries <= end) {
     const lines = await logPage(origin, run.entries, Math.min(PAGE, end + 1 - run.entries));
-    if (lines.length === 0) throw new Error(`the server gave no entry ${run.entries}`);
+    if (lines.length === 0) throw new PageError('ENTRY_NOT_FOUND', { entry: run.entries });
     for (let from = 0; from < lines.length; from += PIECE) {
       const piece = lines.slice(from, from + PIECE);
       const divergence = run.apply(await run.check(piece));
       if (how.stopped()) return null;
       how.tell(soFar());
-      // Events before the entry that parts were recomputed, too, and may part earlier.
+      // An event before the divergent entry may diverge earlier.
       const other = await events.compare();
       if (other) return result(other);
       if (divergence) return result(await explained(origin, divergence, piece, run));
@@ -79,7 +79,7 @@ export async function recompute(origin: string, how: Recomputing): Promise<Recom
   return result(null);
 }
 
-/** Checks signatures, and counts those that hold. */
+/** Verifies signatures and counts the valid ones. */
 class Counting implements Verifying {
   held = 0;
 
@@ -109,7 +109,7 @@ async function logPage(origin: string, from: number, limit: number): Promise<Log
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line, index) => parseLine(line, `the server's log, entry ${from + index},`));
+    .map((line, index) => parseLine(line, `log of the server, entry ${from + index}`));
 }
 
 async function eventsOf(origin: string, entry: number): Promise<StoredEvent[] | null> {
@@ -119,7 +119,7 @@ async function eventsOf(origin: string, entry: number): Promise<StoredEvent[] | 
     );
     return data.events;
   } catch {
-    // Then the digests have to say it.
+    // Without the events, the digests are shown.
     return null;
   }
 }
@@ -128,11 +128,11 @@ interface EventsPage {
   data: { events: StoredEvent[]; next_cursor: string | null };
 }
 
-/** The events that the server has, held against those that were recomputed. */
+/** Compares the stored events of the server with recomputed ones. */
 class StoredEvents {
   readonly #origin: string;
   readonly #steps: ReplayedStep[] = [];
-  /** Fetched, and not compared yet; `seq` of the last one that was fetched. */
+  /** Fetched events that are not compared yet, and `seq` of the last fetched one. */
   #fetched: StoredEvent[] = [];
   #last = 0;
 
@@ -140,12 +140,12 @@ class StoredEvents {
     this.#origin = origin;
   }
 
-  /** What one entry did, to be compared later. */
+  /** Queues the events of an entry for `compare`. */
   add(step: ReplayedStep): void {
     if (step.events.length > 0) this.#steps.push(step);
   }
 
-  /** Compares all that was added; the first entry whose events are others, or null. */
+  /** Compares the queued events. Returns the first divergence, or null. */
   async compare(): Promise<Parting | null> {
     for (const step of this.#steps.splice(0)) {
       while (this.#fetched.length < step.events.length && (await this.#fetch()));
@@ -159,7 +159,7 @@ class StoredEvents {
     return null;
   }
 
-  /** The next page of them; false where there are no more. */
+  /** Fetches the next page; returns false at the end. */
   async #fetch(): Promise<boolean> {
     const path = `/api/v1/events?after=${this.#last}&limit=${PAGE}`;
     const { data } = await getJson<EventsPage>(`${this.#origin}${path}`);
@@ -169,7 +169,7 @@ class StoredEvents {
   }
 }
 
-/** An event as the server has it. */
+/** An event of the server. */
 interface StoredEvent {
   seq: number;
   type: string;
@@ -195,14 +195,14 @@ function partingOf(
 }
 
 const partNames: Record<Divergence['what'], string> = {
-  entry: 'the entry',
-  signature: 'the signature',
-  outcome: 'what became of it',
-  event: 'an event',
-  record: 'a record',
-  log_digest: 'the digest of the log',
-  digest: 'the digest of what came of it',
-  end: 'the end of the log',
+  entry: 'entry',
+  signature: 'signature',
+  outcome: 'outcome',
+  event: 'event',
+  record: 'record',
+  log_digest: 'log digest',
+  digest: 'state digest',
+  end: 'end of the log',
 };
 
 function actorOf(line: LogLine | undefined): string {
@@ -210,7 +210,7 @@ function actorOf(line: LogLine | undefined): string {
   return /^[0-9a-f]{64}$/i.test(key) ? agentId(key.toLowerCase()) : '';
 }
 
-/** The first member of the entry's events that is another. */
+/** Finds the first member of the events that differs. */
 function eventParting(
   events: ReplayedStep['events'],
   stored: readonly StoredEvent[],
@@ -234,9 +234,9 @@ function eventParting(
 const MOST_SHOWN = 300;
 
 const shownJson = (value: unknown) =>
-  (value === undefined ? 'nothing' : (JSON.stringify(value) ?? 'nothing')).slice(0, MOST_SHOWN);
+  (value === undefined ? 'missing' : (JSON.stringify(value) ?? 'missing')).slice(0, MOST_SHOWN);
 
-/** The path of the first member that differs, as a JSON Pointer; null where none does. */
+/** Returns the JSON Pointer of the first member that differs; null if the values are equal. */
 function differing(one: unknown, other: unknown, path: string): string | null {
   if (Object.is(one, other)) return null;
   if (!isObject(one) || !isObject(other)) return path;
@@ -257,15 +257,15 @@ function valueAt(value: unknown, path: string): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Whom an event is about: the first agent that it names. */
+/** Returns the first agent id in an event; '' if there is none. */
 function agentIn(data: unknown): string {
   return /"(agent_[0-9a-f]{32})"/.exec(JSON.stringify(data) ?? '')?.[1] ?? '';
 }
 
-/** What nobody reads while the engine runs takes room for nothing. */
+/** Tables that the engine writes but does not read while it runs. */
 const writtenOnly = new Set(['agent_states', 'standings', 'state', 'block_numbers', 'network']);
 
-/** Records that follow from the entries, in memory: those that the engine reads again. */
+/** Records of the engine in memory, without tables that it never reads. */
 class Records implements KeptRecords {
   readonly #texts = new Map<string, string>();
 
@@ -273,9 +273,9 @@ class Records implements KeptRecords {
     return this.#texts.get(recordKey(table, key));
   }
 
-  /** Asked for only where an engine is restored: here each begins at genesis. */
+  /** Needed only to restore an engine; this one always starts at genesis. */
   range(): never {
-    throw new Error('records are read one by one here');
+    throw new Error('range reads are not supported');
   }
 
   write(_seq: number, changes: readonly { table: string; key: unknown; json: string | null }[]) {
@@ -294,18 +294,19 @@ async function getJson<T>(url: string): Promise<T> {
 }
 
 /**
- * An answer of the server; a request that its limits hold back is sent again later.
+ * Fetches from the server. Retries a rate-limited request after `Retry-After`.
  *
- * @throws {Error} in words for the reader
+ * @throws {PageError} for another refusal, or without an answer
  */
 async function getAnswer(url: string): Promise<Response> {
   for (;;) {
     const answer = await fetch(url).catch(() => null);
-    if (!answer) throw new Error('the server does not answer');
+    if (!answer) throw new PageError('SERVER_UNREACHABLE');
     if (answer.ok) return answer;
     const wait = Number(answer.headers.get('retry-after'));
-    if (answer.status !== 429 || !(wait > 0)) {
-      throw new Error(`the server answered ${answer.status} to ${new URL(url).pathname}`);
+    const { status } = answer;
+    if (status !== 429 || !(wait > 0)) {
+      throw new PageError('SERVER_STATUS', { status, path: new URL(url).pathname });
     }
     await new Promise((resolve) => setTimeout(resolve, Math.min(wait, 60) * 1_000));
   }
@@ -313,7 +314,11 @@ async function getAnswer(url: string): Promise<Response> {
 
 const BRIDGE_BYTES = 1024 * 1024;
 
-/** @throws {Error} when none can be made, in words for the reader */
+/**
+ * Builds the certificate of a block.
+ *
+ * @throws {PageError} if the log does not match, or gives no valid certificate
+ */
 export async function certify(
   origin: string,
   block: string,
@@ -328,11 +333,14 @@ export async function certify(
   const parting = made?.parting;
   if (parting) {
     const { entry, field, expected, found } = parting;
-    throw new Error(`entry ${entry} does not follow: ${field} is ${found}, recomputed ${expected}`);
+    throw new PageError('ENTRY_DIVERGES', { entry, field, found, expected });
+  }
+  if (collector.problem !== null) {
+    throw new PageError('CERTIFICATE_INVALID', { message: collector.problem });
   }
   if (collector.problem !== null) throw collector.problem;
   const text = certificateText(collector.certificate());
   const checked = checkCertificate(text);
   if (checked.holds) return text;
-  throw new Error(`the log gives no certificate that holds: ${checked.problem}`);
+  throw new PageError('CERTIFICATE_INVALID', { message: `${checked.problem}` });
 }

@@ -1,11 +1,8 @@
-/**
- * The reasons of an agent's votes, as the run recorded them: what each factor of its judgement
- * added to the score.
- */
+/** Explanations of an agent's votes, as recorded by the run: the contribution of each factor. */
 import type { ComponentChildren } from 'preact';
 import { format, plural } from '../../report/shared/format.js';
 import { buildPath, useEntryData } from '../components/entry-data.js';
-import { BlockLink, cleanText, EntryLink } from '../components/labels.js';
+import { BlockLink, cleanText, EntryLink, toSentence } from '../components/labels.js';
 import { Figure, Rows } from '../components/lists.js';
 import { Failed } from '../components/placeholders.js';
 import { data, RequestError } from '../components/requests.js';
@@ -41,27 +38,27 @@ export function Why({ number }: { number: number }) {
   );
 }
 
-/** What was fetched is of the entry that is shown, or of the end where that is shown. */
+/** Returns true if the fetched data is that of the current entry. */
 const isOf = (entry: number | null) =>
   clock.value.mode !== 'playing' && (entry === null || entry === position.value!.entry);
 
 const lackingText = (lacking: number) =>
-  `Of ${format(lacking)} of its votes decisions.ndjson has no line: nobody knows why it cast them.`;
+  `${plural(lacking, 'vote')} without a record in decisions.ndjson.`;
 
 function Unrecorded({ why }: { why: string }) {
   return (
     <section class="panel" aria-labelledby="why">
       <header>
-        <h2 id="why">Why it votes so</h2>
+        <h2 id="why">Vote explanation</h2>
       </header>
-      <p class="faint">{cleanText(why, 300)}</p>
+      <p class="faint">{toSentence(cleanText(why, 300))}</p>
     </section>
   );
 }
 
 interface ChosenProps {
   list: readonly Reasoned[];
-  /** Votes that nothing is recorded of. */
+  /** Number of votes without a record. */
   lacking: number;
   children: ComponentChildren;
 }
@@ -72,19 +69,20 @@ function Chosen({ list, lacking, children }: ChosenProps) {
   const judgement = judgementOf(one);
   return (
     <Figure
-      title="Why it voted so"
+      title="Vote explanation"
       caption={
         <>
-          Its vote on <BlockLink hash={one.block_hash} />
+          {judgement && `Score contributions in points, n = ${factors.length} factors. `}
+          Vote on <BlockLink hash={one.block_hash} />
           {judgement ? `: ${wordsOf(one)}` : '.'}
           {lacking > 0 && ` ${lackingText(lacking)}`}
         </>
       }
-      picture={() => (judgement ? <Bars of={judgement} /> : <p>{wordsOf(one)}</p>)}
+      chart={() => (judgement ? <Bars of={judgement} /> : <p>{wordsOf(one)}</p>)}
       table={() => <WhyTable list={list} one={one} />}
     >
       <label class="choice">
-        <span class="unseen">Which vote</span>
+        <span class="unseen">Explained vote</span>
         <select
           value={one.block_hash}
           onChange={({ currentTarget }) => choose(currentTarget.value)}
@@ -104,7 +102,7 @@ function Chosen({ list, lacking, children }: ChosenProps) {
 function Bars({ of }: { of: Judgement }) {
   const { score, threshold, contributions } = of;
   const together = factors.reduce((sum, factor) => sum + contributions[factor], 0);
-  // Where nobody has an opinion, the score stands somewhere already: what is needed counts from it.
+  // Without any factor the score is not 0, so the threshold is relative to that base.
   const needed = threshold - (score - together);
   const all = [...factors.map((factor) => contributions[factor]), together, needed];
   const most = Math.max(1, ...all.map(Math.abs));
@@ -114,7 +112,7 @@ function Bars({ of }: { of: Judgement }) {
       {factors.map((factor) => (
         <Bar key={factor} name={factorNames[factor]} value={contributions[factor]} at={at} />
       ))}
-      <Bar name="together" value={together} at={at} needed={needed} />
+      <Bar name="total" value={together} at={at} needed={needed} />
     </div>
   );
 }
@@ -122,9 +120,9 @@ function Bars({ of }: { of: Judgement }) {
 interface BarProps {
   name: string;
   value: number;
-  /** Where a value stands, in percent of the width. */
+  /** Maps a value to percent of the width. */
   at: (value: number) => number;
-  /** From which value on it approves. */
+  /** Threshold of approval. */
   needed?: number;
 }
 
@@ -143,7 +141,7 @@ function Bar({ name, value, at, needed }: BarProps) {
       {needed !== undefined && (
         <span class="needs">
           <span style={{ left: `${Math.max(10, Math.min(90, at(needed)))}%` }}>
-            needs {signed(needed)}
+            threshold {signed(needed)}
           </span>
         </span>
       )}
@@ -165,7 +163,7 @@ function WhyTable({ list, one }: WhyTableProps) {
       {judgement && (
         <Rows
           caption={captionOf(one, judgement)}
-          head={['factor', 'opinion, of 100', 'adds to the score', 'without it', 'of the decision']}
+          head={['factor', 'opinion, 0 to 100', 'score', 'vote without factor', 'Shapley value']}
           numeric={[1, 2, 4]}
           rows={factors.map((factor) => [
             factorNames[factor],
@@ -177,8 +175,8 @@ function WhyTable({ list, one }: WhyTableProps) {
         />
       )}
       <Rows
-        caption="Its votes, the newest first"
-        head={['block', 'vote', 'entry', 'rested on']}
+        caption="Votes, newest first"
+        head={['block', 'vote', 'entry', 'explanation']}
         rows={list.map((vote) => [
           `block ${vote.height}`,
           vote.decision,
@@ -191,60 +189,57 @@ function WhyTable({ list, one }: WhyTableProps) {
 }
 
 function captionOf({ height, decision }: Reasoned, { score, threshold }: Judgement): string {
-  const sums = `with a score of ${format(score)}, where ${format(threshold)} is needed`;
-  return `Block ${height}: ${decision}, ${sums}`;
+  return `Block ${height}: ${decision}, score ${format(score)}, threshold ${format(threshold)}`;
 }
 
 const factorNames: Readonly<Record<Factor, string>> = {
-  content: 'what is in the block',
-  neighbours: 'votes of neighbours',
-  memes: 'memes it heard of',
+  content: 'block content',
+  neighbours: 'neighbour votes',
+  memes: 'received memes',
   whim: 'whim',
 };
 
 const basisTexts: Readonly<Record<Exclude<Reasoned['basis'], 'judgement'>, string>> = {
-  content: 'it went by what is in the block, and by nothing else.',
-  neighbours: 'it went by the votes of its neighbours, and by nothing else.',
-  script: 'its script or decider gave no reason.',
-  unknown: 'nobody noted a reason: its strategy does not say, or it was made to.',
+  content: 'Decided by block content only.',
+  neighbours: 'Decided by neighbour votes only.',
+  script: 'No reason from the script or decider.',
+  unknown: 'No reason recorded by the strategy or the intervention.',
 };
 
 function wordsOf(one: Reasoned): string {
   const judgement = judgementOf(one);
   if (!judgement) {
-    if (one.reason) return `it said: “${cleanText(one.reason, 400)}”`;
+    if (one.reason) return `Stated reason: “${cleanText(one.reason, 400)}”`;
     return basisTexts[one.basis as keyof typeof basisTexts] ?? basisTexts.unknown;
   }
   const { score, threshold, without, turned_by } = judgement;
   const alone = factors.filter((factor) => without[factor] !== one.decision);
-  const verb = one.decision === 'approve' ? 'approves' : 'rejects';
-  const sums = `a score of ${format(score)}, where ${format(threshold)} is needed, so it ${verb}.`;
+  const sums = `${one.decision}, score ${format(score)}, threshold ${format(threshold)}.`;
   return [sums, turnedText(alone, one.decision), memesText(one.memes.length, turned_by.length)]
     .filter(Boolean)
     .join(' ');
 }
 
-/** Each alone: which of them decided it. */
+/** Lists the factors whose removal changes the vote. */
 function turnedText(alone: readonly Factor[], decision: string): string {
-  const other = decision === 'approve' ? 'rejected' : 'approved';
-  if (alone.length === 0) return `Whichever one is left out, it would have voted the same.`;
-  const list = alone.map((factor) => factorNames[factor]).join(', or ');
-  return `Without ${list}, it would have ${other}.`;
+  const other = decision === 'approve' ? 'reject' : 'approve';
+  if (alone.length === 0) return 'No single factor changes the vote.';
+  const list = alone.map((factor) => factorNames[factor]).join(' or ');
+  return `Vote without ${list}: ${other}.`;
 }
 
 function memesText(heard: number, turned: number): string {
   if (heard === 0) return '';
-  const some = `It had heard of ${plural(heard, 'meme')} about it`;
-  if (turned === 0) return `${some}; none of them alone turned the vote.`;
-  const which = turned === 1 ? 'one' : `any of ${format(turned)}`;
-  return `${some}; without ${which} of them it would have voted otherwise.`;
+  const some = plural(heard, 'received meme');
+  if (turned === 0) return `${some}, none decisive alone.`;
+  return `${some}, ${format(turned)} decisive alone.`;
 }
 
 const factors = ['content', 'neighbours', 'memes', 'whim'] as const;
 type Factor = (typeof factors)[number];
 type ByFactor<T> = Record<Factor, T>;
 
-/** The members that only a judgement has. */
+/** Members of a vote by judgement. */
 interface Judgement {
   score: number;
   threshold: number;
@@ -265,15 +260,15 @@ interface Reasoned extends Record<keyof Judgement, unknown> {
   memes: string[];
 }
 
-/** Newest first, and of how many votes there are any; or why there are none. */
+/** Explanations, newest first, with the number of recorded votes; or why there are none. */
 type Reasons = { list: Reasoned[]; next: string | null; recorded: number } | { none: string };
 
-/** Votes of a page. */
+/** Votes per page. */
 const REASON_ROWS = '50';
 
 const unrecordedText =
-  'What its votes rested on is not recorded here. Of agents that are simulated, folkmoot sim ' +
-  '--set measure.decisions=true --out DIR records it, and folkmoot explore DIR shows it.';
+  'Decision records are not available here. To record the decisions of simulated agents, run ' +
+  'folkmoot sim --set measure.decisions=true --out DIR, then folkmoot explore DIR.';
 
 async function reasonsOf(
   id: string,
@@ -297,6 +292,6 @@ async function reasonsOf(
   }
 }
 
-/** Null for a vote that was no judgement. */
+/** Returns null for a vote without a judgement. */
 const judgementOf = (one: Reasoned): Judgement | null =>
   one.basis === 'judgement' && one.contributions ? (one as unknown as Judgement) : null;

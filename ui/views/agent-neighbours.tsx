@@ -1,7 +1,4 @@
-/**
- * An agent's ego network: its neighbours in the scenario as a ring around it, with what each says
- * to the block.
- */
+/** The ego network of an agent: its neighbours in the scenario as a ring, with their votes. */
 import { format, plural } from '../../report/shared/format.js';
 import { buildPath, useEntryData } from '../components/entry-data.js';
 import {
@@ -10,6 +7,7 @@ import {
   getAgentName,
   getDecision,
   getReputation,
+  toSentence,
   useNarrow,
 } from '../components/labels.js';
 import { Figure, Rows } from '../components/lists.js';
@@ -28,9 +26,9 @@ export function Ego({ number }: { number: number }) {
     return (
       <section class="panel" aria-labelledby="ego">
         <header>
-          <h2 id="ego">Its neighbours</h2>
+          <h2 id="ego">Neighbours</h2>
         </header>
-        <p class="faint">{cleanText(last.data.none, 300)}</p>
+        <p class="faint">{toSentence(cleanText(last.data.none, 300))}</p>
       </section>
     );
   }
@@ -49,26 +47,27 @@ function KnownEgo({ number, ego }: { number: number; ego: EgoNetwork }) {
   const voted = count(approves) + count(rejects);
   return (
     <Figure
-      title="Its neighbours"
+      title="Neighbours"
       caption={
         <>
-          Agents that it hears and that hear it, by the scenario ({cleanText(topology, 32)}):{' '}
-          {format(total)}
+          Agents linked to {getAgentName(number)} in the scenario graph ({cleanText(topology, 32)}),
+          n = {plural(total, 'neighbour')}.{' '}
           {block ? (
             <>
-              , and what they say to block {block.height}: {format(count(approves))} approve,{' '}
-              {format(count(rejects))} reject, {format(neighbours.length - voted)} have said
-              nothing.
-              {own === 0 ? '' : ` ${format(like)} of ${format(voted)} vote as it does.`}
+              Votes on block {block.height}: {format(count(approves))} approve,{' '}
+              {format(count(rejects))} reject, {format(neighbours.length - voted)} pending.
+              {own === 0
+                ? ''
+                : ` ${format(like)} of ${plural(voted, 'vote')} agree with this agent.`}
             </>
           ) : (
-            '; there is no block yet.'
+            'No blocks yet.'
           )}
-          {cut > 0 && ` ${plural(cut, 'is', 'are')} cut off from it at this time.`}
-          {total > SHOWN && ` ${SHOWN} are drawn; the table has ${format(neighbours.length)}.`}
+          {cut > 0 && ` ${plural(cut, 'link is', 'links are')} cut off.`}
+          {total > SHOWN && ` ${SHOWN} are drawn; the table lists ${format(neighbours.length)}.`}
         </>
       }
-      picture={() => (
+      chart={() => (
         <>
           <EgoLegend cut={cut > 0} />
           <Ring number={number} ego={ego} />
@@ -76,8 +75,8 @@ function KnownEgo({ number, ego }: { number: number; ego: EgoNetwork }) {
       )}
       table={() => (
         <Rows
-          caption="Its neighbours"
-          head={['agent', 'this block', 'it hears', 'hears it', 'reputation']}
+          caption="Neighbours"
+          head={['agent', 'this block', 'incoming', 'outgoing', 'reputation']}
           numeric={[4]}
           rows={neighbours.map((one) => rowOf(one))}
         />
@@ -86,7 +85,7 @@ function KnownEgo({ number, ego }: { number: number; ego: EgoNetwork }) {
   );
 }
 
-/** Of who is there at this entry. */
+/** Returns null for an agent that has not registered at this entry. */
 const presentOf = ({ agent_id }: Neighbour): number | null => agents.numberOf(agent_id);
 
 function voteOf(one: Neighbour): number {
@@ -98,7 +97,7 @@ function rowOf(one: Neighbour) {
   const number = presentOf(one);
   const passes = (does: boolean) => (does ? 'yes' : 'cut off');
   const links = [passes(one.hears), passes(one.heard)];
-  if (number === null) return [<AgentLink id={one.agent_id} />, 'not there yet', ...links, ''];
+  if (number === null) return [<AgentLink id={one.agent_id} />, 'not registered', ...links, ''];
   return [
     <AgentLink number={number} />,
     getDecision(number),
@@ -107,11 +106,11 @@ function rowOf(one: Neighbour) {
   ];
 }
 
-/** More would be too close to be told apart; the table has them. */
+/** Most neighbours drawn; the table lists all. */
 const SHOWN = 36;
-/** On a ring of its own each has room for a finger. */
+/** Most neighbours on one ring, with touch-sized targets. */
 const ON_ONE = 20;
-/** Names fit beside so many. */
+/** Most neighbours with names. */
 const NAMED = 12;
 
 interface Point {
@@ -119,7 +118,7 @@ interface Point {
   y: number;
 }
 
-/** Around 0, 0: of many, every third stands on an inner ring. */
+/** Positions around 0, 0. With many neighbours, every third is on an inner ring. */
 function places(count: number): Point[] {
   const radii = count > ON_ONE ? [142, 142, 88] : [110];
   return Array.from({ length: count }, (_, place) => {
@@ -136,9 +135,9 @@ function Ring({ number, ego }: { number: number; ego: EgoNetwork }) {
   const named = !narrow && drawn.length <= NAMED;
   const [half, high] = [named ? 260 : 165, drawn.length > ON_ONE ? 165 : 135];
   return (
-    <nav class="ego" aria-label={`${getAgentName(number)} among its neighbours`}>
+    <nav class="ego" aria-label={`Neighbours of ${getAgentName(number)}`}>
       <svg viewBox={`${-half} ${-high} ${2 * half} ${2 * high}`} style={{ width: `${2 * half}px` }}>
-        <title>{`${getAgentName(number)} among its neighbours`}</title>
+        <title>{`Neighbours of ${getAgentName(number)}`}</title>
         {ego.links.map(([a, b]) =>
           at[a] && at[b] ? <Line key={`${a} ${b}`} from={at[a]} to={at[b]} kind="faint" /> : null,
         )}
@@ -170,7 +169,7 @@ function Node({ one, at, named }: { one: Neighbour; at: Point; named: boolean })
   if (number === null) {
     return (
       <g transform={place}>
-        <title>not there yet</title>
+        <title>not registered</title>
         <rect class="absent" x="-9" y="-9" width="18" height="18" />
       </g>
     );
@@ -194,7 +193,7 @@ function Node({ one, at, named }: { one: Neighbour; at: Point; named: boolean })
   );
 }
 
-/** A link in a snapshot is none of HTML's, which the page follows by itself. */
+/** Follows a link in SVG, which the page's click handler for HTML links ignores. */
 function follow(event: MouseEvent, to: string): void {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
@@ -204,10 +203,10 @@ function follow(event: MouseEvent, to: string): void {
 function wordsOf({ hears, heard }: Neighbour): string {
   if (hears && heard) return '';
   if (!hears && !heard) return ', cut off';
-  return hears ? ', does not hear it' : ', is not heard';
+  return hears ? ', outgoing link cut off' : ', incoming link cut off';
 }
 
-/** As the cells of the grid: full approves, cut rejects, hollow has not voted, a dot does not. */
+/** Draws a vote like a cell of the grid. */
 function Shape({ vote, validator, size }: { vote: number; validator: boolean; size: number }) {
   const half = size / 2;
   const square = { x: -half, y: -half, width: size, height: size };
@@ -243,11 +242,11 @@ function EgoLegend({ cut }: { cut: boolean }) {
         <span class="swatch none" aria-hidden="true" /> does not vote
       </li>
       <li>
-        <span class="swatch absent" aria-hidden="true" /> not there yet
+        <span class="swatch absent" aria-hidden="true" /> not registered
       </li>
       {cut && (
         <li>
-          <span class="dashes" aria-hidden="true" /> cut off, one way or both
+          <span class="dashes" aria-hidden="true" /> cut off in one or both directions
         </li>
       )}
     </ul>
@@ -256,9 +255,9 @@ function EgoLegend({ cut }: { cut: boolean }) {
 
 interface Neighbour {
   agent_id: string;
-  /** Null for who never registered. */
+  /** Null for an agent that never registered. */
   number: number | null;
-  /** Whether what it says gets through to the agent; and the other way. */
+  /** True if messages of the neighbour reach the agent, and vice versa. */
   hears: boolean;
   heard: boolean;
 }
@@ -267,16 +266,16 @@ interface EgoNetwork {
   topology: string;
   total: number;
   neighbours: Neighbour[];
-  /** Who of them are neighbours of each other: places in the list. */
+  /** Links between neighbours, as indices into `neighbours`. */
   links: [number, number][];
 }
 
-/** As many as a page of the server has. */
+/** Page size limit of the server. */
 const NEIGHBOUR_ROWS = '1000';
 
 const unknownText =
-  'Who hears whom is known of agents of a scenario: while their run is made (folkmoot sim ' +
-  '--watch), and afterwards (folkmoot explore DIR).';
+  'Neighbours are not available here. For agents of a scenario, watch the run with folkmoot sim ' +
+  '--watch, or open a saved run with folkmoot explore DIR.';
 
 async function egoOf(id: string, entry: number | null): Promise<EgoNetwork | { none: string }> {
   if (!canAsk('neighbours')) return { none: unknownText };

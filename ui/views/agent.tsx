@@ -1,4 +1,4 @@
-/** The view of an agent: its profile and scores, its votes, memes, texts and alliances. */
+/** The view of an agent: profile, scores, votes, memes, messages and alliances. */
 import { format, plural } from '../../report/shared/format.js';
 import { Glyph } from '../components/block.js';
 import { buildPath, useEntryData, useWorkerAnswer } from '../components/entry-data.js';
@@ -9,6 +9,7 @@ import {
   getAgentName,
   getReputation,
   getStatus,
+  messageKinds,
   moment,
 } from '../components/labels.js';
 import { Fact, Figure, Rows } from '../components/lists.js';
@@ -27,6 +28,7 @@ import {
   messages,
   totals,
 } from '../data/store.js';
+import { getMessageKey, groupMessages } from '../player/answers.js';
 import type { VoteOn } from '../player/opinion.js';
 import { href } from '../route.js';
 import { Why } from './agent-decisions.js';
@@ -37,14 +39,14 @@ export function View({ item }: { item: string | null }) {
   const number = item === null ? null : agents.numberOf(item);
   if (number === null) {
     return (
-      <Empty title={item === null ? 'Which agent?' : 'No agent has this id here'}>
+      <Empty title={item === null ? 'No agent selected' : 'Agent not found'}>
         <p>
           {item === null
-            ? 'Choose one of the grid, or search by name.'
-            : `${cleanText(item, 48)} is not there at this entry; later it may be.`}
+            ? 'Select an agent in the grid, or search by name.'
+            : `No agent ${cleanText(item, 48)} at this entry. It may register later.`}
         </p>
         <p>
-          <a href={href('agents')}>All agents</a>
+          <a href={href('agents')}>Open Agents</a>
         </p>
       </Empty>
     );
@@ -65,7 +67,7 @@ function Agent({ number }: { number: number }) {
           </span>
         </h1>
         <a class="button" href={href('agents', undefined, { sel: row.id })}>
-          Find it among all
+          Show in grid
         </a>
       </header>
       <Profile number={number} />
@@ -86,7 +88,7 @@ function Joined({ number }: { number: number }) {
     <section class="panel" aria-labelledby="joined">
       <header>
         <h2 id="joined">Alliances</h2>
-        {mine.length === 0 && <p>None of those that are open, or were lately.</p>}
+        {mine.length === 0 && <p>No recent alliances.</p>}
       </header>
       <ul class="lines">
         {mine.map(
@@ -96,10 +98,10 @@ function Joined({ number }: { number: number }) {
                 <bdi>{cleanText(purpose, 120)}</bdi>
               </q>{' '}
               <span class="faint">
-                {status}, {format(members.length)} members, by <AgentLink number={founder} />
-                {', since '}
+                {status}, {plural(members.length, 'member')}, founder <AgentLink number={founder} />
+                {', proposed at '}
                 {moment(proposed_at)}
-                {invited.includes(number) ? '; it has not answered yet' : ''}
+                {invited.includes(number) ? ', invitation pending' : ''}
               </span>
             </li>
           ),
@@ -131,7 +133,7 @@ function Profile({ number }: { number: number }) {
           </p>
         )}
         <dl class="facts">
-          <Fact name="may">{can.length === 0 ? 'look on' : can.join(' and ')}</Fact>
+          <Fact name="capabilities">{can.length === 0 ? 'none' : can.join(', ')}</Fact>
           <Fact name="votes">{format(agents.votes[number]!)}</Fact>
           <Fact name="memes">{format(agents.memes[number]!)}</Fact>
           <Fact name="blocks produced">{format(agents.produced[number]!)}</Fact>
@@ -139,7 +141,7 @@ function Profile({ number }: { number: number }) {
             <Fact name="registered">{moment(Date.parse(here.agent.registration_time))}</Fact>
           )}
           {here?.scores && here.agent.reason !== '' && (
-            <Fact name="says of its status">
+            <Fact name="status reason">
               <bdi>{cleanText(here.agent.reason, 160)}</bdi>
             </Fact>
           )}
@@ -154,12 +156,15 @@ function Profile({ number }: { number: number }) {
       <section class="panel" aria-labelledby="scores">
         <header>
           <h2 id="scores">Reputation</h2>
-          <p>of 100{last?.data.scores && whenOf(last.entry)}</p>
+          <p>
+            {`${plural(Object.keys(here?.scores ?? [0]).length, 'score')} from 0 to 100`}
+            {last?.data.scores && whenOf(last.entry)}
+          </p>
         </header>
         {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
         {fetched.is === 'coming' && fetched.why && <p role="status">{fetched.why}</p>}
         <table class="scores">
-          <caption class="unseen">Scores, of 100</caption>
+          <caption class="unseen">Scores, 0 to 100</caption>
           <tbody>
             {here?.scores ? (
               Object.entries(here.scores).map(([name, value]) => (
@@ -172,8 +177,8 @@ function Profile({ number }: { number: number }) {
         </table>
         {here && !here.scores && (
           <p class="faint">
-            What it is made of is known of the newest entry only, here;{' '}
-            <code>npx folkmoot explore DIR</code> has it of all.
+            This server has component scores only for the newest entry. For every entry, use{' '}
+            <code>npx folkmoot explore DIR</code>.
           </p>
         )}
       </section>
@@ -181,7 +186,6 @@ function Profile({ number }: { number: number }) {
   );
 }
 
-/** Live, nothing: it is of now, as all that is shown. */
 function whenOf(entry: number | null): string {
   if (entry !== null) return `, at entry ${format(entry)}`;
   return clock.value.mode === 'live' ? '' : ', at the newest entry';
@@ -215,13 +219,13 @@ interface Scores {
 }
 
 interface Standing {
-  /** Where there are no scores, of this only what never changes is of the entry. */
+  /** Without scores, data of the newest entry; only its constant members are valid. */
   agent: AgentData;
-  /** Null where the server does not know those of the entry. */
+  /** Null if the server has no history. */
   scores: Scores | null;
 }
 
-/** Live, it changes when a block is decided, or its status. */
+/** Live, refetches after each decided block and each change of status or reputation. */
 function useStanding(number: number, id: string) {
   const { finalized, rejected } = totals.value!;
   const live = `${finalized + rejected} ${agents.status[number]} ${agents.reputation[number]}`;
@@ -258,25 +262,25 @@ function Votes({ number }: { number: number }) {
     return (
       <section class="panel" aria-label="Votes">
         <h2>Votes</h2>
-        <p class="faint">No block has been voted on yet.</p>
+        <p class="faint">No votes yet.</p>
       </section>
     );
   }
   const voted = lines.filter(({ decision }) => decision !== null);
-  const withIt = voted.filter(({ block, decision }) => agrees(block, decision));
+  const matching = voted.filter(({ block, decision }) => agrees(block, decision));
   const decided = voted.filter(({ block }) => isDecided(block));
   return (
     <Figure
-      title="Its votes"
+      title="Votes"
       caption={
         <>
-          The last {plural(lines.length, 'block')}, the newest on the right: blue it approved,
-          orange and cut it rejected, empty it did not vote. It voted on {format(voted.length)}, and
-          on {format(withIt.length)} of {format(decided.length)} that were decided as the network
-          did.
+          Vote and outcome per block, newest on the right. Blue: approve. Orange, struck: reject.
+          Empty: no vote. n = {plural(lines.length, 'block')}, {plural(voted.length, 'vote')};{' '}
+          {format(matching.length)} of {plural(decided.length, 'vote')} on decided blocks match the
+          outcome.
         </>
       }
-      picture={() => (
+      chart={() => (
         <ol class="vote-strip">
           {lines.map(({ block, decision }) => (
             <li key={block.number}>
@@ -296,8 +300,8 @@ function Votes({ number }: { number: number }) {
       )}
       table={() => (
         <Rows
-          caption="Its votes, the newest first"
-          head={['block', 'its vote', 'outcome']}
+          caption="Votes, newest first"
+          head={['block', 'vote', 'outcome']}
           rows={[...lines]
             .reverse()
             .map(({ block, decision }) => [
@@ -322,13 +326,14 @@ function Memes({ number }: { number: number }) {
     .filter(({ creator }) => creator === number)
     .slice(-MEMES_SHOWN)
     .reverse();
-  const words = messages.value.filter(({ who, kind }) => who === number && kind !== 'meme');
+  const own = messages.value.filter(({ who, kind }) => who === number && kind !== 'meme');
+  const lines = groupMessages(own);
   return (
     <div class="two">
       <section class="panel" aria-labelledby="memes">
         <header>
           <h2 id="memes">Memes</h2>
-          {mine.length === 0 && <p>None among the last {memes.value.length} of all.</p>}
+          {mine.length === 0 && <p>No recent memes.</p>}
         </header>
         <ul class="memes">
           {mine.map((meme) => (
@@ -340,15 +345,15 @@ function Memes({ number }: { number: number }) {
       </section>
       <section class="panel" aria-labelledby="words">
         <header>
-          <h2 id="words">What it says</h2>
-          {words.length === 0 && <p>Nothing among what was said last.</p>}
+          <h2 id="words">Messages</h2>
+          {lines.length === 0 && <p>No recent messages.</p>}
         </header>
         <ol class="lines">
-          {words.reverse().map((one, index) => (
-            <li key={`${one.entry} ${index}`}>
+          {lines.map(({ said: one, blocks: about }) => (
+            <li key={getMessageKey(one)}>
               <span class="faint">
-                {moment(one.at)}, {one.kind === 'reason' ? 'votes on' : 'on'}{' '}
-                <BlockLink number={one.what} />
+                {moment(one.at)}, {messageKinds[one.kind]}, <BlockLink number={one.what} />
+                {about.size > 1 && ` and ${plural(about.size - 1, 'earlier block')}`}
               </span>
               <q>
                 <bdi>{cleanText(one.text, 280)}</bdi>

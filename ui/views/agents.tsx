@@ -1,7 +1,4 @@
-/**
- * The view Agents: all of them, a cell each or a row each, a card of the one that is chosen, and a
- * field that finds one by name or id.
- */
+/** The view Agents: all agents as a grid or a table, a card of the selected agent, and a search. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../../report/shared/format.js';
 import { type Banding, bandings, getGroup, groups, useGroups } from '../components/bands.js';
@@ -33,7 +30,7 @@ export function View() {
     setQuery({ sel: number === null ? null : agents.rows[number]!.id });
   const close = () => {
     choose(null);
-    // The button goes: whoever pressed it by a key stands in the view, not in front of the page.
+    // The focused button disappears; keep the focus in the view.
     document.getElementById('view')?.focus();
   };
   const block = getFocusedBlock();
@@ -46,7 +43,7 @@ export function View() {
         <h1 id="agents">
           {plural(count, 'agent')}
           <span class="faint">
-            {block && coloring === 'decision' ? `, and what they say to block ${block.height}` : ''}
+            {block && coloring === 'decision' ? `, votes on block ${block.height}` : ''}
           </span>
         </h1>
         <Find onFind={choose} />
@@ -87,13 +84,30 @@ export function View() {
             onChoose={choose}
             onOpen={(number) => go(href('agent', agents.rows[number]!.id))}
           />
+          <GridCaption coloring={coloring} />
         </div>
       )}
     </section>
   );
 }
 
-/** What the shell leaves of a window, and no less than a snapshot needs. */
+/** Plotted value of each colouring. */
+const coloringTexts: Readonly<Record<Coloring, string>> = {
+  decision: 'the vote on the focused block',
+  personality: 'the personality',
+  group: 'the group of the scenario',
+  reputation: 'the reputation from 0 to 100',
+  status: 'the status',
+};
+
+const GridCaption = ({ coloring }: { coloring: Coloring }) => (
+  <p class="faint chart-caption">
+    One cell per agent, showing {coloringTexts[coloring]}. n = {plural(agents.count.value, 'agent')}
+    .
+  </p>
+);
+
+/** Height that the shell leaves to the grid, in CSS pixels. */
 const roomFor = (height: number) => Math.max(320, height - 330);
 
 const oneOf = <T extends string>(all: readonly T[], wanted: string | null): T =>
@@ -258,7 +272,7 @@ function AgentTable({ chosen, onChoose }: TableProps) {
             disabled={first === 0}
             onClick={() => turn(here - 1)}
           >
-            Before
+            Previous
           </button>{' '}
           page {here + 1} of {pages}{' '}
           <button
@@ -277,7 +291,7 @@ function AgentTable({ chosen, onChoose }: TableProps) {
 
 type Sorting = { column: number; down: boolean } | null;
 
-/** As an address says it: the name of a column, with `-` before it from the end. */
+/** Parses the name of a column, with the prefix `-` for descending order. */
 function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
   const down = text?.startsWith('-') ?? false;
   const column = columns.findIndex(({ name }) => name === text?.slice(down ? 1 : 0));
@@ -287,7 +301,7 @@ function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
 const sortText = (sorting: Sorting, columns: readonly Column[]): string | null =>
   sorting && `${sorting.down ? '-' : ''}${columns[sorting.column]!.name}`;
 
-/** Numbers from the largest, words from the first; the third time, in order of registration. */
+/** First click: numbers descending, texts ascending. Second: reversed. Third: unsorted. */
 function nextSorting(sorting: Sorting, column: number, numeric: boolean): Sorting {
   if (sorting?.column !== column) return { column, down: numeric };
   return sorting.down === numeric ? { column, down: !numeric } : null;
@@ -311,7 +325,7 @@ function Card({ number, onClose }: { number: number; onClose: () => void }) {
   agents.version.value;
   const row = agents.rows[number];
   if (!row) return null;
-  const can = [row.validator && 'votes', row.producer && 'proposes blocks'].filter(Boolean);
+  const can = [row.validator && 'vote', row.producer && 'propose blocks'].filter(Boolean);
   const facts: [string, string][] = [
     ['personality', cleanText(row.personality, 32)],
     ...(groups.value ? [['group', cleanText(getGroup(number), 32)] as [string, string]] : []),
@@ -321,17 +335,17 @@ function Card({ number, onClose }: { number: number; onClose: () => void }) {
     ['votes', format(agents.votes[number]!)],
     ['memes', format(agents.memes[number]!)],
     ['blocks produced', format(agents.produced[number]!)],
-    ['may', can.length === 0 ? 'look on' : can.join(', ')],
+    ['capabilities', can.length === 0 ? 'none' : can.join(', ')],
   ];
   return (
-    <aside class="panel card" aria-label="The agent that was chosen">
+    <aside class="panel card" aria-label="Selected agent">
       <header>
         <h2>
           <bdi>{getAgentName(number)}</bdi>
         </h2>
         <code class="faint">{row.id.slice(0, 22)}…</code>
         <a class="button" href={href('agent', row.id)}>
-          All about it
+          Open agent
         </a>
         <button type="button" class="button" onClick={onClose}>
           Close
@@ -357,7 +371,7 @@ function Find({ onFind }: { onFind: (number: number) => void }) {
   const wanted = finding.value;
   useEffect(() => {
     if (!wanted) return;
-    // After the shell, which gives the focus to a view that begins.
+    // After the shell, which focuses a new view.
     const timer = setTimeout(() => {
       field.current!.focus();
       finding.value = false;
@@ -391,7 +405,7 @@ function Find({ onFind }: { onFind: (number: number) => void }) {
       </label>
       {text.trim() !== '' && (
         <ul class="found">
-          {found.length === 0 && <li class="faint">Nobody is called that.</li>}
+          {found.length === 0 && <li class="faint">No matching agents.</li>}
           {found.map((number) => (
             <li key={number}>
               <button type="button" onClick={() => take(number)}>

@@ -1,4 +1,4 @@
-/** The view Alliances: a lane for each along engine time, its members, and how alike they vote. */
+/** The view Alliances: one lane per alliance along engine time, with members and agreement. */
 import type { AllianceRow } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
@@ -15,10 +15,10 @@ export function View() {
   const alike: Alike = new Map((found ?? []).map((one) => [one.alliance, one]));
   if (all.length === 0) {
     return (
-      <Empty title="There are no alliances at this entry">
+      <Empty title="No alliances yet">
         <p>
-          An agent proposes one, and it begins when somebody accepts. Travel on, or see{' '}
-          <a href={href('talk')}>what is said</a>.
+          An agent proposes an alliance to other agents, and the first acceptance starts it.{' '}
+          <a href={href('talk')}>Open Talk</a>
         </p>
       </Empty>
     );
@@ -29,19 +29,20 @@ export function View() {
       <header class="view-head">
         <h1>
           {plural(open, 'active alliance')}
-          <span class="faint">, {format(all.length - open)} proposed or over</span>
+          <span class="faint">, {format(all.length - open)} proposed or ended</span>
         </h1>
       </header>
       <Figure
-        title="From proposal to end"
+        title="Alliance lifetimes"
         caption={
           <>
-            One lane an alliance, the newest on top: full while it is active, outlined while it is
-            only proposed, faint when it is over. The share says how often two members who voted on
-            the same block voted alike, over the blocks that the page knows.
+            Lifetime of each alliance in elapsed network time, newest first: solid while active,
+            outlined while proposed, faint after the end. Agreement: share of equal votes, in %,
+            among pairs of members who voted on the same block. n = {plural(all.length, 'alliance')}
+            .
           </>
         }
-        picture={() => <Lanes all={all} alike={alike} />}
+        chart={() => <Lanes all={all} alike={alike} />}
         table={() => <Table all={all} alike={alike} />}
       />
     </>
@@ -53,7 +54,7 @@ function Table({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
   return (
     <>
       <table>
-        <caption>Alliances, the newest first</caption>
+        <caption>Alliances, newest first</caption>
         <thead>
           <tr>
             <th scope="col">purpose</th>
@@ -61,7 +62,7 @@ function Table({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
             <th scope="col">proposed</th>
             <th scope="col">last change</th>
             <th scope="col" class="number">
-              vote alike
+              agreement
             </th>
             <th scope="col">members</th>
           </tr>
@@ -115,7 +116,7 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
           </span>
           <span class="lane-facts">
             <span>members</span>
-            <span>alike</span>
+            <span>agree</span>
           </span>
         </div>
         <ul>
@@ -151,7 +152,7 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
                       {format(one.members.length)}
                     </span>
                     <b>
-                      <span class="unseen">, vote alike: </span>
+                      <span class="unseen">, agreement: </span>
                       {shareOf(alike, one.number)}
                     </b>
                   </span>
@@ -162,7 +163,10 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
         </ul>
       </div>
       {all.length > LANES_SHOWN && (
-        <p class="faint">{format(all.length - LANES_SHOWN)} older ones are in the table only.</p>
+        <p class="faint">
+          {plural(all.length - LANES_SHOWN, 'older alliance is', 'older alliances are')} only in the
+          table.
+        </p>
       )}
       {open && (
         <p class="lane-open" role="status">
@@ -178,7 +182,7 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
 
 type Alike = ReadonlyMap<number, Agreement>;
 
-/** As a text: nothing where no two members voted on one block. */
+/** Formats the agreement; a dash if no two members voted on the same block. */
 function shareOf(alike: Alike, number: number): string {
   const found = alike.get(number);
   if (!found || found.pairs === 0) return '–';
@@ -197,7 +201,7 @@ function Members({ row: { members, invited } }: { row: AllianceRow }) {
         </span>
       ))}
       {members.length > MEMBERS_SHOWN && ` and ${format(members.length - MEMBERS_SHOWN)} more`}
-      {invited.length > 0 && <span class="faint">; {format(invited.length)} asked</span>}
+      {invited.length > 0 && <span class="faint">; {format(invited.length)} invited</span>}
     </>
   );
 }

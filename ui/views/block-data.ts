@@ -1,7 +1,4 @@
-/**
- * The data of a block: all that the server has of it, the same as of the entry that is shown, and
- * its check by the worker.
- */
+/** Data of a block: as the server has it, as of the current entry, and its check in a worker. */
 
 import type { BlockView } from '../../engine/protocol/schema/view.js';
 import { data, pages } from '../components/requests.js';
@@ -13,7 +10,7 @@ import type { BlockChecked } from '../verify/messages.js';
 export interface BlockData extends Omit<BlockView, 'status' | 'tally'> {
   status: string;
   tally: { approve: number; reject: number; electorate: number };
-  /** Of the log, by which it was proposed. */
+  /** Entry of the proposal. */
   entry: number;
   proposal: Readonly<Record<string, unknown>>;
   public_key: string;
@@ -33,10 +30,10 @@ export interface Vote {
 export interface Whole {
   block: BlockData;
   electorate: Elector[];
-  /** How many there are, also where not all of them are named. */
+  /** Number of electors; an exported file lists only those who voted. */
   electors: number;
   votes: Vote[];
-  /** Votes that are not here: there are very many. */
+  /** True if the block has more votes than were fetched. */
   more: boolean;
 }
 
@@ -63,7 +60,7 @@ export async function wholeBlock(hash: string): Promise<Whole> {
   return { block, electorate, electors, votes, more };
 }
 
-/** @throws {Error} when the worker cannot be started */
+/** @throws {PageError} if the worker fails to load */
 export async function checkBlockData({ block, electorate, votes }: Whole): Promise<BlockChecked> {
   const { signatures } = await data<{ signatures?: string }>('/api/v1/meta');
   const { network_id, policy, participation_bps } = network.peek()!;
@@ -84,8 +81,10 @@ export async function checkBlockData({ block, electorate, votes }: Whole): Promi
 }
 
 /**
- * `known`: as the snapshot has it; left out, it closed before all blocks of the snapshot.
- * `ballots`: of who had voted, number of the agent * 2; of a closed block none are needed.
+ * Restricts a block to its state at the current entry.
+ *
+ * @param known the block in the snapshot; undefined if it closed before all blocks of the snapshot
+ * @param ballots agent number * 2 of each voter; needed only for a block in voting
  */
 export function atEntry(
   whole: Whole,
@@ -102,13 +101,13 @@ export function atEntry(
   const numbers = new Map(
     whole.electorate.map(({ public_key, agent_id }) => [public_key, agents.numberOf(agent_id)]),
   );
-  // Of whom nobody knows when it voted, it is shown: it is no vote that counts.
+  // A vote of a non-elector has no known time and does not count; it is always shown.
   const wasThere = ({ public_key }: Vote) => voted.has(numbers.get(public_key) ?? -1);
   const isElector = ({ public_key }: Vote) => numbers.has(public_key);
   return { ...whole, block, votes: whole.votes.filter((one) => !isElector(one) || wasThere(one)) };
 }
 
-/** The check of all votes, of those alone that were there: they are counted again. */
+/** Restricts a check to the votes at the current entry, and counts them again. */
 export function checkAsOf(check: BlockChecked, whole: Whole, shown: Whole): BlockChecked {
   if (shown.votes.length === whole.votes.length) return check;
   const verdicts = new Map(whole.votes.map((vote, place) => [vote, check.votes[place]!]));

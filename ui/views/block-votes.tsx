@@ -1,6 +1,6 @@
 /**
- * The long lists of a block: every vote, with its weight and what became of its signature here, and
- * the transactions and changes of state that it would make final.
+ * The long lists of a block: votes with their weights and signature checks, transactions, and state
+ * changes.
  */
 import { format, plural } from '../../report/shared/format.js';
 import { AgentLink, cleanText } from '../components/labels.js';
@@ -43,9 +43,9 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
           ? verdict === 'failed'
           : vote.vote.decision === show,
     )
-    // What fails is not to be looked for.
+    // Invalid votes first.
     .sort((one, other) => Number(other.verdict === 'failed') - Number(one.verdict === 'failed'));
-  // Without the log there is nothing to check, and nothing that fails.
+  // An exported file has no signatures.
   const signed = home.lacks.log === undefined;
   const reasons = sharedReasons(votes);
   const missing = Math.max(0, electors - votes.length);
@@ -54,9 +54,9 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
     <section class="panel" aria-labelledby="votes">
       <header>
         <h2 id="votes">{plural(votes.length, 'vote')}</h2>
-        <p>{plural(missing, 'elector has', 'electors have')} not voted</p>
+        <p>{plural(missing, 'elector')} without a vote</p>
         <fieldset class="segments push">
-          <legend class="unseen">Votes that are shown</legend>
+          <legend class="unseen">Vote filter</legend>
           {voteFilters
             .filter((one) => signed || one !== 'failed')
             .map((one) => (
@@ -77,7 +77,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
       </header>
       <Reasons of={reasons} />
       {wanted.length === 0 ? (
-        <p class="faint">{show === 'failed' ? 'No vote fails.' : 'No such vote has been cast.'}</p>
+        <p class="faint">{show === 'failed' ? 'No invalid votes.' : 'No votes yet.'}</p>
       ) : (
         <div class="scroll">
           <table class="votes">
@@ -92,7 +92,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
                   </th>
                 )}
                 {signed && <th scope="col">signature</th>}
-                <th scope="col">{signed ? 'reason, and memes it names' : 'reason'}</th>
+                <th scope="col">{signed ? 'reason, memes' : 'reason'}</th>
               </tr>
             </thead>
             <tbody>
@@ -108,7 +108,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
   );
 }
 
-/** Reasons that are listed above the table; further ones are printed with each vote. */
+/** Shared reasons above the table. Each vote shows its number, or the text of another reason. */
 const REASONS_SHOWN = 12;
 
 interface Reason {
@@ -117,7 +117,7 @@ interface Reason {
   reject: number;
 }
 
-/** Reasons that several votes give, the most frequent first. */
+/** Groups reasons given by several votes, most frequent first. */
 function sharedReasons(votes: readonly Vote[]): Reason[] {
   const reasons = new Map<string, Reason>();
   for (const { vote } of votes) {
@@ -137,9 +137,10 @@ function sharedReasons(votes: readonly Vote[]): Reason[] {
 function Reasons({ of }: { of: readonly Reason[] }) {
   if (of.length === 0) return null;
   return (
-    <ol class="reasons" aria-label="Reasons that several votes give">
+    <ol class="reasons" aria-label="Shared reasons">
       {of.map(({ text, approve, reject }) => (
         <li key={text}>
+          <b>{plural(approve + reject, 'agent')}</b>:{' '}
           <q>
             <bdi>{cleanText(text, 200)}</bdi>
           </q>{' '}
@@ -183,7 +184,7 @@ function Row({ line, reasons, weighted, signed }: RowProps) {
       {signed && (
         <td>
           <Mark of={verdict} word />
-          {weight === null && <span>, not an elector</span>}
+          {weight === null && <span>, not in the electorate</span>}
         </td>
       )}
       <td class="wide">
@@ -216,15 +217,15 @@ export function Transactions({ proposal, check }: TransactionsProps) {
   if (home.lacks.log && !('transactions' in proposal)) {
     return (
       <section class="panel" aria-labelledby="transactions">
-        <h2 id="transactions">What it holds</h2>
+        <h2 id="transactions">Contents</h2>
         <p class="faint">{home.lacks.log}</p>
       </section>
     );
   }
-  return <Held proposal={proposal} check={check} />;
+  return <BlockContents proposal={proposal} check={check} />;
 }
 
-function Held({ proposal, check }: TransactionsProps) {
+function BlockContents({ proposal, check }: TransactionsProps) {
   const [page, turn] = usePage('transactions');
   const signed = home.lacks.log === undefined;
   const all = listed(proposal.transactions).map((transaction, place) => ({ transaction, place }));
@@ -237,9 +238,9 @@ function Held({ proposal, check }: TransactionsProps) {
   return (
     <section class="panel" aria-labelledby="transactions">
       <header>
-        <h2 id="transactions">What it holds</h2>
+        <h2 id="transactions">Contents</h2>
         <p>
-          {format(all.length)} transactions, {format(changes.length)} changes of state
+          {plural(all.length, 'transaction')}, {plural(changes.length, 'state change')}
         </p>
       </header>
       {all.length > 0 && (
@@ -289,11 +290,11 @@ function Held({ proposal, check }: TransactionsProps) {
         </dl>
       )}
       {changes.length > 100 && (
-        <p class="faint">{format(changes.length - 100)} more are not shown.</p>
+        <p class="faint">{plural(changes.length - 100, 'state change')} omitted.</p>
       )}
       {meme && (
         <p>
-          Its meme, {cleanText(String(meme.type), 16)}:{' '}
+          Meme ({cleanText(String(meme.type), 16)}):{' '}
           <q>
             <bdi>{cleanText(String(meme.content), 200)}</bdi>
           </q>

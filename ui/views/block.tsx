@@ -1,12 +1,16 @@
-/**
- * The view of a block: its proposal and outcome, what this page has checked of it, and its
- * certificate.
- */
+/** The view of a block: proposal, outcome, checks in the browser, votes and certificate. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../../report/shared/format.js';
 import { Glyph, outcomes, TallyBar } from '../components/block.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
-import { AgentLink, BlockLink, cleanText, EntryLink, moment } from '../components/labels.js';
+import {
+  AgentLink,
+  BlockLink,
+  cleanText,
+  EntryLink,
+  moment,
+  toSentence,
+} from '../components/labels.js';
 import { Fact } from '../components/lists.js';
 import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
 import { useFetch } from '../components/requests.js';
@@ -31,10 +35,9 @@ export function View({ item }: { item: string | null }) {
   const hash = item ?? last?.hash ?? null;
   if (hash === null) {
     return (
-      <Empty title="No block has been proposed yet">
+      <Empty title="No blocks yet">
         <p>
-          The first one appears here at once. <a href={href('now')}>What happens now</a> says who is
-          here.
+          Waiting for the first proposal. <a href={href('now')}>Open Now</a>
         </p>
       </Empty>
     );
@@ -47,8 +50,8 @@ function WholeBlock({ hash }: { hash: string }) {
   const here = blocks.value.find((block) => block.hash === hash);
   const count = here ? here.approvals + here.rejections : 0;
   const [kept, keep] = useState<Whole | null>(null);
-  // A block in voting is fetched anew when somebody votes, of many when a tenth more did; and when
-  // the page has gone on to votes that were not there yet when it was fetched.
+  // Live, a block in voting is fetched again after each vote; with many votes, after each tenth.
+  // At a past entry, it is fetched again when playback reaches votes newer than the last fetch.
   const votes = live && here?.status === 'voting' ? tenths(count) : 0;
   const lacks = !live && kept && !kept.more && kept.votes.length < count ? count : 0;
   const key = `${hash} ${here?.status ?? ''} ${votes} ${lacks}`;
@@ -60,18 +63,18 @@ function WholeBlock({ hash }: { hash: string }) {
   if (!whole && fetched.is === 'failed') {
     const known = fetched.status === 404 || fetched.status === 400;
     return (
-      <Empty title={known ? 'No block has this hash' : 'This block cannot be shown'}>
-        <p>{fetched.why}</p>
+      <Empty title={known ? 'Block not found' : 'Block unavailable'}>
+        <p>{toSentence(fetched.why)}</p>
         <p>
           <button type="button" onClick={again}>
-            Try again
+            Retry
           </button>{' '}
-          <a href={href('now')}>The blocks that there are</a>
+          <a href={href('now')}>Open Now</a>
         </p>
       </Empty>
     );
   }
-  if (!whole) return <Loading what="the block and its votes" />;
+  if (!whole) return <Loading what="block and votes" />;
   if (!live && whole.block.entry > position.value!.entry) return <NotYet block={whole.block} />;
   return (
     <article class="block-view">
@@ -81,7 +84,7 @@ function WholeBlock({ hash }: { hash: string }) {
   );
 }
 
-/** Cut to its first two digits. */
+/** Rounds down to two significant digits. */
 function tenths(count: number): number {
   const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, count))) - 1);
   return Math.floor(count / step) * step;
@@ -89,17 +92,16 @@ function tenths(count: number): number {
 
 function NotYet({ block: { height, block_hash, entry } }: { block: BlockData }) {
   return (
-    <Empty title={`Block ${height} is not there yet`}>
+    <Empty title={`No block ${height} yet`}>
       <p>
-        At entry {format(position.value!.entry)}, where the page stands, nobody has proposed it:
-        that came with{' '}
+        The page shows entry {format(position.value!.entry)}. Block {height} was proposed at{' '}
         <a href={href('block', block_hash, { at: String(entry) })}>entry {format(entry)}</a>.
       </p>
     </Empty>
   );
 }
 
-/** All of it is checked at once; what is shown is what there was of that at the entry. */
+/** Checks the whole block once, and shows it as of the current entry. */
 function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined }) {
   const [result, set] = useState<{ of: Whole; found: BlockChecked | string } | null>(null);
   useEffect(() => {
@@ -109,10 +111,10 @@ function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined 
       (error: Error) => set({ of: whole, found: error.message }),
     );
   }, [whole]);
-  // What was fetched since is shown once it is checked, too.
+  // Newly fetched data is shown after its check.
   const { of, found } = result ?? { of: whole, found: null };
   const then = useThen(of, known);
-  if (!then) return <Loading what="the votes that there were" />;
+  if (!then) return <Loading what="votes" />;
   const problem = typeof found === 'string' ? found : '';
   const check = found === null || typeof found === 'string' ? null : checkAsOf(found, of, then);
   return (
@@ -126,7 +128,7 @@ function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined 
   );
 }
 
-/** As of the entry that is shown. Ballots come a little after: until then, as it was before. */
+/** The block at the current entry. Until its ballots arrive, the previous state. */
 function useThen(whole: Whole, known: BlockItem | undefined): Whole | null {
   const open = known?.status === 'voting' ? known : null;
   const ballots = useWorkerAnswer<Uint32Array>('ballots', () => open?.number, `${open?.number}`);
@@ -138,7 +140,7 @@ function useThen(whole: Whole, known: BlockItem | undefined): Whole | null {
 
 interface HeadProps {
   whole: Whole;
-  /** What it is by now. */
+  /** Newest status. */
   now: string;
 }
 
@@ -156,12 +158,20 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
         <Neighbours hash={block_hash} />
       </header>
       {now !== status && <Since hash={block_hash} now={now} />}
-      {known && <TallyBar block={{ ...known, ...weights(tally) }} />}
+      {known && (
+        <>
+          <TallyBar block={{ ...known, ...weights(tally) }} />
+          <p class="faint chart-caption">
+            Voting weight, approvals from the left and rejections from the right, with thresholds.
+            Total weight {format(tally.electorate)}, n = {plural(electors, 'elector')}.
+          </p>
+        </>
+      )}
       <dl class="facts">
-        <Fact name="proposed by">
+        <Fact name="producer">
           <AgentLink id={block.producer.id} />
         </Fact>
-        <Fact name="proposed at">
+        <Fact name="proposed">
           {moment(proposed)}
           {known && (
             <>
@@ -169,7 +179,7 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
             </>
           )}
         </Fact>
-        <Fact name={closed_at ? 'decided after' : 'deadline'}>
+        <Fact name={closed_at ? 'time to decision' : 'deadline'}>
           {closed_at
             ? formatMs(Date.parse(closed_at) - proposed)
             : moment(Date.parse(block.voting_deadline))}
@@ -178,9 +188,9 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
           {format(tally.approve)} approve, {format(tally.reject)} reject, of{' '}
           {format(tally.electorate)}
         </Fact>
-        <Fact name="may vote">{plural(electors, 'agent')}</Fact>
+        <Fact name="electorate">{plural(electors, 'agent')}</Fact>
         <Fact name="transactions">{format(block.transactions)}</Fact>
-        <Fact name="follows">
+        <Fact name="parent">
           <BlockLink hash={block.parent_hash} />
         </Fact>
         <Fact name="hash" whole>
@@ -191,12 +201,12 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
   );
 }
 
-/** The page stands before its end: what became of it is another snapshot. */
+/** Note that the newest status differs from that of the current entry. */
 function Since({ hash, now }: { hash: string; now: string }) {
   return (
-    <p class="caption" role="note">
-      This is how it stood at entry {format(position.value!.entry)}.{' '}
-      <a href={hrefNow('block', hash)}>By now it is {cleanText(now, 32)}</a>.
+    <p class="caption" role="note" data-testid="newest-status">
+      State at entry {format(position.value!.entry)}. Newest status:{' '}
+      <a href={hrefNow('block', hash)}>{cleanText(now, 32)}</a>.
     </p>
   );
 }
@@ -208,7 +218,7 @@ function Neighbours({ hash }: { hash: string }) {
   const place = list.findIndex((block) => block.hash === hash);
   const [before, after] = place < 0 ? [] : [list[place - 1], list[place + 1]];
   return (
-    <nav class="neighbours" aria-label="Blocks beside it">
+    <nav class="neighbours" aria-label="Adjacent blocks">
       {before && (
         <a class="button" href={href('block', before.hash)}>
           ← Block {before.height}
@@ -233,18 +243,16 @@ function Proof({ whole, check, problem }: ProofProps) {
   return (
     <section class="panel proof" aria-labelledby="proof">
       <header>
-        <h2 id="proof">Checked in this browser</h2>
+        <h2 id="proof">Checks in this browser</h2>
         {check?.by && (
           <p>
             Ed25519 by{' '}
-            {check.by === 'WebCrypto'
-              ? 'WebCrypto'
-              : 'JavaScript, since this page is not served securely'}
+            {check.by === 'WebCrypto' ? 'WebCrypto' : 'JavaScript; WebCrypto needs a secure origin'}
           </p>
         )}
       </header>
       <Unavailable what="log">
-        {problem !== '' && <p role="alert">It could not be checked: {problem}</p>}
+        {problem !== '' && <p role="alert">{toSentence(`check failed: ${problem}`)}</p>}
         {!check && problem === '' && (
           <p role="status">Checking {plural(whole.votes.length, 'signature')} …</p>
         )}
@@ -256,7 +264,7 @@ function Proof({ whole, check, problem }: ProofProps) {
 
 function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: BlockChecked }) {
   const failed = check.votes.filter((verdict) => verdict === 'failed').length;
-  const held = check.votes.filter((verdict) => verdict === 'holds').length;
+  const valid = check.votes.filter((verdict) => verdict === 'holds').length;
   const unsigned = check.by === null;
   const { approve, reject } = block.tally;
   const same = check.tally.approve === approve && check.tally.reject === reject;
@@ -266,56 +274,58 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
     <ul class="checks">
       <li>
         <Mark of={check.hash ? 'holds' : 'failed'} />
-        {check.hash
-          ? 'The hash is that of the proposal.'
-          : 'The proposal has another hash: what is shown is not what was voted on.'}
+        {check.hash ? 'The hash matches the proposal.' : 'The hash does not match the proposal.'}
       </li>
       <li>
         <Mark of={check.proposal} />
         {check.proposal === 'failed'
-          ? 'The signature of the proposal fails.'
+          ? 'The signature of the proposal is invalid.'
           : unsigned
-            ? 'In this network nobody signs: there are no signatures to check.'
-            : 'The signature of the proposal holds.'}
+            ? 'This network has no signatures to check.'
+            : 'The signature of the proposal is valid.'}
       </li>
       {!unsigned && (
         <li>
           <Mark of={failed > 0 ? 'failed' : 'holds'} />
           {failed > 0
-            ? `${format(failed)} of ${plural(votes.length, 'vote')} fail; ${format(held)} hold.`
-            : `${allOf(held, 'signature of a vote', 'signatures of votes')}.`}
+            ? `${format(failed)} of ${plural(votes.length, 'vote')} invalid.`
+            : `${allOf(valid, 'vote signature', 'vote signatures')}.`}
         </li>
       )}
       {!unsigned && check.transactions.length > 0 && (
         <li>
           <Mark of={wrong > 0 ? 'failed' : 'holds'} />
           {wrong > 0
-            ? `${format(wrong)} of ${plural(check.transactions.length, 'transaction')} fail.`
+            ? `${format(wrong)} of ${plural(check.transactions.length, 'transaction')} invalid.`
             : `${allOf(check.transactions.length, 'transaction', 'transactions')}.`}
         </li>
       )}
       {!more && (
         <li>
           <Mark of={same ? 'holds' : 'failed'} />
-          Counted again: {tallyText(check.tally)}
-          {same ? ', as the server says.' : `; the server says ${tallyText(block.tally)}.`}
+          Recount: {tallyText(check.tally)}
+          {same ? ', equal to the server.' : `; the server reports ${tallyText(block.tally)}.`}
         </li>
       )}
       {!more && decided && (
         <li>
           <Mark of={check.outcome === block.status ? 'holds' : 'failed'} />
           {check.outcome === block.status
-            ? `By these votes it is ${block.status}.`
-            : `By these votes it would be ${check.outcome}, not ${block.status}.`}
+            ? `These votes give the outcome ${block.status}.`
+            : `These votes give the outcome ${check.outcome}, not ${block.status}.`}
         </li>
       )}
-      {more && <li>There are more votes than a page shows: they are not counted again here.</li>}
+      {more && <li>Too many votes for a recount in the browser.</li>}
     </ul>
   );
 }
 
 const allOf = (count: number, one: string, many: string) =>
-  count === 1 ? `The one ${one} holds` : `All ${format(count)} ${many} hold`;
+  count === 0
+    ? `No ${many} yet`
+    : count === 1
+      ? `1 ${one} valid`
+      : `All ${format(count)} ${many} valid`;
 
 const tallyText = ({ approve, reject }: BlockChecked['tally']) =>
   `${format(approve)} approve and ${format(reject)} reject`;
@@ -350,13 +360,13 @@ function Certificate({ block }: { block: BlockData }) {
       <header>
         <h2 id="certificate">Certificate</h2>
         <p>
-          Why it was {status}, in one file that anybody can check offline:{' '}
-          <code>npx folkmoot check-certificate FILE</code>
+          Proof of the outcome in one file. To verify the file offline, run{' '}
+          <code>npx folkmoot check-certificate FILE</code>.
         </p>
       </header>
       {state.is === 'idle' && (
         <button type="button" class="button" onClick={() => void make()}>
-          Make it here, out of the log
+          Create certificate
         </button>
       )}
       {state.is === 'making' && <Making progress={state.progress} />}
@@ -365,7 +375,7 @@ function Certificate({ block }: { block: BlockData }) {
           Save block-{height}.certificate.json, {format(Math.ceil(state.bytes / 1_000))} kB
         </a>
       )}
-      {state.is === 'failed' && <p role="alert">{state.why}</p>}
+      {state.is === 'failed' && <p role="alert">{toSentence(state.why)}</p>}
     </section>
   );
 }
@@ -374,8 +384,8 @@ function Making({ progress }: { progress: Progress | null }) {
   const { entries = 0, of = 1 } = progress ?? {};
   return (
     <p role="status">
-      <progress max={of} value={entries} aria-label="entries recomputed" /> {format(entries)}
-      of {format(of)} entries recomputed
+      <progress max={of} value={entries} aria-label="Entries replayed" /> {format(entries)} of{' '}
+      {plural(of, 'entry', 'entries')} replayed
     </p>
   );
 }

@@ -1,9 +1,6 @@
-/**
- * A request as people paste one, by curl, as raw HTTP or as JSON, and the answer of the server that
- * verified it.
- */
+/** Parses a pasted request: a curl command, raw HTTP, or JSON. Also types the server's answer. */
+import { PageError } from '../messages.js';
 
-/** A request in any of the ways in which people paste one. */
 export interface DescribedRequest {
   method: string;
   target: string;
@@ -11,47 +8,45 @@ export interface DescribedRequest {
   body: string;
 }
 
-/** Longer texts are no request: the largest that is signed has 4 MiB. */
+/** The largest signed request has 4 MiB. */
 const MOST_PASTED = 6 * 1024 * 1024;
+/** Characters of the input that an error quotes. */
+const MOST_QUOTED = 80;
 
-const NO_MEMBERS =
-  'JSON of a request has the members method, target, headers and body. To check a body alone, ' +
-  'put the line and the headers that it was sent with above it.';
-
-/** @returns what is wrong with it, as a sentence, where it is none */
-export function parseRequest(pasted: string): DescribedRequest | string {
+/** @throws {PageError} if the text is not a request */
+export function parseRequest(pasted: string): DescribedRequest {
   const text = pasted.trim().replaceAll('\r\n', '\n');
-  if (text.length > MOST_PASTED) return 'This is longer than any request: paste one request only.';
+  const { length } = text;
+  if (length > MOST_PASTED) throw new PageError('REQUEST_TOO_LONG', { length });
   if (text.startsWith('{')) return fromJson(text);
   return /^curl\s/.test(text) ? fromCurl(text) : fromHttp(text);
 }
 
-function fromJson(text: string): DescribedRequest | string {
+function fromJson(text: string): DescribedRequest {
   let value: Partial<DescribedRequest>;
   try {
     value = JSON.parse(text) as Partial<DescribedRequest>;
   } catch (error) {
-    return `This is not JSON: ${(error as Error).message}`;
+    throw new PageError('REQUEST_NOT_JSON', { message: (error as Error).message });
   }
   const { method, target, headers, body = '' } = value;
   if (typeof method !== 'string' || typeof target !== 'string' || typeof headers !== 'object') {
-    return NO_MEMBERS;
+    throw new PageError('REQUEST_INCOMPLETE');
   }
   return { method, target, headers, body: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 
-function fromHttp(text: string): DescribedRequest | string {
+function fromHttp(text: string): DescribedRequest {
   const [head = '', ...rest] = text.split('\n\n');
   const [first = '', ...lines] = head.split('\n');
   const [, method, where] = /^([A-Za-z]+)\s+(\S+)/.exec(first) ?? [];
   if (!method || !where) {
-    return 'The first line of a request says how and where, as in: POST /api/v1/consensus/vote';
+    throw new PageError('REQUEST_LINE_INVALID', { line: first.slice(0, MOST_QUOTED) });
   }
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
-    if (colon < 1)
-      return `This line is no header: ${line.slice(0, 80)}. An empty line stands before the body.`;
+    if (colon < 1) throw new PageError('HEADER_INVALID', { line: line.slice(0, MOST_QUOTED) });
     headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim();
   }
   return { method, target: targetOf(where), headers, body: rest.join('\n\n') };
@@ -63,10 +58,10 @@ function targetOf(where: string): string {
   return `${pathname}${search}`;
 }
 
-/** Of curl only what people use for this: -X, -H, -d and its kin, and an address. */
-function fromCurl(text: string): DescribedRequest | string {
+/** Supports the curl options -X, -H, -d and its variants, --url, and an address. */
+function fromCurl(text: string): DescribedRequest {
   const words = shellWords(text);
-  if (!words) return 'A quote of this command is not closed.';
+  if (!words) throw new PageError('QUOTE_OPEN');
   const headers: Record<string, string> = {};
   let [method, where, body] = ['', '', null as string | null];
   const rest = words.slice(1)[Symbol.iterator]();
@@ -79,13 +74,12 @@ function fromCurl(text: string): DescribedRequest | string {
       if (colon > 0) headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim();
     } else if (/^(-d|--data|--data-raw|--data-binary|--json)$/.test(word)) {
       body = value();
-      if (body.startsWith('@'))
-        return `The body is in the file ${body.slice(1, 80)}: paste it in place of its name.`;
+      if (body.startsWith('@')) throw new PageError('BODY_IN_FILE', { file: body.slice(1, 80) });
       if (word === '--json') headers['content-type'] ??= 'application/json';
     } else if (word === '--url') where = value();
     else if (/^https?:\/\/|^\//i.test(word)) where = word;
   }
-  if (where === '') return 'This command has no address.';
+  if (where === '') throw new PageError('ADDRESS_MISSING');
   try {
     return {
       method: method || (body === null ? 'GET' : 'POST'),
@@ -94,11 +88,11 @@ function fromCurl(text: string): DescribedRequest | string {
       body: body ?? '',
     };
   } catch {
-    return `This is no address: ${where.slice(0, 80)}`;
+    throw new PageError('ADDRESS_INVALID', { address: where.slice(0, MOST_QUOTED) });
   }
 }
 
-/** As a shell takes a line apart, without what it would put in. Null where a quote stays open. */
+/** Splits a command into words like a shell, without expansion. Null for an unclosed quote. */
 function shellWords(text: string): string[] | null {
   const words: string[] = [];
   const pattern = /\s*(?:\\\n)?\s*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)/gsy;
@@ -118,7 +112,7 @@ function shellWords(text: string): string[] | null {
   return text.slice(end).trim() === '' ? words : null;
 }
 
-/** What the server says of a request that it was shown. */
+/** The server's verification of a pasted request. */
 export interface Verification {
   valid: boolean;
   kind?: string;

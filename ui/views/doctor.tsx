@@ -1,10 +1,7 @@
-/**
- * The view Request doctor: a reader pastes a request that was refused, and the server says what it
- * would have verified.
- */
+/** The view Request doctor: the server verifies the signature of a pasted request. */
 import { useState } from 'preact/hooks';
 import { formatMs } from '../../report/shared/format.js';
-import { cleanText } from '../components/labels.js';
+import { cleanText, toSentence } from '../components/labels.js';
 import { Fact, Lines } from '../components/lists.js';
 import { Mark, Unavailable } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
@@ -26,10 +23,9 @@ export function View() {
   const [text, write] = useState('');
   const [state, set] = useState<State>({ is: 'idle' });
   const ask = async () => {
-    const request = parseRequest(text);
-    if (typeof request === 'string') return set({ is: 'failed', why: request });
-    set({ is: 'asking' });
     try {
+      const request = parseRequest(text);
+      set({ is: 'asking' });
       const answer = await fetchPath('/api/v1/debug/verify', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -45,7 +41,7 @@ export function View() {
     <div class="doctor">
       <header class="view-head">
         <h1>
-          Request doctor <span class="faint">says what a refused request should have signed</span>
+          Request doctor <span class="faint">for signatures of refused requests</span>
         </h1>
       </header>
       <Unavailable what="server">
@@ -57,10 +53,10 @@ export function View() {
           }}
         >
           <label for="request">
-            <b>The request</b>{' '}
+            <b>Request</b>{' '}
             <span class="faint">
-              as it was sent: a curl command, the raw HTTP, or JSON of method, target, headers and
-              body. Nothing is changed by it, and no private key belongs here.
+              Paste a curl command, a raw HTTP request, or JSON with method, target, headers and
+              body. The check changes nothing. Do not paste a private key.
             </span>
           </label>
           <textarea
@@ -78,13 +74,13 @@ export function View() {
               class="button"
               disabled={state.is === 'asking' || text.trim() === ''}
             >
-              {state.is === 'asking' ? 'Asking …' : 'What is wrong with it?'}
+              {state.is === 'asking' ? 'Checking …' : 'Check request'}
             </button>
           </p>
         </form>
         {state.is === 'failed' && (
           <p class="panel" role="alert">
-            {state.why}
+            {toSentence(state.why)}
           </p>
         )}
         {state.is === 'answered' && <Found request={state.request} answer={state.answer} />}
@@ -102,18 +98,18 @@ function Found({ request, answer }: { request: DescribedRequest; answer: Verific
       <header>
         <h2 id="found">
           <Mark of={valid ? 'holds' : 'failed'} />{' '}
-          {valid ? 'Its signature holds' : cleanText(message ?? 'It is refused', 500)}
+          {valid ? 'Valid signature' : toSentence(cleanText(message ?? 'request refused', 500))}
         </h2>
       </header>
       {valid && (
         <p>
-          If it was refused all the same, the network did it, and its answer said why:{' '}
-          <code>reason</code>.
+          If the request was refused, the signature was not the cause. See <code>reason</code> in
+          the response.
         </p>
       )}
       {mistake && (
         <p>
-          <b>Probably:</b> {cleanText(mistake, 500)}
+          <b>Likely cause:</b> {cleanText(mistake, 500)}
         </p>
       )}
       <dl class="facts">
@@ -123,36 +119,36 @@ function Found({ request, answer }: { request: DescribedRequest; answer: Verific
           </Fact>
         )}
         {pointer && (
-          <Fact name="where">
+          <Fact name="pointer">
             <code>{cleanText(pointer, 200)}</code>
           </Fact>
         )}
-        {answer.kind && <Fact name="taken as">{cleanText(answer.kind, 32)}</Fact>}
+        {answer.kind && <Fact name="request kind">{cleanText(answer.kind, 32)}</Fact>}
         {answer.skew_ms !== undefined && (
-          <Fact name="signed">
-            {formatMs(Math.abs(answer.skew_ms))} {answer.skew_ms < 0 ? 'before' : 'after'} the
-            server's time
+          <Fact name="timestamp">
+            {formatMs(Math.abs(answer.skew_ms))} {answer.skew_ms < 0 ? 'before' : 'after'} server
+            time
           </Fact>
         )}
         <Fact name="request" whole>
           {cleanText(request.method, 16)} {cleanText(answer.request_target ?? request.target, 200)}
         </Fact>
         {answer.expected_input_sha256 && (
-          <Fact name="sha256 of what is signed" whole>
+          <Fact name="SHA-256 of the signing input" whole>
             <code>{answer.expected_input_sha256}</code>
           </Fact>
         )}
         {answer.body_sha256 && (
-          <Fact name="sha256 of the body" whole>
+          <Fact name="SHA-256 of the body" whole>
             <code>{answer.body_sha256}</code>
           </Fact>
         )}
       </dl>
       {input !== undefined && (
         <>
-          <h3>The signature must cover exactly this text, as UTF-8</h3>
+          <h3>Signing input, UTF-8</h3>
           <Lines text={input} most={MOST_INPUT} />
-          <p class="faint">Characters that draw nothing are shown as dots.</p>
+          <p class="faint">Invisible characters are shown as dots.</p>
         </>
       )}
     </section>

@@ -1,12 +1,20 @@
 /**
- * The proof that what is shown follows from the log: by the server's replay, and by the engine in
- * this browser. A divergence is shown by its entry and field.
+ * Verification that the stored data follows from the log: by the replay command of the server, and
+ * by the engine in this browser. A divergence is shown with its entry and field.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../../report/shared/format.js';
-import { AgentLink, BlockLink, cleanText, EntryLink, moment } from '../components/labels.js';
+import {
+  AgentLink,
+  BlockLink,
+  cleanText,
+  EntryLink,
+  moment,
+  toSentence,
+} from '../components/labels.js';
 import { Fact } from '../components/lists.js';
 import { Unavailable } from '../components/placeholders.js';
+import { home } from '../home.js';
 import { place } from '../route.js';
 import { recomputeInWorker } from '../verify/client.js';
 import type { Parting, Progress, Recomputed } from '../verify/messages.js';
@@ -16,8 +24,10 @@ export function ProofBand() {
   return (
     <section class="panel proof-band" aria-labelledby="proof-band">
       <header>
-        <h2 id="proof-band">Is it true?</h2>
-        <p>What is shown has to follow from the log, entry by entry, to the same digest.</p>
+        <h2 id="proof-band">Log verification</h2>
+        {!home.lacks.proof && (
+          <p>Replays the log entry by entry and compares the digests with the stored data.</p>
+        )}
       </header>
       <Unavailable what="proof">
         <CommandBand />
@@ -27,7 +37,6 @@ export function ProofBand() {
   );
 }
 
-/** By the command that shows it. */
 function CommandBand() {
   const proof = commandProof.value;
   if (!proof) return null;
@@ -43,14 +52,14 @@ function CommandBand() {
       />
       <p role="status">
         {state === 'running' &&
-          `The command recomputed ${done} of ${plural(end + 1, 'entry', 'entries')}: all match.`}
+          `Replayed by the command: ${done} of ${plural(end + 1, 'entry', 'entries')} match.`}
         {state === 'match' && (
           <>
-            <b>All {plural(end + 1, 'entry', 'entries')} match</b>, recomputed by the command
-            {signatures ? ', every signature verified once more' : ''}.
+            <b>All {plural(end + 1, 'entry', 'entries')} match</b>, replayed by the command
+            {signatures ? ' with every signature verified' : ''}.
           </>
         )}
-        {state === 'failed' && `The log could not be read to its end: ${problem ?? ''}`}
+        {state === 'failed' && toSentence(`the replay failed: ${problem ?? ''}`)}
       </p>
       {divergence && <Difference parting={partingOf(divergence)} by="the command" />}
     </div>
@@ -63,7 +72,6 @@ type HereState =
   | { is: 'done'; result: Recomputed }
   | { is: 'failed'; why: string };
 
-/** Here: the engine itself in this browser. */
 function HereBand() {
   const [state, set] = useState<HereState>({ is: 'idle' });
   const [signatures, check] = useState(false);
@@ -78,7 +86,7 @@ function HereBand() {
     );
   };
   useEffect(() => {
-    // A link may ask for it: the command `explore --verify` prints one.
+    // Links printed by `explore --verify` start the replay.
     if (place.peek().query.get('verify') !== null) begin();
     return () => stop.current();
   }, []);
@@ -88,7 +96,7 @@ function HereBand() {
     >
       {state.is === 'running' && <Running progress={state.progress} />}
       {state.is === 'done' && <Done result={state.result} />}
-      {state.is === 'failed' && <p role="alert">It could not be recomputed here: {state.why}</p>}
+      {state.is === 'failed' && <p role="alert">{toSentence(`the replay failed: ${state.why}`)}</p>}
       <p class="proof-ask">
         {state.is === 'running' ? (
           <button
@@ -104,7 +112,7 @@ function HereBand() {
         ) : (
           <>
             <button type="button" class="button" onClick={begin}>
-              {state.is === 'idle' ? 'Recompute it in this browser' : 'Once more'}
+              {state.is === 'idle' ? 'Replay in this browser' : 'Replay again'}
             </button>
             <label class="tick">
               <input
@@ -112,7 +120,7 @@ function HereBand() {
                 checked={signatures}
                 onChange={(event) => check(event.currentTarget.checked)}
               />{' '}
-              with every signature
+              verify signatures
             </label>
           </>
         )}
@@ -127,8 +135,8 @@ function Running({ progress }: { progress: Progress | null }) {
     <>
       <Bar value={entries} of={of} parting={null} name="in this browser" />
       <p>
-        The engine runs here: {format(entries)} of {plural(of, 'entry', 'entries')} match
-        {signatures > 0 ? `, ${plural(signatures, 'signature holds', 'signatures hold')}` : ''}.
+        Replaying: {format(entries)} of {plural(of, 'entry', 'entries')} match
+        {signatures > 0 ? `, ${plural(signatures, 'valid signature')}` : ''}.
       </p>
     </>
   );
@@ -142,15 +150,15 @@ function Done({ result }: { result: Recomputed }) {
       <Bar value={entries} of={of} parting={parting?.entry ?? null} name="in this browser" />
       {same && (
         <p role="status">
-          <b>The same digest.</b> {plural(entries, 'entry was', 'entries were')} recomputed in this
-          browser
-          {signatures > 0 && `, ${plural(signatures, 'signature holds', 'signatures hold')}`}:{' '}
+          <b>All {plural(entries, 'entry', 'entries')} match</b>
+          {signatures > 0 && `, ${plural(signatures, 'valid signature')}`}. Digest:{' '}
           <code>{digest}</code>
         </p>
       )}
       {!same && !parting && (
         <p role="alert">
-          <b>Another digest.</b> Recomputed {digest}, the server says {served.digest}.
+          <b>Digest mismatch.</b> Replayed: <code>{digest}</code>, stored:{' '}
+          <code>{served.digest}</code>
         </p>
       )}
       {parting && <Difference parting={parting} by="this browser" />}
@@ -171,7 +179,7 @@ function Bar({ value, of, parting, name }: BarProps) {
     <div
       class="proof-bar"
       role="progressbar"
-      aria-label={`Entries recomputed ${name}`}
+      aria-label={`Entries replayed ${name}`}
       aria-valuemin={0}
       aria-valuemax={of}
       aria-valuenow={value}
@@ -188,11 +196,11 @@ function Difference({ parting, by }: { parting: Parting; by: string }) {
     <div class="difference" role="alert">
       <p>
         <b>
-          It parts at <EntryLink entry={entry} />
+          First divergence: <EntryLink entry={entry} />
         </b>{' '}
         ({cleanText(kind, 32)}
-        {at === null ? '' : `, ${moment(at)}`}). All before it matches; what comes after was not
-        recomputed by {by}.
+        {at === null ? '' : `, ${moment(at)}`}). All earlier entries match. Later entries were not
+        replayed by {by}.
       </p>
       <dl class="facts">
         {actor !== '' && (
@@ -201,10 +209,10 @@ function Difference({ parting, by }: { parting: Parting; by: string }) {
           </Fact>
         )}
         <Fact name="field">{cleanText(field, 160)}</Fact>
-        <Fact name="follows from the log" whole>
+        <Fact name="expected" whole>
           <code>{cleanText(expected, 300)}</code>
         </Fact>
-        <Fact name="is stored" whole>
+        <Fact name="stored" whole>
           <code>{cleanText(found, 300)}</code>
         </Fact>
       </dl>
@@ -218,27 +226,27 @@ function Actor({ id }: { id: string }) {
 }
 
 const partNames: Readonly<Record<string, string>> = {
-  entry: 'the entry',
-  signature: 'the signature',
-  outcome: 'what became of it',
-  log_digest: 'the digest of the log',
-  digest: 'the digest of what came of it',
-  end: 'the end of the log',
+  entry: 'entry',
+  signature: 'signature',
+  outcome: 'outcome',
+  log_digest: 'log digest',
+  digest: 'state digest',
+  end: 'end of the log',
 };
 
 function partingOf(told: CommandDivergence): Parting {
   const { entry, kind, actor, what, which, field, expected, found } = told;
   const named = [which ?? partNames[what] ?? what, field].filter(Boolean).join(', ');
   const values = [expected, found].map((text) => (field === null ? null : memberOf(text, field)));
-  // A member that neither has goes by another name than it is stored by: then all of it is shown.
+  // If neither text has the member, show both texts whole.
   const [one, other] = values.every((value) => value === null) ? [expected, found] : values;
   return {
     ...{ entry, at: null, kind, actor: actor?.id ?? '', field: named },
-    ...{ expected: one ?? 'nothing', found: other ?? 'nothing' },
+    ...{ expected: one ?? 'missing', found: other ?? 'missing' },
   };
 }
 
-/** As JSON; null where it is not there. */
+/** Returns the member as JSON; null if it is missing. */
 function memberOf(text: string, path: string): string | null {
   try {
     let value: unknown = JSON.parse(text);

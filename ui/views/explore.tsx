@@ -1,6 +1,4 @@
-/**
- * The view Explore: any moment of a network, what happened around it, and the entry that did this.
- */
+/** The view Explore: one log entry, the events around it, and the verification of the log. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -22,7 +20,7 @@ export function View() {
     <>
       <header class="view-head">
         <h1>
-          Entry {format(entry)} <span class="faint">and what happened around it</span>
+          Entry {format(entry)} <span class="faint">and surrounding events</span>
         </h1>
       </header>
       <ProofBand />
@@ -41,7 +39,7 @@ function Entry({ entry }: { entry: number }) {
   return (
     <section class="panel entry" aria-labelledby="entry">
       <header>
-        <h2 id="entry">Which entry did this</h2>
+        <h2 id="entry">Log entry</h2>
       </header>
       <Unavailable what="log">
         <Stored entry={entry} />
@@ -67,37 +65,33 @@ function Found({ of }: { of: EntryData }) {
       </p>
       {of.body !== '' && (
         <details>
-          <summary>What was sent, as it was signed</summary>
+          <summary>Signed request</summary>
           <Lines text={pretty(of.body)} />
         </details>
       )}
-      <h3>
-        {events.length === 0
-          ? 'It led to no event'
-          : `${plural(events.length, 'event')} came of it`}
-      </h3>
+      <h3>{events.length === 0 ? 'No events' : plural(events.length, 'event')}</h3>
       <Events of={events.slice(0, FIRST_EVENTS)} />
       {events.length > FIRST_EVENTS && (
         <details>
-          <summary>The other {format(events.length - FIRST_EVENTS)}</summary>
+          <summary>{plural(events.length - FIRST_EVENTS, 'more event')}</summary>
           <Events of={events.slice(FIRST_EVENTS, MOST_EVENTS)} />
           {events.length > MOST_EVENTS && (
             <p class="faint">
-              {plural(events.length - MOST_EVENTS, 'more is', 'more are')} omitted.
+              {plural(events.length - MOST_EVENTS, 'event is', 'events are')} omitted.
             </p>
           )}
         </details>
       )}
       <dl class="facts">
-        <Fact name="digest of what came of the log, after it" whole>
+        <Fact name="state digest after the entry" whole>
           <code>{digest}</code>
         </Fact>
-        <Fact name="digest of the log" whole>
+        <Fact name="log digest" whole>
           <code>{log_digest}</code>
         </Fact>
         {isAnother(of) && (
-          <Fact name="the picture that is shown" whole>
-            is of another digest: <code>{position.value!.digest}</code>
+          <Fact name="different digest of the shown snapshot" whole>
+            <code>{position.value!.digest}</code>
           </Fact>
         )}
       </dl>
@@ -105,7 +99,7 @@ function Found({ of }: { of: EntryData }) {
   );
 }
 
-/** Of a snapshot that was folded on from another one no digest is known. */
+/** Returns true if the snapshot has a different digest. A folded snapshot has none. */
 function isAnother({ entry, digest }: EntryData): boolean {
   const here = position.value!;
   return here.entry === entry && here.digest !== '' && here.digest !== digest;
@@ -127,17 +121,17 @@ const Events = ({ of }: { of: EntryData['events'] }) => (
 );
 
 const kindTexts: Readonly<Record<string, string>> = {
-  genesis: 'The network began.',
-  tick: 'A deadline passed: nobody asked for it.',
+  genesis: 'Genesis',
+  tick: 'Deadline passed',
   register: 'Registration of',
-  status: 'Change of status, by',
+  status: 'Status change by',
   vote: 'Vote by',
   propose: 'Proposal by',
   meme: 'Meme by',
   discuss: 'Remark by',
-  alliance_propose: 'Proposal of an alliance, by',
-  alliance_respond: 'Answer to an alliance, by',
-  alliance_leave: 'Leaving of an alliance, by',
+  alliance_propose: 'Alliance proposal by',
+  alliance_respond: 'Alliance response by',
+  alliance_leave: 'Alliance exit by',
 };
 
 function pretty(body: string): string {
@@ -148,24 +142,23 @@ function pretty(body: string): string {
   }
 }
 
-/** An entry of the log as the server shows it. */
 interface EntryData {
   entry: number;
   at: number;
   kind: string;
-  /** Id of the agent that sent the request; empty where none did. */
+  /** Id of the sender; '' for entries of the network. */
   agent_id: string;
-  /** As it was sent. */
+  /** Request body, unchanged. */
   body: string;
   events: { seq: number; type: string; data: unknown }[];
   digest: string;
   log_digest: string;
 }
 
-/** Entries before and after it. */
+/** Entries listed before and after the current one. */
 const BEFORE = 60;
 const AFTER = 30;
-/** A network that runs is listed anew so often. */
+/** Least time between requests. */
 const LEAST_ASK_MS = 500;
 
 function Happened({ entry }: { entry: number }) {
@@ -191,21 +184,21 @@ function Happened({ entry }: { entry: number }) {
   return (
     <section class="panel" aria-labelledby="happened">
       <header>
-        <h2 id="happened">What happened</h2>
+        <h2 id="happened">Events</h2>
         {typeof state === 'object' && state && (
           <p>
             entries {format(state.from)} to {format(state.to)}
           </p>
         )}
       </header>
-      {state === null && <Loading what="what happened" />}
+      {state === null && <Loading what="events" />}
       {typeof state === 'string' && <Failed why={state} onAgain={() => again(turn + 1)} />}
       {typeof state === 'object' && state && <List found={state} entry={entry} />}
     </section>
   );
 }
 
-/** Each row with its place in its entry: a link that was followed keeps the focus. */
+/** Keys by entry and position within the entry, so that a followed link keeps the focus. */
 function keysOf(rows: readonly Happening[]): string[] {
   let place = 0;
   return rows.map(({ entry }, index) => {
@@ -225,19 +218,19 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
     const row = box?.children[here] as HTMLElement | undefined;
     if (box && row) box.scrollTop = row.offsetTop - box.offsetTop - box.clientHeight / 2;
   }, [here, found.from]);
-  if (rows.length === 0) return <p class="faint">Nothing: these entries led to no event.</p>;
+  if (rows.length === 0) return <p class="faint">No events in these entries.</p>;
   return (
     <>
       {omitted > 0 && (
         <p class="faint">{plural(omitted, 'earlier row is', 'earlier rows are')} omitted.</p>
       )}
       <p class="unseen" id="happened-keys">
-        Arrow keys go from row to row, and along a row.
+        Arrow keys move between rows, and along a row.
       </p>
       <ol
         class="happened"
         ref={list}
-        aria-label="What happened, in order"
+        aria-label="Events in log order"
         aria-describedby="happened-keys"
         onKeyDown={moveTabStop}
       >
@@ -249,12 +242,12 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
           >
             <a href={href('explore', undefined, { at: String(row.entry) })}>
               {row.entry}
-              <span class="unseen">: go to this entry</span>
+              <span class="unseen">: open this entry</span>
             </a>
             <span class="faint">{moment(row.at)}</span>
             <span>
               <HappeningText row={row} blocks={found.blocks} />
-              {row.others > 0 && <span class="faint">, and {plural(row.others, 'other')}</span>}
+              {row.others > 0 && <span class="faint">, {format(row.others)} more</span>}
             </span>
           </li>
         ))}

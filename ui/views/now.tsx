@@ -1,8 +1,9 @@
-/** The view Now: the block that is voted on, how those before it ended, and what agents say. */
+/** The view Now: the focused block and its votes, the last blocks, and recent messages. */
 
-import type { MessageKind } from '../../api/view/model.js';
+import type { ComponentChildren } from 'preact';
 import { compact, format, formatMs, plural } from '../../report/shared/format.js';
 import {
+  CHAIN_BLOCKS,
   Chain,
   computeThresholds,
   Glyph,
@@ -11,7 +12,15 @@ import {
   TallyBar,
 } from '../components/block.js';
 import { DecisionLegend, Grid } from '../components/grid.js';
-import { cleanText, formatElapsed, moment, Name, useNow } from '../components/labels.js';
+import {
+  cleanText,
+  countSenders,
+  formatElapsed,
+  messageKinds,
+  moment,
+  Name,
+  useNow,
+} from '../components/labels.js';
 import { Rows, Scroll } from '../components/lists.js';
 import { type ClusterState, cluster } from '../components/requests.js';
 import { type BlockItem, rejects } from '../data/messages.js';
@@ -20,13 +29,14 @@ import {
   blocks,
   clock,
   getFocusedBlock,
+  memes,
   messages,
   network,
   passingRates,
   position,
   totals,
 } from '../data/store.js';
-import { getMessageKey, groupMessages } from '../player/answers.js';
+import { getMessageKey, groupMessages, type MessageLine } from '../player/answers.js';
 import { go, href, lookAt, useChoice } from '../route.js';
 import { NoAgents, networkNow } from '../world-clock.js';
 
@@ -35,14 +45,15 @@ export function View() {
   const idOf = (number: number) => agents.rows[number]!.id;
   return (
     <div class="now">
-      <section class="panel vote" aria-label="The vote">
+      <section class="panel vote" aria-label="Block vote">
         <Ballot />
         <Chain />
         <OutcomeLegend />
+        <ChainCaption />
       </section>
       <section class="panel who" aria-labelledby="who">
         <header>
-          <h2 id="who">Who votes what</h2>
+          <h2 id="who">Votes by agent</h2>
           <DecisionLegend />
         </header>
         <Grid
@@ -53,11 +64,35 @@ export function View() {
           onChoose={(number) => choose(number === null ? null : idOf(number))}
           onOpen={(number) => go(href('agents', undefined, { sel: idOf(number) }))}
         />
+        <VotesCaption />
       </section>
-      <Spoken />
+      <Messages />
       <Activity />
       <Nodes />
     </div>
+  );
+}
+
+function ChainCaption() {
+  const count = Math.min(CHAIN_BLOCKS, blocks.value.length);
+  if (count === 0) return null;
+  return (
+    <p class="faint chart-caption">
+      Share of voting weight in %, approvals from the left and rejections from the right. n ={' '}
+      {plural(count, 'block')}.
+    </p>
+  );
+}
+
+function VotesCaption() {
+  const block = getFocusedBlock();
+  const count = agents.count.value;
+  if (count === 0) return null;
+  return (
+    <p class="faint chart-caption">
+      Vote of each agent{block ? ` on block ${block.height}` : ''}, one cell per agent. n ={' '}
+      {plural(count, 'agent')}.
+    </p>
   );
 }
 
@@ -76,7 +111,7 @@ function Ballot() {
         {status === 'voting' ? <Deadline block={block} /> : <Took block={block} />}
         {newest && newest.number !== number && (
           <button type="button" class="button" onClick={() => lookAt(null)}>
-            To block {newest.height}
+            Show block {newest.height}
           </button>
         )}
       </header>
@@ -96,9 +131,8 @@ function Counts({ block }: { block: BlockItem }) {
       <span class="swatch approve" aria-hidden="true" /> <b>{format(approvals)}</b> approve{' '}
       <span class="swatch reject" aria-hidden="true" /> <b>{format(rejections)}</b> reject,{' '}
       {format(Math.max(0, electors - approvals - rejections))} of {format(electors)}{' '}
-      {block.status === 'voting' ? 'to come' : 'did not vote'}.
-      {weighted &&
-        ` By weight: ${compact(approve)} and ${compact(reject)} of ` + `${compact(total)}.`}{' '}
+      {block.status === 'voting' ? 'pending' : 'did not vote'}.
+      {weighted && ` Weight: ${compact(approve)} and ${compact(reject)} of ${compact(total)}.`}{' '}
       {needText(block)}{' '}
       <span class="faint">
         {plural(transactions, 'transaction')}
@@ -113,7 +147,7 @@ function Counts({ block }: { block: BlockItem }) {
   );
 }
 
-/** What would decide it. */
+/** Weight or turnout that is missing for a decision. */
 function needText(block: BlockItem): string {
   if (block.status !== 'voting') return '';
   const { finalize, turnout } = computeThresholds(block);
@@ -125,14 +159,14 @@ function needText(block: BlockItem): string {
   }
   const lead = block.approve - block.reject;
   const short = Math.max(0, turnout! - block.approve - block.reject);
-  const leads = lead > 0 ? 'Approval leads' : lead < 0 ? 'Rejection leads' : 'It is even';
+  const leads = lead > 0 ? 'Approval leads' : lead < 0 ? 'Rejection leads' : 'Votes are even';
   const by = lead === 0 ? '' : ` by ${format(Math.abs(lead))}`;
   const turned =
-    short > 0 ? `${format(short)} more must vote for it to count` : 'enough have voted';
+    short > 0 ? `${format(short)} more weight needed for the turnout` : 'turnout reached';
   return `${leads}${by}; ${turned}.`;
 }
 
-/** By the network's clock, which goes on between its entries while it is live. */
+/** Time left by the network clock, which advances between entries while live. */
 function Deadline({ block: { deadline, proposed_at } }: { block: BlockItem }) {
   useNow(250);
   const { at } = position.value!;
@@ -141,7 +175,7 @@ function Deadline({ block: { deadline, proposed_at } }: { block: BlockItem }) {
   const share = left / Math.max(1, deadline - proposed_at);
   return (
     <p class="deadline">
-      <meter min={0} max={1} value={Math.min(1, share)} aria-label="time left" />
+      <meter min={0} max={1} value={Math.min(1, share)} aria-label="Time left" />
       <b>{left >= 1_000 ? formatMs(Math.round(left / 1_000) * 1_000) : formatMs(left)}</b> left
     </p>
   );
@@ -157,20 +191,20 @@ function NoBlock() {
   const count = agents.count.value;
   return (
     <div class="empty">
-      <h1>{count === 0 ? 'No agents yet' : 'No block has been proposed yet'}</h1>
+      <h1>{count === 0 ? 'No agents yet' : 'No blocks yet'}</h1>
       {count === 0 ? (
         <NoAgents />
       ) : (
         <p>
-          {plural(count, 'agent is', 'agents are')} here. The first block that a producer proposes
-          appears here at once.
+          {plural(count, 'agent is', 'agents are')} registered. Waiting for a producer to propose
+          the first block.
         </p>
       )}
     </div>
   );
 }
 
-/** By the policy of vetoes: a group of fewer has no veto. */
+/** Least size of a personality with a veto. */
 const LEAST_VETO_GROUP = 3;
 const VETOES_SHOWN = 4;
 
@@ -180,7 +214,7 @@ function Vetoes() {
   if (groups.length === 0) return null;
   return (
     <p class="vetoes">
-      A personality of three or more that rejects as one stops it. Nearest:{' '}
+      Veto: a personality of at least three agents rejects unanimously. Rejections so far:{' '}
       {groups.map(({ name, all, against }, index) => (
         <span key={name}>
           {index > 0 ? ', ' : ''}
@@ -208,7 +242,6 @@ function nearestVetoes() {
     .slice(0, VETOES_SHOWN);
 }
 
-/** Where its columns hold numbers. */
 const NUMERIC_COLUMNS = [3, 4, 5];
 const DIGEST_LETTERS = 12;
 
@@ -222,7 +255,7 @@ function Nodes() {
       <Name text={node} />
       {node === own && ' (this page)'}
     </>,
-    alive ? 'alive' : <b key="state">{cut_off_ms > 0 ? 'not known' : 'silent'}</b>,
+    alive ? 'alive' : <b key="state">{cut_off_ms > 0 ? 'unknown' : 'silent'}</b>,
     <time key="since" dateTime={since} title={since}>
       {formatElapsed(now - Date.parse(since))}
     </time>,
@@ -244,8 +277,8 @@ function Nodes() {
       </header>
       <Scroll name="Nodes, as a table">
         <Rows
-          caption="Each applies the same batches in one order"
-          head={['Node', 'State', 'For', 'Behind', 'Batch', 'Entry', 'Digest', 'Version']}
+          caption="All nodes apply the same batches in the same order"
+          head={['Node', 'State', 'Duration', 'Lag', 'Batch', 'Entry', 'Digest', 'Version']}
           numeric={NUMERIC_COLUMNS}
           rows={rows}
         />
@@ -255,12 +288,12 @@ function Nodes() {
 }
 
 function orderedBy({ etcd, cut_off_ms }: ClusterState): string {
-  if (cut_off_ms > 0) return `It has not heard of the order for ${formatMs(seconds(cut_off_ms))}.`;
-  if (!etcd) return 'Etcd did not answer in time.';
+  if (cut_off_ms > 0) return `No contact with the order for ${formatMs(seconds(cut_off_ms))}.`;
+  if (!etcd) return 'etcd timed out.';
   const { members, answering, leader } = etcd;
-  const answer = `${answering} of ${members} ${members === 1 ? 'member' : 'members'} of etcd`;
-  const led = leader ? '' : ', and none leads: nothing can be ordered now';
-  return `${answer} ${answering === 1 ? 'answers' : 'answer'}${led}.`;
+  const answer = `${answering} of ${plural(members, 'etcd member')}`;
+  const led = leader ? '' : ' The etcd cluster has no leader, so all writes wait.';
+  return `${answer} ${answering === 1 ? 'answers' : 'answer'}.${led}`;
 }
 
 const seconds = (ms: number) => Math.round(ms / 1_000) * 1_000;
@@ -268,20 +301,20 @@ const seconds = (ms: number) => Math.round(ms / 1_000) * 1_000;
 function Activity() {
   const { events, votes } = passingRates.value;
   const all = totals.value!;
-  const rows: [string, string, string?][] = [
+  const rows: [string, string][] = [
     ['agents', format(agents.count.value)],
-    ['events a second', perSecond(events)],
-    ['votes a second', perSecond(votes)],
+    ['events per second', perSecond(events)],
+    ['votes per second', perSecond(votes)],
     ['final transactions', format(all.transactions)],
-    ['blocks finalized', format(all.finalized), 'finalized'],
-    ['rejected', format(all.rejected), 'rejected'],
-    ['expired', format(all.expired), 'expired'],
-    ['orphaned', format(all.orphaned), 'orphaned'],
+    ['finalized blocks', format(all.finalized)],
+    ['rejected blocks', format(all.rejected)],
+    ['expired blocks', format(all.expired)],
+    ['orphaned blocks', format(all.orphaned)],
   ];
   return (
     <section class="panel activity" aria-labelledby="activity">
       <header>
-        <h2 id="activity">So far</h2>
+        <h2 id="activity">Totals</h2>
       </header>
       <dl>
         {rows.map(([name, value]) => (
@@ -298,39 +331,82 @@ function Activity() {
 const perSecond = (value: number | null) =>
   format(value === null ? null : value >= 10 ? Math.round(value) : Math.round(value * 10) / 10);
 
-const SPOKEN_SHOWN = 12;
-/** Of one agent, and of several. */
-const verbs: Record<MessageKind, readonly [string, string]> = {
-  remark: ['argues', 'argue'],
-  reason: ['votes because', 'vote because'],
-  meme: ['posts a meme', 'post a meme'],
-};
+const MESSAGES_SHOWN = 12;
+const REASONS_SHOWN = 4;
 
-function Spoken() {
-  const last = groupMessages(messages.value).slice(0, SPOKEN_SHOWN);
+/**
+ * Recent messages. Every vote has a reason, mostly one of a few machine-made texts: equal reasons
+ * share a row, and at most `REASONS_SHOWN` rows are reasons, so that remarks and memes are visible.
+ */
+function recentMessages(): MessageLine[] {
+  const lines = groupMessages(messages.value);
+  const first = messages.value[0]?.entry ?? Number.POSITIVE_INFINITY;
+  // Reasons may have displaced memes from the last messages.
+  const older = memes.value
+    .filter(({ entry }) => entry < first)
+    .reverse()
+    .map(({ number, creator, caption, entry }): MessageLine => {
+      const said = {
+        entry,
+        at: 0,
+        who: creator,
+        kind: 'meme',
+        what: number,
+        text: caption,
+      } as const;
+      return { said, count: 1, agents: new Set([creator]), blocks: new Set() };
+    });
+  const reasons = lines.filter(({ said }) => said.kind === 'reason').slice(0, REASONS_SHOWN);
+  const others = [...lines.filter(({ said }) => said.kind !== 'reason'), ...older];
+  return [...reasons, ...others.slice(0, MESSAGES_SHOWN - reasons.length)].sort(
+    (one, other) => other.said.entry - one.said.entry,
+  );
+}
+
+function Messages() {
+  const last = recentMessages();
+  const { remarks, memes: posted } = totals.value!;
   return (
     <section class="panel spoken" aria-labelledby="said">
       <header>
-        <h2 id="said">What is said</h2>
+        <h2 id="said">Messages</h2>
+        <p>
+          <TalkLink kind="remarks">{plural(remarks, 'remark')}</TalkLink>,{' '}
+          <TalkLink kind="memes">{plural(posted, 'meme')}</TalkLink>
+        </p>
       </header>
-      {last.length === 0 && <p class="faint">Nothing has been said yet.</p>}
+      {last.length === 0 && <p class="faint">No messages yet.</p>}
       <ol>
-        {last.map(({ said: one, others }) => (
-          <li key={getMessageKey(one)}>
-            <span class="faint">{moment(one.at)}</span>{' '}
-            <b>
-              <Name text={agents.rows[one.who]?.name ?? ''} most={32} />
-            </b>{' '}
-            {others > 0 && `and ${plural(others, 'other')} `}
-            {verbs[one.kind][others > 0 ? 1 : 0]}
-            {one.text !== '' && (
-              <q>
-                <bdi>{cleanText(one.text, 140)}</bdi>
-              </q>
-            )}
+        {last.map((line) => (
+          <li key={getMessageKey(line.said)}>
+            <MessageRow {...line} />
           </li>
         ))}
       </ol>
     </section>
+  );
+}
+
+const TalkLink = ({ kind, children }: { kind: string; children: ComponentChildren }) => (
+  <a href={href('talk', undefined, { kind })}>{children}</a>
+);
+
+function MessageRow(line: MessageLine) {
+  const { said, blocks: about } = line;
+  const { at, entry, who, kind, text } = said;
+  return (
+    <>
+      <span class="faint">{at === 0 ? `entry ${format(entry)}` : moment(at)}</span>{' '}
+      <b>{countSenders(line) || <Name text={agents.rows[who]?.name ?? ''} most={32} />}</b>{' '}
+      <span class="faint">
+        {messageKinds[kind]}
+        {about.size > 1 && `, ${format(about.size)} blocks`}
+      </span>
+      {text !== '' && (
+        <q>
+          <bdi>{cleanText(text, 140)}</bdi>
+        </q>
+      )}
+    </>
   );
 }

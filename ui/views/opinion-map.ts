@@ -1,6 +1,6 @@
 /**
- * The map of opinions on a canvas: places of the marks, hulls around alliances, and a shape for
- * each colour, so that personalities are told apart without it.
+ * Draws the opinion map on a canvas: marks, hulls around alliances, and a shape for each colour, so
+ * that personalities can be distinguished without colour.
  */
 import type { AllianceRow } from '../../api/view/model.js';
 import type { Opinion } from '../player/opinion.js';
@@ -8,27 +8,27 @@ import type { Opinion } from '../player/opinion.js';
 interface Drawn {
   width: number;
   height: number;
-  /** Where the average voter would stand. */
+  /** Position of the average voter. */
   originX: number;
   originY: number;
-  /** Of each agent, in the order of the opinion. */
+  /** Positions in the order of the opinion. */
   x: Float32Array;
   y: Float32Array;
   numbers: Uint32Array;
-  /** Of a mark, of its ten units. */
+  /** Scale of a mark of ten units. */
   size: number;
 }
 
 const MARGIN = 26;
 const MAP_HEIGHT = 520;
-/** Marks of one place lie around it like seeds. */
+/** Golden angle: marks at one position form a sunflower spiral. */
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
   const height = Math.min(MAP_HEIGHT, Math.max(280, Math.round(width * 0.62)));
   const [left, right] = ends(x);
   const [low, high] = ends(y);
-  // One scale for both axes: distances are distances.
+  // Both axes have the same scale.
   const scale = Math.min(
     (width - 2 * MARGIN) / Math.max(right - left, 1e-6),
     (height - 2 * MARGIN) / Math.max(high - low, 1e-6),
@@ -54,7 +54,6 @@ export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
   return layout;
 }
 
-/** The least and the greatest. */
 const ends = (values: Float32Array): [number, number] => [
   values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY),
   values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY),
@@ -138,10 +137,7 @@ interface Point {
   y: number;
 }
 
-/**
- * The smallest convex outline around points, by Andrew's chains: in order around; the points
- * themselves where they are fewer than three.
- */
+/** Computes the convex hull with Andrew's monotone chain; fewer than three points are returned. */
 export function hullOf(points: readonly Point[]): Point[] {
   if (points.length < 3) return [...points];
   const sorted = [...points].sort((one, other) => one.x - other.x || one.y - other.y);
@@ -162,7 +158,7 @@ function chain(points: readonly Point[]): Point[] {
 const turn = (o: Point, a: Point, b: Point) =>
   (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
 
-/** Kinds that have a colour of their own; the others share one. */
+/** Number of kinds with their own colour; further kinds share one. */
 export const COLORS = 7;
 
 const markShapes = [
@@ -176,5 +172,5 @@ const markShapes = [
   'M2.6 0A2.6 2.6 0 1 0-2.6 0A2.6 2.6 0 1 0 2.6 0Z',
 ] as const;
 
-/** An outline around 0, of some ten units. */
+/** SVG path around 0, 0, about ten units wide. */
 export const shapeOf = (index: number): string => markShapes[Math.min(index, COLORS)]!;

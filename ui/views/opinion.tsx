@@ -1,7 +1,4 @@
-/**
- * The view Opinion: all agents on the two directions in which their votes differ most, as a map and
- * as a table.
- */
+/** The view Opinion: all agents on the two axes of largest difference in votes. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
@@ -17,8 +14,8 @@ import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
-  // The directions themselves have no up or down. What moves lies as it lay before; an entry that
-  // somebody chose lies as it does for all others who open its link.
+  // Axes have no sign. A moving map is aligned to the previous one. The map of a fixed entry is
+  // not, so that its link always shows the same map.
   const { mode, follows } = clock.value;
   const moves = mode === 'playing' || (mode === 'live' && follows);
   const answer = useWorkerAnswer<{ opinion: Opinion | null }>(
@@ -26,14 +23,13 @@ export function View() {
     () => (moves ? before.current : null),
     String(moves),
   );
-  if (!answer) return <Loading what="the votes of the last blocks" />;
+  if (!answer) return <Loading what="votes of the last blocks" />;
   const { opinion } = answer;
   if (!opinion) {
     return (
-      <Empty title="There are too few votes for a map">
+      <Empty title="Not enough votes yet">
         <p>
-          It takes two blocks that two agents voted on. Travel on, or see{' '}
-          <a href={href('now')}>what happens</a>.
+          The map needs two agents with votes and two blocks. <a href={href('now')}>Open Now</a>
         </p>
       </Empty>
     );
@@ -45,9 +41,9 @@ export function View() {
     <>
       <header class="view-head">
         <h1>
-          Who votes like whom
+          Voting similarity
           <span class="faint">
-            , in blocks {heights[0]} to {heights[1]}
+            , blocks {heights[0]} to {heights[1]}
           </span>
         </h1>
       </header>
@@ -55,13 +51,14 @@ export function View() {
         title="Opinion map"
         caption={
           <>
-            Agents that stand near each other voted alike on the last {plural(blocks, 'block')}.
-            Those that voted exactly alike stand close around one place. The two axes hold {share} %
-            of all difference between voters, and are named by the blocks that divide them most. Who
-            votes little stands near the middle. Dashed lines go around alliances.
+            Agents by their votes on the last {plural(blocks, 'block')} (principal components,
+            unitless): near each other if they voted alike, near the middle if they voted little.
+            The two axes explain {share} % of the variance; labels name the blocks with the largest
+            weights. Dashed outlines: active alliances. n = {plural(opinion.agents.length, 'agent')}
+            .
           </>
         }
-        picture={() => (
+        chart={() => (
           <>
             <KindLegend />
             <OpinionMap
@@ -77,12 +74,12 @@ export function View() {
   );
 }
 
-/** What leads to each end of an axis. */
+/** Labels of both ends of an axis. */
 function axisName(axis: Axis): { low: string; high: string } {
   return { low: endText(axis, false), high: endText(axis, true) };
 }
 
-const endOf = (axis: Axis) => `towards ${endText(axis, true)}`;
+const endOf = (axis: Axis) => `axis: ${endText(axis, true)}`;
 
 function endText({ blocks }: Axis, high: boolean): string {
   const heights = (approve: boolean) =>
@@ -101,7 +98,7 @@ interface MapProps {
   names: [{ low: string; high: string }, { low: string; high: string }];
 }
 
-/** Pixels from a mark within which it is meant. */
+/** Hit radius of a mark, in pixels. */
 const NEAR = 14;
 
 function OpinionMap({ opinion, alliances, names }: MapProps) {
@@ -141,12 +138,12 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
     }
     return found < 0 ? null : { x, y, number: opinion.agents[found]! };
   };
-  // At the ends of the axis, as far as there is room.
+  // Centered on the axis, within the width.
   const above = {
     marginLeft: `${Math.max(90, Math.min(width - 90, layout?.originX ?? width / 2))}px`,
   };
   const drawn = plural(opinion.agents.length, 'agent');
-  const label = `${drawn} by how they vote. The table has their places.`;
+  const label = `${drawn} by voting similarity. The same data is in the table.`;
   return (
     <div class="opinion" ref={box}>
       <p class="axis up faint" aria-hidden="true" style={above}>
@@ -230,7 +227,7 @@ function Places({ opinion, names }: { opinion: Opinion; names: [string, string] 
   return (
     <>
       <Rows
-        caption="Agents by their place, the farthest from the middle first"
+        caption="Agents by position, farthest from the middle first"
         head={['agent', 'personality', names[0], names[1]]}
         numeric={[2, 3]}
         rows={slicePage(order, page).map((place) => [

@@ -1,12 +1,20 @@
 /**
- * The view Talk: remarks, reasons of votes and memes. Live, a few lines a second appear, no faster
- * than a reader reads, and the others are counted; older ones come page by page out of the log.
+ * The view Talk: remarks, vote reasons and memes. The live list adds a few lines per second and
+ * counts the rest. Older messages are read from the log page by page.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Message, MessageKind } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
-import { AgentLink, BlockLink, cleanText, EntryLink, moment } from '../components/labels.js';
+import {
+  AgentLink,
+  BlockLink,
+  cleanText,
+  countSenders,
+  EntryLink,
+  messageKinds,
+  moment,
+} from '../components/labels.js';
 import { moveTabStop, useRovingTabIndex } from '../components/lists.js';
 import { Meme } from '../components/meme.js';
 import { Empty, Failed, Loading } from '../components/placeholders.js';
@@ -17,6 +25,7 @@ import {
   groupMessages,
   type MessageLine,
   type MessagePage,
+  mergeLines,
 } from '../player/answers.js';
 import { href, useChoice, useOneOf } from '../route.js';
 
@@ -24,13 +33,7 @@ const kinds = ['all', 'remarks', 'reasons', 'memes'] as const;
 type Kinds = (typeof kinds)[number];
 const MEMES_SHOWN = 24;
 
-/** Of one agent, and of several. */
-const verbs: Record<MessageKind, readonly [string, string]> = {
-  remark: ['on', 'on'],
-  reason: ['votes on', 'vote on'],
-  meme: ['posts a meme', 'post a meme'],
-};
-/** As the address may say it. */
+/** Entry number in the address. */
 const ENTRY = /^\d{1,15}$/;
 
 export function View() {
@@ -38,10 +41,10 @@ export function View() {
   const [, turn] = useChoice('before');
   if (messages.value.length === 0 && memes.value.length === 0) {
     return (
-      <Empty title="Nobody has said anything yet">
+      <Empty title="No messages yet">
         <p>
-          Remarks, reasons of votes and memes appear here as they come. Until then:{' '}
-          <a href={href('now')}>the vote</a>.
+          Remarks, vote reasons and memes appear as agents send them.{' '}
+          <a href={href('now')}>Open Now</a>
         </p>
       </Empty>
     );
@@ -50,10 +53,10 @@ export function View() {
     <div class="talk">
       <section class="panel" aria-labelledby="said">
         <header>
-          <h1 id="said">What is said</h1>
+          <h1 id="said">Messages</h1>
           <Total kind={kind} />
           <fieldset class="segments push">
-            <legend class="unseen">Kinds that are shown</legend>
+            <legend class="unseen">Message kinds</legend>
             {kinds.map((one) => (
               <button
                 key={one}
@@ -79,11 +82,11 @@ export function View() {
 
 function Total({ kind }: { kind: Kinds }) {
   const { remarks, memes: posted } = totals.value!;
-  if (kind === 'remarks') return <p>{plural(remarks, 'remark')} so far</p>;
-  return kind === 'memes' ? <p>{plural(posted, 'meme')} so far</p> : null;
+  if (kind === 'remarks') return <p>{plural(remarks, 'remark')}</p>;
+  return kind === 'memes' ? <p>{plural(posted, 'meme')}</p> : null;
 }
 
-/** Of a network that runs, all texts are shown as they come; every other list is a page. */
+/** A live list of all kinds, or a page of the log. */
 function List({ kind }: { kind: Kinds }) {
   const [chosen, turn] = useChoice('before');
   const { mode, follows } = clock.value;
@@ -103,7 +106,7 @@ function Live({ onOlder }: { onOlder(): void }) {
       <Lines lines={useLines()} />
       <p class="pages">
         <button type="button" class="button" onClick={onOlder}>
-          Pages
+          Show pages
         </button>
       </p>
     </>
@@ -117,7 +120,7 @@ interface PageProps {
   onTurn(before: number | null): void;
 }
 
-/** A list that follows a network is fetched so often at the most. */
+/** Least time between requests of a list that follows the network. */
 const LEAST_ASK_MS = 1_000;
 
 function useSaid(kind: MessageKind | null, before: number) {
@@ -147,18 +150,17 @@ function useSaid(kind: MessageKind | null, before: number) {
 
 const nothing = { page: null, why: '' };
 
-/** A page out of the whole log. */
 function Page({ kind, before, isNewest, onTurn }: PageProps) {
   const { page, why, again } = useSaid(kind, before);
   if (why !== '') return <Failed why={why} onAgain={again} />;
-  if (page?.kind !== kind) return <Loading what="what was said" />;
+  if (page?.kind !== kind) return <Loading what="messages" />;
   const { lines, next } = page;
-  const what = kind === null ? 'text' : kind;
+  const what = kind === null ? 'messages' : `${messageKinds[kind]}s`;
   return (
     <>
       {lines.length === 0 && (
         <p class="faint">
-          {next === null ? `No ${what} up to here.` : `No ${what} in the entries from ${next} on.`}
+          {next === null ? `No ${what} yet.` : `No ${what} from entry ${format(next)}.`}
         </p>
       )}
       {lines.length > 0 && <Lines lines={lines.map(lineOf)} />}
@@ -166,7 +168,7 @@ function Page({ kind, before, isNewest, onTurn }: PageProps) {
         <button type="button" class="button" disabled={isNewest} onClick={() => onTurn(null)}>
           Newest
         </button>{' '}
-        {next === null ? 'up to the first entry' : `back to entry ${format(next)}`}{' '}
+        {`entries from ${next === null ? 0 : format(next)}`}{' '}
         <button type="button" class="button" disabled={next === null} onClick={() => onTurn(next)}>
           Older
         </button>
@@ -181,7 +183,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
   return (
     <>
       <p class="unseen" id="said-keys">
-        Newest first. Arrow keys go from row to row, and along a row.
+        Newest first. Arrow keys move between rows, and along a row.
       </p>
       <ol
         class="lines talk-lines"
@@ -192,7 +194,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
       >
         {lines.map((line) => (
           <li key={line.key} class={line.is}>
-            {line.is === 'omitted' ? <Omitted count={line.count} /> : <Spoken {...line} />}
+            {line.is === 'omitted' ? <Omitted count={line.count} /> : <Spoken line={line} />}
           </li>
         ))}
       </ol>
@@ -201,21 +203,24 @@ function Lines({ lines }: { lines: readonly Line[] }) {
 }
 
 const Omitted = ({ count }: { count: number }) => (
-  <p class="faint">
-    {format(count)} more {count === 1 ? 'was' : 'were'} said meanwhile: omitted, since nobody reads
-    so fast. Pause to read.
-  </p>
+  <p class="faint">{plural(count, 'message')} omitted. Pause to read all messages.</p>
 );
 
-function Spoken({ said: one, others }: MessageLine) {
-  const [verb, verbOfMany] = verbs[one.kind];
+function Spoken({ line }: { line: MessageLine }) {
+  const { said: one, agents, blocks, count } = line;
   return (
     <>
-      <p class="by">
-        <AgentLink number={one.who} />{' '}
+      <p class="by" data-count={count}>
+        {agents.size === 1 && <AgentLink number={one.who} />}
+        {countSenders(line) !== '' && <b>{countSenders(line)}</b>}
         <span class="faint">
-          {others > 0 && `and ${plural(others, 'other')} `}
-          {others > 0 ? verbOfMany : verb} {one.kind !== 'meme' && <BlockLink number={one.what} />}
+          {messageKinds[one.kind]}
+          {one.kind !== 'meme' && (
+            <>
+              , <BlockLink number={one.what} />
+              {blocks.size > 1 && ` and ${plural(blocks.size - 1, 'earlier block')}`}
+            </>
+          )}
         </span>
         <span class="faint when">
           {moment(one.at)}, <EntryLink entry={one.entry} />
@@ -238,8 +243,8 @@ function Posted() {
         <h2 id="posted">Memes</h2>
         <p>
           {last.length === 0
-            ? 'Nobody has posted one yet.'
-            : 'Strangers made them: each opens when you ask for it, as a still picture.'}
+            ? 'No memes yet.'
+            : 'Untrusted content, opened on request. Animated images show their first frame.'}
         </p>
       </header>
       <ul class="memes">
@@ -258,10 +263,10 @@ type Line =
   | { is: 'omitted'; key: string; count: number };
 
 const LINES_EVERY_MS = 1_000;
-/** Of one look. */
+/** New lines per update. */
 const LINES_AT_ONCE = 4;
 const LINES_KEPT = 80;
-/** Of what had been said before this page looked. */
+/** Lines of the first update. */
 const LINES_AT_FIRST = 40;
 
 interface Seen {
@@ -279,7 +284,7 @@ function useLines(): readonly Line[] {
     const timer = setInterval(look, LINES_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  // A reader who goes back begins anew.
+  // A seek back starts over.
   const entry = position.value?.entry ?? 0;
   useEffect(() => {
     if (seen.current && entry < seen.current.entry) {
@@ -302,8 +307,8 @@ function looked(before: readonly Line[], seen: { current: Seen | null }): readon
   if (!last) return linesOf(all);
   const fresh = all.filter((one) => one.entry > last.entry);
   if (fresh.length === 0) return before;
-  const kept = groupMessages(fresh).slice(0, LINES_AT_ONCE);
-  const shown = kept.reduce((sum, { others }) => sum + 1 + others, 0);
+  const kept = pickLines(groupMessages(fresh));
+  const shown = kept.reduce((sum, { count }) => sum + count, 0);
   const spoken = Math.max(fresh.length, remarks + memes - last.spoken);
   const omitted = spoken - shown;
   const more: Line[] =
@@ -314,21 +319,28 @@ function looked(before: readonly Line[], seen: { current: Seen | null }): readon
   );
 }
 
+/** Picks the newest lines, remarks and memes before vote reasons, which every vote has. */
+function pickLines(lines: readonly MessageLine[]): MessageLine[] {
+  const isReason = ({ said }: MessageLine) => said.kind === 'reason';
+  const first = [...lines.filter((line) => !isReason(line)), ...lines.filter(isReason)];
+  const picked = new Set(first.slice(0, LINES_AT_ONCE));
+  return lines.filter((line) => picked.has(line));
+}
+
 const isIn = (lines: readonly MessageLine[], line: Line): boolean =>
   line.is === 'said' && lines.some(({ said: one }) => getMessageKey(one) === line.key);
 
-/** A text that is shown already is counted there, and its line becomes the newest. */
+/** Merges new lines into equal lines that are already shown. */
 function merged(lines: readonly MessageLine[], before: readonly Line[]): Line[] {
   return lines.map((line) => {
     const key = getMessageKey(line.said);
     const same = before.find((one) => one.is === 'said' && one.key === key);
-    const earlier = same?.is === 'said' ? same.others + 1 : 0;
-    return lineOf({ said: line.said, others: line.others + earlier });
+    return lineOf(same?.is === 'said' ? mergeLines(line, same) : line);
   });
 }
 
-const lineOf = (line: MessageLine): Line => ({
+const lineOf = ({ said, count, agents, blocks }: MessageLine): Line => ({
   is: 'said',
-  key: getMessageKey(line.said),
-  ...line,
+  key: getMessageKey(said),
+  ...{ said, count, agents, blocks },
 });

@@ -1,19 +1,19 @@
-/** All views, in the order of the navigation. Each is fetched when a reader first goes there. */
+/** All views in navigation order. Each is loaded on first use. */
 import type { ComponentType } from 'preact';
 import type { Requirement } from '../home.js';
 
 export interface ViewProps {
-  /** What the address names after the view: a hash, an id. */
+  /** Hash or id after the view in the address. */
   item: string | null;
 }
 
 export interface ViewEntry {
-  /** Below /ui/. */
+  /** Path below /ui/. */
   path: string;
   title: string;
-  /** Whether the navigation has it: not where it shows one thing that something else links to. */
+  /** True if the navigation lists the view. */
   listed: boolean;
-  /** Without that it has nothing to show, and is not listed. */
+  /** Part without which the view is not listed. */
   needs?: Requirement;
   load(): Promise<{ View: ComponentType<ViewProps> }>;
 }

@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
-/** A run in one file, opened from the disk by a browser that has no network. */
+/** Opens an exported file from disk in a browser without a network. */
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { type Mode, modes, type Opened, open } from '../browser.js';
 
-/** Where in the file: a view, a thing in it, an entry, as the page's own links say it. */
+/** Query of a place in the file. */
 export interface Where {
   view?: string;
   item?: string | null;
@@ -20,7 +20,6 @@ export const fileUrl = (path: string, where: Where = {}): string => {
   return url.href;
 };
 
-/** @returns also whatever it complains of */
 export function offline(
   browser: Browser,
   path: string,
@@ -30,7 +29,7 @@ export function offline(
   return open(browser, fileUrl(path, where), { ...mode, offline: true });
 }
 
-/** All words and figures of some parts, once there is a network and they do not change any more. */
+/** Returns the texts of some parts once they no longer change. */
 export async function settled(tab: Page, parts: readonly string[] = ['main']): Promise<string[]> {
   const read = () =>
     tab.evaluate(

@@ -1,4 +1,4 @@
-/** A run in one file, opened from the disk in a real browser: it shows what `explore` shows. */
+/** Compares an exported file with `explore` on the same run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** On a busy machine, a page may stand still for a while before it goes on. */
+/** Waits until both pages have equal texts; a busy machine may stall a page. */
 async function expectSame(tabs: readonly [Page, Page], parts: readonly string[]): Promise<void> {
   const texts = async (tab: Page) =>
     (await settled(tab, parts)).map((text) => text.replaceAll('\u2026', ''));
@@ -50,7 +50,7 @@ async function expectSame(tabs: readonly [Page, Page], parts: readonly string[])
   await expect.poll(compared).toBe('the same');
 }
 
-/** What of each view is the same, log or no log: figures and clock of all, and these. */
+/** Parts of each view that do not need the log. */
 const views: readonly { view: string; item: () => string | null; parts: readonly string[] }[] = [
   { view: 'now', item: () => null, parts: ['main'] },
   { view: 'agents', item: () => null, parts: ['main'] },
@@ -67,7 +67,7 @@ const views: readonly { view: string; item: () => string | null; parts: readonly
 ];
 
 test.skipIf(!hasBrowser).each(views)(
-  `exported: $view is as explore shows it, figure by figure ${needs}`,
+  `exported: shows $view like explore ${needs}`,
   async ({ view, item, parts }) => {
     for (const at of [null, last, Math.floor(last / 2), Math.floor((3 * last) / 4)]) {
       const there = await offline(browser, file, { view, item: item(), at });
@@ -83,18 +83,15 @@ test.skipIf(!hasBrowser).each(views)(
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `exported: agents stand together by group as in explore ${needs}`,
-  async () => {
-    const there = await offline(browser, file, { view: 'agents', band: 'group', color: 'group' });
-    const here = await open(browser, `${url}/ui/agents?band=group&color=group`);
-    await here.tab.getByRole('button', { name: 'group', pressed: true }).first().waitFor();
-    await expectSame([there.tab, here.tab], ['main']);
-    expect(there.complaints).toEqual([]);
-  },
-);
+test.skipIf(!hasBrowser)(`exported: groups agents like explore ${needs}`, async () => {
+  const there = await offline(browser, file, { view: 'agents', band: 'group', color: 'group' });
+  const here = await open(browser, `${url}/ui/agents?band=group&color=group`);
+  await here.tab.getByRole('button', { name: 'group', pressed: true }).first().waitFor();
+  await expectSame([there.tab, here.tab], ['main']);
+  expect(there.complaints).toEqual([]);
+});
 
-test.skipIf(!hasBrowser)(`exported: a reloaded link gives the same picture ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`exported: shows the same after a reload ${needs}`, async () => {
   for (const where of [
     { at: 150 },
     { view: 'agents', at: 200, color: 'reputation' },
@@ -116,17 +113,17 @@ test.skipIf(!hasBrowser)(`exported: a reloaded link gives the same picture ${nee
   }
 });
 
-test.skipIf(!hasBrowser)(`exported: goes from view to view, and back ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`exported: navigates between views, and back ${needs}`, async () => {
   const { tab, complaints } = await offline(browser, file, { at: 120 });
   await tab.getByRole('link', { name: 'Agents', exact: true }).click();
   await tab.waitForURL(/\?view=agents&at=120$/);
   await tab.getByRole('link', { name: 'Explore', exact: true }).click();
   await tab.getByRole('heading', { name: /^Entry 120/ }).waitFor();
-  await tab.getByRole('button', { name: 'One event on' }).click();
+  await tab.getByRole('button', { name: 'Next event' }).click();
   await tab.getByRole('heading', { name: /^Entry 12[1-9]/ }).waitFor();
   await tab.goBack();
   await tab.waitForURL(/view=agents/);
-  // Open the link in a second tab. It names the entry once the page has gone back.
+  // Open the link in a second tab. The link has the entry once the page has gone back.
   const talk = tab.getByRole('link', { name: 'Talk', exact: true });
   const [other] = await Promise.all([
     tab.context().waitForEvent('page'),
@@ -138,34 +135,30 @@ test.skipIf(!hasBrowser)(`exported: goes from view to view, and back ${needs}`, 
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `exported: what it does not hold is said in its place ${needs}`,
-  async () => {
-    const there = async (where: Where) => {
-      const { tab } = await offline(browser, file, where);
-      return (await settled(tab)).join('\n');
-    };
-    const proof = await there({ view: 'explore' });
-    const { digest } = JSON.parse(readFileSync(join(run, 'summary.json'), 'utf8')) as {
-      digest: string;
-    };
-    expect(proof).toContain(`entries of the log were recomputed`);
-    expect(proof).toContain(digest);
-    expect(proof).toContain('signatures and digests are in the log, which this file does not hold');
-    const votes = await there({ view: 'block', item: block });
-    expect(votes).toContain('which this file does not hold');
-    expect(votes).not.toMatch(/unchecked|failed|Certificate/);
-    expect(await there({ view: 'doctor' })).toContain('This asks a server, and a file is none');
-    expect(await there({ view: 'block', item: '0123' })).toContain('No block has this hash');
-    expect(await there({ view: 'nothing' })).toContain('Nothing is called');
-    expect(await there({ at: 99_999_999 })).toContain('Block');
-    const { tab } = await offline(browser, file);
-    expect(await tab.getByRole('link', { name: /doctor|Reference/ }).count()).toBe(0);
-  },
-);
+test.skipIf(!hasBrowser)(`exported: explains missing parts ${needs}`, async () => {
+  const there = async (where: Where) => {
+    const { tab } = await offline(browser, file, where);
+    return (await settled(tab)).join('\n');
+  };
+  const proof = await there({ view: 'explore' });
+  const { digest } = JSON.parse(readFileSync(join(run, 'summary.json'), 'utf8')) as {
+    digest: string;
+  };
+  expect(proof).toContain(digest);
+  expect(proof).toContain('npx folkmoot explore --verify');
+  const votes = await there({ view: 'block', item: block });
+  expect(votes).toContain('npx folkmoot explore');
+  expect(votes).not.toMatch(/unchecked|failed|Certificate/);
+  expect(await there({ view: 'doctor' })).toContain('npx folkmoot explore');
+  expect(await there({ view: 'block', item: '0123' })).toContain('Block not found');
+  expect(await there({ view: 'nothing' })).toContain('“nothing”');
+  expect(await there({ at: 99_999_999 })).toContain('Block');
+  const { tab } = await offline(browser, file);
+  expect(await tab.getByRole('link', { name: /doctor|Reference/ }).count()).toBe(0);
+});
 
 test.skipIf(!hasBrowser).each(checkedModes)(
-  `exported: axe finds nothing, nothing is cut off and nothing complains, %s ${needs}`,
+  `exported: passes axe, does not overflow and logs no errors, %s ${needs}`,
   async (mode) => {
     for (const { view, item } of views) {
       const { tab, complaints } = await offline(
@@ -184,7 +177,7 @@ test.skipIf(!hasBrowser).each(checkedModes)(
   },
 );
 
-test.skipIf(!hasBrowser)(`exported: the report of the run leads into it ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`exported: is linked from the report of the run ${needs}`, async () => {
   const { tab } = await open(browser, fileUrl(join(run, 'report.html')));
   const slowest = tab.getByRole('link', { name: /^Slowest block/ });
   const [, height] = /block: (\d+)/.exec(await slowest.innerText())!;

@@ -1,4 +1,4 @@
-/** Readers who do not wait: keys pressed at once, and many of them, before all is there. */
+/** Tests keys pressed in quick succession, before all data is loaded. */
 import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -7,7 +7,7 @@ import { agentOf, live } from '../../client/helpers.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { modes, newTab, open } from '../browser.js';
 import { crowd } from '../crowd.js';
-import { entryShown } from '../voters.js';
+import { entryShown, isLive } from '../voters.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterAll(() => browser?.close());
 
 const needs = `(needs ${executablePath})`;
 const entryIn = (url: URL) => Number(url.searchParams.get('at') ?? Number.NaN);
-/** Entries by which blocks closed: the next one is proposed right after. */
+/** Entries that closed blocks; the next block is proposed right after. */
 const endsOf = ({ blocks, entry: last }: Snapshot): number[] =>
   blocks.flatMap(({ closed_at }, place) =>
     closed_at === null ? [] : [(blocks[place + 1]?.entry ?? last + 1) - 1],
@@ -29,7 +29,7 @@ async function closings(url: string): Promise<number[]> {
 }
 const reach = (tab: Page, entry: number) => tab.waitForURL((url) => entryIn(url) === entry);
 
-test.skipIf(!hasBrowser)(`impatient: what comes twice is fetched once ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`impatient: fetches rows once ${needs}`, async () => {
   const { url } = await live();
   const agents = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
@@ -37,16 +37,16 @@ test.skipIf(!hasBrowser)(`impatient: what comes twice is fetched once ${needs}`,
   tab.context().on('request', (request) => {
     if (request.url().includes('/columns')) asked.push(request.url());
   });
-  await tab.getByText('live', { exact: true }).waitFor();
+  await isLive(tab);
   for (let round = 1; round <= 3; round += 1) {
     const { block_hash } = await agents[0]!.propose({ transactions: [`one ${round}`] });
     for (const agent of agents) await agent.vote({ block_hash, decision: 'approve' });
     await tab.getByRole('heading', { name: `Block ${round} finalized` }).waitFor();
   }
   const ends = await closings(url);
-  // Every few seconds metrics follow: from then on the newest block's end is one to go back to.
+  // Metrics entries follow every few seconds; then the end of the newest block is in the past.
   await expect.poll(() => entryShown(tab)).toBeGreaterThan(ends[2]!);
-  // The frames of the socket are here already, and are in the first page once more.
+  // The first page repeats rows that came over the socket.
   const keys = tab.keyboard;
   await keys.press('[');
   await reach(tab, ends[2]!);
@@ -58,27 +58,30 @@ test.skipIf(!hasBrowser)(`impatient: what comes twice is fetched once ${needs}`,
   await reach(tab, ends[1]!);
   await keys.press(']');
   await reach(tab, ends[2]!);
-  // What is fetched, is fetched to the end within moments.
+  // Wait for pending requests.
   await setTimeout(500);
   expect(asked.length).toBeLessThanOrEqual(3);
   expect(new Set(asked).size).toBe(asked.length);
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`impatient: keys count before the network has come ${needs}`, async () => {
-  const quiet = { agents: 40, votes: 1_500, eventsPerSecond: 0 };
-  const { url, picture: snapshot, made, close } = await crowd({ ...quiet, making: true });
-  onTestFinished(close);
-  const tab = await newTab(browser, modes.light);
-  await tab.goto(`${url}/ui/`);
-  await tab.getByRole('heading', { name: 'Reading the log' }).waitFor();
-  for (const key of ['[', '[', ',']) await tab.keyboard.press(key);
-  made();
-  const ends = endsOf(snapshot).filter((entry) => entry < snapshot.entry);
-  await reach(tab, ends.at(-2)! - 1);
-});
+test.skipIf(!hasBrowser)(
+  `impatient: applies keys pressed before the first snapshot ${needs}`,
+  async () => {
+    const quiet = { agents: 40, votes: 1_500, eventsPerSecond: 0 };
+    const { url, picture: snapshot, made, close } = await crowd({ ...quiet, making: true });
+    onTestFinished(close);
+    const tab = await newTab(browser, modes.light);
+    await tab.goto(`${url}/ui/`);
+    await tab.getByRole('progressbar').waitFor();
+    for (const key of ['[', '[', ',']) await tab.keyboard.press(key);
+    made();
+    const ends = endsOf(snapshot).filter((entry) => entry < snapshot.entry);
+    await reach(tab, ends.at(-2)! - 1);
+  },
+);
 
-test.skipIf(!hasBrowser)(`impatient: each key of many counts, in order ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`impatient: applies every key in order ${needs}`, async () => {
   const {
     url,
     picture: snapshot,
@@ -86,7 +89,7 @@ test.skipIf(!hasBrowser)(`impatient: each key of many counts, in order ${needs}`
   } = await crowd({ agents: 40, votes: 4_000, eventsPerSecond: 50 });
   onTestFinished(close);
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
-  // Where blocks closed is not known: it has to be looked for.
+  // Without the overview, the player must search for closed blocks.
   await tab.context().route('**/overview*', () => undefined);
   await tab.reload();
   await tab.waitForSelector('.clock');
@@ -101,6 +104,6 @@ test.skipIf(!hasBrowser)(`impatient: each key of many counts, in order ${needs}`
   await reach(tab, ends.at(-4)! - 1);
   for (const key of '[,[l') await keys.press(key);
   await tab.waitForURL((url) => !url.searchParams.has('at'));
-  await tab.getByText('live', { exact: true }).waitFor();
+  await isLive(tab);
   expect(complaints).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A page and its server, and what lies between: sleep, silence, and clocks that differ. */
+/** Tests the connection between page and server: sleep, silence, and wrong clocks. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
@@ -8,10 +8,10 @@ import { watchLimits } from '../../../dist/api/contract/channels.js';
 import { agentOf, live } from '../../client/helpers.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { modes, newTab, open } from '../browser.js';
-import { expectWhole, isLive, own, viewOf, voters } from '../voters.js';
+import { expectWhole, isLive, lostBand, own, viewOf, voters } from '../voters.js';
 
 const needs = `(needs ${executablePath})`;
-/** Of voting, on a clock that is wrong. */
+/** Voting period of the test with wrong clocks. */
 const PERIOD_MS = 600_000;
 let browser: Browser;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Stops all that draws in a browser, as a machine does that sleeps; returns how to wake it. */
+/** Stops the renderers of a browser, like a sleeping machine; the returned function wakes them. */
 async function sleeping(asleep: Browser): Promise<() => void> {
   const session = await asleep.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -32,31 +32,34 @@ async function sleeping(asleep: Browser): Promise<() => void> {
   return () => all('SIGCONT');
 }
 
-test.skipIf(!hasBrowser)(`link: a page that comes in part fetches the rest ${needs}`, async () => {
-  const there = await live();
-  const vote = await voters(there.url);
-  await vote(1);
-  const tab = await newTab(browser, modes.light);
-  // As when a machine joins another network just then.
-  let isDown = true;
-  await tab.route(/\/assets\/player/, (route) =>
-    isDown ? route.abort('connectionaborted') : route.continue(),
-  );
-  await tab.goto(`${there.url}/ui/`);
-  await tab.getByText('a part of this page could not be fetched').waitFor();
-  // What a reader asks for meanwhile counts.
-  await tab.keyboard.press('[');
-  isDown = false;
-  await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
-  await tab.getByText(/^paused/).waitFor();
-  await tab.keyboard.press('l');
-  await isLive(tab);
-  await vote(1);
-  await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
-  await expectWhole(tab, there.url);
-});
+test.skipIf(!hasBrowser)(
+  `link: retries a part of the page that failed to load ${needs}`,
+  async () => {
+    const there = await live();
+    const vote = await voters(there.url);
+    await vote(1);
+    const tab = await newTab(browser, modes.light);
+    // For example when a machine changes its network.
+    let isDown = true;
+    await tab.route(/\/assets\/player/, (route) =>
+      isDown ? route.abort('connectionaborted') : route.continue(),
+    );
+    await tab.goto(`${there.url}/ui/`);
+    await lostBand(tab).waitFor();
+    // Keys pressed meanwhile are applied later.
+    await tab.keyboard.press('[');
+    isDown = false;
+    await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
+    await tab.getByText(/^paused/).waitFor();
+    await tab.keyboard.press('l');
+    await isLive(tab);
+    await vote(1);
+    await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
+    await expectWhole(tab, there.url);
+  },
+);
 
-test.skipIf(!hasBrowser)(`link: a tab that slept goes on without a hole ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`link: catches up without a gap after sleep ${needs}`, async () => {
   const there = await live();
   const vote = await voters(there.url);
   await vote(1);
@@ -71,7 +74,7 @@ test.skipIf(!hasBrowser)(`link: a tab that slept goes on without a hole ${needs}
     }, hidden);
   await hide(true);
   const wake = await sleeping(another);
-  // More than the server keeps frames for.
+  // More frames than the server buffers.
   for (let frame = 0; frame < 80; frame += 1) {
     await vote(1);
     await setTimeout(watchLimits.everyMs);
@@ -86,7 +89,7 @@ test.skipIf(!hasBrowser)(`link: a tab that slept goes on without a hole ${needs}
   expect(complaints).toEqual([]);
 });
 
-/** Passes on what comes, until it is told to keep silent: then connections stay open and still. */
+/** A proxy that can stop forwarding while its connections stay open. */
 async function passage(to: string) {
   const ends = new Set<Socket>();
   const door = createServer((near) => {
@@ -112,7 +115,7 @@ async function passage(to: string) {
   return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, silence };
 }
 
-test.skipIf(!hasBrowser)(`link: a connection that falls silent is left ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`link: reconnects after silence ${needs}`, async () => {
   const there = await live();
   const vote = await voters(there.url);
   const { url, silence } = await passage(there.url);
@@ -120,7 +123,7 @@ test.skipIf(!hasBrowser)(`link: a connection that falls silent is left ${needs}`
   await isLive(tab);
   silence();
   await vote(2);
-  await tab.getByText('the server has fallen silent').waitFor();
+  await lostBand(tab).waitFor();
   await isLive(tab);
   await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
   await expectWhole(tab, there.url);
@@ -132,7 +135,7 @@ test.skipIf(!hasBrowser).each([
   ['half a minute before', -30_000],
   ['half a minute after', 30_000],
   ['an hour after', 3_600_000],
-])(`link: a machine whose clock is %s ${needs}`, async (_, wrong) => {
+])(`link: shows the time left with a clock %s ${needs}`, async (_, wrong) => {
   const { url } = await live({ genesis: { voting_period_ms: PERIOD_MS } });
   const [ada] = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
   await ada.propose({ transactions: ['one'] });
@@ -145,7 +148,7 @@ test.skipIf(!hasBrowser).each([
   await tab.goto(`${url}/ui/`);
   await isLive(tab);
   const left = tab.locator('.deadline b', { hasText: 'min' });
-  // What is told may be a moment old; it is not half a minute wrong, and goes on without entries.
+  // The time may be a moment old, but not half a minute wrong, and it advances without entries.
   const shown = async () => 60_000 * Number.parseFloat(await left.innerText());
   const error = async () => Math.abs(blocks[0]!.deadline - Date.now() - (await shown()));
   await expect.poll(error).toBeLessThan(10_000);

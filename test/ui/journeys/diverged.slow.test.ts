@@ -1,4 +1,4 @@
-/** A folder that was tampered with, on the page of `replay --watch`: up to what differs, and on. */
+/** Tests the page of `replay --watch` on a modified folder. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
@@ -9,6 +9,7 @@ import { begin } from '../../support/running-command.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
 import { modes, open } from '../browser.js';
 import { settled } from '../exported/file.js';
+import { lostBand } from '../voters.js';
 import { itemsAt, keptTown, pathsOf } from './town.js';
 
 const needs = `(needs ${executablePath})`;
@@ -45,7 +46,7 @@ afterAll(() => browser?.close());
 
 const shown = (value: number) => value.toLocaleString('en');
 
-/** The replay of a folder, which waits until the page lets it go on. */
+/** Starts a paused replay of a folder and opens its page. */
 async function watched(path: string) {
   const begun = begin(['replay', path, '--watch=paused']);
   const { url, token } = await pageOf(begun);
@@ -59,89 +60,101 @@ const facts = async (tab: Page): Promise<Record<string, string>> => {
   return Object.fromEntries(names.map((name, place) => [name, values[place]!]));
 };
 
-test.skipIf(!hasBrowser)(`diverged: an event is found while one looks on ${needs}`, async () => {
-  const copy = await changed(run, ({ events }) =>
-    changeJson(events, event.seq, (one) => {
-      const data = one.data as { decision: string };
-      const decision = data.decision === 'approve' ? 'reject' : 'approve';
-      return { ...one, data: { ...data, decision } };
-    }),
-  );
-  const { begun, url, tab, complaints } = await watched(copy);
-  // Recomputing: how far it is, on whatever view one is.
-  await tab.getByText(/^The log is recomputed meanwhile: 0 of [\d,]+ entries match/).waitFor();
-  await tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
-  await tab.getByRole('link', { name: 'Explore', exact: true }).click();
-  await tab.getByText(/^The command recomputed 0 of [\d,]+ entries: all match/).waitFor();
-  await tab.getByRole('button', { name: 'Start the replay' }).click();
-  // The first divergence: entry, actor, field, expected and found.
-  await tab.locator('.difference').waitFor();
-  await tab.getByText('Replay over').waitFor();
-  const { decision } = JSON.parse(vote.body) as { decision: string };
-  expect(await facts(tab)).toEqual({
-    actor: event.name,
-    field: `event ${event.seq}, data.decision`,
-    'follows from the log': `"${decision}"`,
-    'is stored': decision === 'approve' ? '"reject"' : '"approve"',
-  });
-  const parts = tab
-    .locator('.difference')
-    .getByRole('link', { name: `entry ${shown(event.entry)}` });
-  await parts.click();
-  await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
-  await tab.locator('.happened li.here').getByText(event.name).waitFor();
-  // Whatever is looked at there, it is said; and nothing breaks.
-  const band = tab.getByRole('alert').filter({ hasText: 'does not follow from its log' });
-  for (const path of pathsOf(await itemsAt(url))) {
-    if (path.startsWith('explore')) continue;
-    const [view = '', query] = path.split('?');
-    await tab.goto(`${url}/ui/${view}?at=${event.entry}${query ? `&${query}` : ''}`);
-    await settled(tab);
-    expect([path, await band.innerText()]).toEqual([
-      path,
-      expect.stringContaining(`They part at entry ${shown(event.entry)} (vote)`),
-    ]);
-    expect([path, await tab.locator('main h1').count()]).toEqual([path, 1]);
-    expect([path, await tab.getByRole('alert').count()]).toEqual([path, 1]);
-  }
-  await band.getByRole('link').click();
-  await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
-  await tab.locator('.difference').getByRole('link', { name: event.name }).click();
-  await tab.getByRole('heading', { level: 1, name: new RegExp(`^${event.name} `) }).waitFor();
-  expect(complaints).toEqual([]);
-  expect(await begun.stop('SIGINT')).toEqual({ code: 12, signal: null });
-  await tab.getByText('No news for').waitFor();
-});
+test.skipIf(!hasBrowser)(
+  `diverged: shows the divergence of an event in every view ${needs}`,
+  async () => {
+    const copy = await changed(run, ({ events }) =>
+      changeJson(events, event.seq, (one) => {
+        const data = one.data as { decision: string };
+        const decision = data.decision === 'approve' ? 'reject' : 'approve';
+        return { ...one, data: { ...data, decision } };
+      }),
+    );
+    const { begun, url, tab, complaints } = await watched(copy);
+    // Progress of the replay, in every view.
+    await tab
+      .getByTestId('replay')
+      .getByText(/ 0 of [\d,]+ /)
+      .waitFor();
+    await tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
+    await tab.getByRole('link', { name: 'Explore', exact: true }).click();
+    await tab
+      .locator('.proving.running')
+      .getByText(/ 0 of [\d,]+ /)
+      .waitFor();
+    await tab.getByRole('button', { name: 'Start the replay' }).click();
+    // The first divergence: entry, actor, field, expected and stored value.
+    await tab.locator('.difference').waitFor();
+    await tab.getByText('Replay finished').waitFor();
+    const { decision } = JSON.parse(vote.body) as { decision: string };
+    expect(await facts(tab)).toEqual({
+      actor: event.name,
+      field: `event ${event.seq}, data.decision`,
+      expected: `"${decision}"`,
+      stored: decision === 'approve' ? '"reject"' : '"approve"',
+    });
+    const parts = tab
+      .locator('.difference')
+      .getByRole('link', { name: `entry ${shown(event.entry)}` });
+    await parts.click();
+    await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
+    await tab.locator('.happened li.here').getByText(event.name).waitFor();
+    // Every other view shows the band and works.
+    const band = tab.getByTestId('divergence');
+    for (const path of pathsOf(await itemsAt(url))) {
+      if (path.startsWith('explore')) continue;
+      const [view = '', query] = path.split('?');
+      await tab.goto(`${url}/ui/${view}?at=${event.entry}${query ? `&${query}` : ''}`);
+      await settled(tab);
+      expect([path, await band.innerText()]).toEqual([
+        path,
+        expect.stringContaining(`entry ${shown(event.entry)} (vote)`),
+      ]);
+      expect([path, await tab.locator('main h1').count()]).toEqual([path, 1]);
+      expect([path, await tab.getByRole('alert').count()]).toEqual([path, 1]);
+    }
+    await band.getByRole('link').click();
+    await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
+    await tab.locator('.difference').getByRole('link', { name: event.name }).click();
+    await tab.getByRole('heading', { level: 1, name: new RegExp(`^${event.name} `) }).waitFor();
+    expect(complaints).toEqual([]);
+    expect(await begun.stop('SIGINT')).toEqual({ code: 12, signal: null });
+    await lostBand(tab).waitFor();
+  },
+);
 
-test.skipIf(!hasBrowser)(`diverged: an entry is found, and its vote fails ${needs}`, async () => {
-  const copy = await changed(run, (stored) =>
-    changeEntry(stored, vote.seq, ({ body }) => ({
-      body: body.includes('"approve"')
-        ? body.replace('"approve"', '"reject"')
-        : body.replace('"reject"', '"approve"'),
-    })),
-  );
-  const { begun, url, tab, complaints } = await watched(copy);
-  await tab.getByRole('button', { name: 'Start the replay' }).click();
-  const band = tab.getByRole('alert').filter({ hasText: 'does not follow from its log' });
-  // Open the menu, and close it: it lies over the alert.
-  await tab.getByText('Replay over').click();
-  await tab.getByText('Replay over').click();
-  await band.getByRole('link').click();
-  await tab.locator('.difference').waitFor();
-  expect(await facts(tab)).toMatchObject({
-    actor: event.name,
-    field: 'the digest of the log',
-    'is stored': vote.log_digest,
-  });
-  const { block_hash } = JSON.parse(vote.body) as { block_hash: string };
-  await tab.goto(`${url}/ui/block/${block_hash}`);
-  await tab.getByText(/1 of \d+ votes fail/).waitFor();
-  const failed = tab.locator('.votes tr.failed');
-  expect([await failed.count(), await failed.innerText()]).toEqual([
-    1,
-    expect.stringContaining(event.name),
-  ]);
-  expect(complaints).toEqual([]);
-  expect((await begun.stop('SIGINT')).code).toBe(12);
-});
+test.skipIf(!hasBrowser)(
+  `diverged: shows the divergence of an entry and its invalid vote ${needs}`,
+  async () => {
+    const copy = await changed(run, (stored) =>
+      changeEntry(stored, vote.seq, ({ body }) => ({
+        body: body.includes('"approve"')
+          ? body.replace('"approve"', '"reject"')
+          : body.replace('"reject"', '"approve"'),
+      })),
+    );
+    const { begun, url, tab, complaints } = await watched(copy);
+    await tab.getByRole('button', { name: 'Start the replay' }).click();
+    const band = tab.getByTestId('divergence');
+    // Open and close the menu, which covers the alert.
+    await tab.getByText('Replay finished').click();
+    await tab.getByText('Replay finished').click();
+    await band.getByRole('link').click();
+    await tab.locator('.difference').waitFor();
+    expect(await facts(tab)).toMatchObject({
+      actor: event.name,
+      field: 'log digest',
+      stored: vote.log_digest,
+    });
+    const { block_hash } = JSON.parse(vote.body) as { block_hash: string };
+    await tab.goto(`${url}/ui/block/${block_hash}`);
+    await tab.locator('.checks .verdict.failed').first().waitFor();
+    const failed = tab.locator('.votes tr.failed');
+    expect([await failed.count(), await failed.innerText()]).toEqual([
+      1,
+      expect.stringContaining(event.name),
+    ]);
+    expect(complaints).toEqual([]);
+    expect((await begun.stop('SIGINT')).code).toBe(12);
+  },
+);

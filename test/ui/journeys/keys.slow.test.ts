@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** All views by keys alone: what takes keys is come to, seen, and does what it says. */
+/** Tests all views by keyboard alone. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.skipIf(!hasBrowser).each(['light', 'narrow'])(
-  `keys: Tab comes to everything in every view, and is seen there, %s ${needs}`,
+  `keys: reaches every control by Tab with a visible focus, %s ${needs}`,
   async (mode) => {
     for (const path of pathsOf(items)) {
       const { tab } = await open(browser, `${url}/ui/${path}`, modes[mode]);
@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser).each(['light', 'narrow'])(
       const { stops, ...walk } = await walkAround(tab);
       expect([path, walk]).toEqual([path, { missed: [], unseen: [] }]);
       expect(stops).toBeGreaterThan(15);
-      // Out again the way it came.
+      // Shift+Tab returns the same way.
       const names: string[] = [];
       for (const key of ['Tab', 'Tab', 'Tab', 'Shift+Tab', 'Shift+Tab', 'Tab', 'Tab']) {
         await tab.keyboard.press(key);
@@ -51,7 +51,7 @@ const heading = (tab: Page, name: RegExp) => tab.getByRole('heading', { level: 1
 const press = (tab: Page, key: string) => tab.keyboard.press(key);
 const chosen = (tab: Page) => new URL(tab.url()).searchParams.get('sel');
 
-test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
   await settled(tab);
   const to = (name: RegExp) => tabTo(tab, name);
@@ -65,42 +65,42 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
     await heading(tab, title);
   };
 
-  // Now: past what is above, to a block, and to an agent of the grid.
+  // Now: skip link, a block, and an agent in the grid.
   await press(tab, 'Tab');
   expect(await focused(tab)).toBe('Skip to the view');
   await press(tab, 'Enter');
   await enter(/^Block 2, /);
   await heading(tab, /^Block 2 /);
-  await to(/60 agents, a cell each/);
+  await to(/^60 agents, /);
   for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'Enter']) await press(tab, key);
   await heading(tab, /^60 agents/);
-  const card = tab.getByLabel('The agent that was chosen');
+  const card = tab.getByLabel('Selected agent');
   const name = await card.getByRole('heading').innerText();
 
-  // Agents: on to another cell, which Enter opens; to and fro to all about it.
-  await to(/60 agents, a cell each/);
+  // Agents: another cell, which Enter opens, and the links between grid and agent.
+  await to(/^60 agents, /);
   await press(tab, 'ArrowLeft');
   await expect.poll(() => card.getByRole('heading').innerText()).not.toBe(name);
   await press(tab, 'ArrowRight');
   await press(tab, 'Enter');
   await heading(tab, new RegExp(`^${name} `));
-  await enter(/^Find it among all$/);
+  await enter(/^Show in grid$/);
   await heading(tab, /^60 agents/);
-  await enter(/^All about it$/);
+  await enter(/^Open agent$/);
   await heading(tab, new RegExp(`^${name} `));
 
-  // Agent: another vote, its reasons as a table, and a neighbour.
+  // Agent: another vote, the explanation as a table, and a neighbour.
   await to(/Block \d+: /);
-  const which = tab.getByLabel('Which vote');
+  const which = tab.getByLabel('Explained vote');
   const before = await which.inputValue();
   await press(tab, 'ArrowDown');
   expect(await which.inputValue()).not.toBe(before);
-  await enter(/^Why it voted so as a table$/);
-  await tab.getByRole('table', { name: 'Its votes, the newest first' }).waitFor();
+  await enter(/^Vote explanation as a table$/);
+  await tab.getByRole('figure', { name: 'Vote explanation' }).getByRole('table').first().waitFor();
   await enter(/, (?:approves|rejects|has not voted)|^\S+ (?:approves|rejects|has not voted)/);
   await tab.waitForURL((at) => at.pathname.includes('/agent/'));
 
-  // By its name from anywhere; and the grid as a table, sorted.
+  // Search from any view, and the sorted table of agents.
   await press(tab, '/');
   await tab.waitForURL('**/ui/agents**');
   await expect.poll(() => tab.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
@@ -121,27 +121,27 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
   expect(await tab.evaluate(() => document.activeElement?.id)).toBe('view');
 
   // Opinion and alliances, each with its table.
-  await goTo(/^Opinion$/, /^Who votes like whom/);
+  await goTo(/^Opinion$/, /^Voting similarity/);
   await enter(/^Opinion map as a table$/);
   await tab.getByRole('table').waitFor();
   await goTo(/^Alliances$/, /alliance/);
   await to(/members: /);
   await press(tab, 'Space');
   await tab.locator('.lane-open').waitFor();
-  await enter(/^From proposal to end as a table$/);
-  await tab.getByRole('table', { name: 'Alliances, the newest first' }).waitFor();
+  await enter(/^Alliance lifetimes as a table$/);
+  await tab.getByRole('table').waitFor();
 
-  // Talk: one kind, and a stranger's meme.
-  await goTo(/^Talk$/, /^What is said$/);
+  // Talk: one kind, and a meme.
+  await goTo(/^Talk$/, /^Messages$/);
   await enter(/^memes$/);
   expect(await tab.getByRole('button', { name: 'memes', pressed: true }).count()).toBe(1);
-  await to(/Show|Open|Read/);
+  await to(/^Show (?:text|image)$/);
   const meme = tab.locator('.memes li').first();
   const closed = await meme.innerText();
   await press(tab, 'Enter');
   await expect.poll(() => meme.innerText()).not.toBe(closed);
 
-  // Block: votes against it, and its certificate.
+  // Block: rejections, and the certificate.
   await goTo(/^Block$/, /^Block \d+ /);
   await enter(/^reject$/);
   expect(await tab.getByRole('button', { name: 'reject', pressed: true }).count()).toBe(1);
@@ -149,46 +149,46 @@ test.skipIf(!hasBrowser)(`keys: a journey through all views ${needs}`, async () 
   const [height] = /\d+/.exec(await focused(tab))!;
   await press(tab, 'Enter');
   await heading(tab, new RegExp(`^Block ${height} `));
-  await enter(/^Make it here/);
+  await enter(/^Create certificate$/);
   await tab.getByRole('link', { name: `Save block-${height}` }).waitFor();
 
-  // Explore: an entry, which keeps the focus; what was sent; and the log recomputed.
+  // Explore: an entry, which keeps the focus; the signed request; and the replay of the log.
   await goTo(/^Explore$/, /^Entry /);
-  await to(/^\d+: go to this entry$/);
+  await to(/^\d+: open this entry$/);
   for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp']) await press(tab, key);
   const there = await focused(tab);
   await press(tab, 'Enter');
   await heading(tab, new RegExp(`^Entry ${Number.parseInt(there, 10)} `));
   await settled(tab);
   expect(await focused(tab)).toBe(there);
-  await to(/^What was sent/);
+  await to(/^Signed request$/);
   await press(tab, 'Enter');
   expect(await tab.locator('.entry details[open]').count()).toBe(1);
-  await tabTo(tab, /^Recompute it in this browser$/, 'Shift+Tab');
+  await tabTo(tab, /^Replay in this browser$/, 'Shift+Tab');
   await press(tab, 'Space');
-  await tab.getByText('The same digest.').waitFor();
+  await tab.locator('.proving.match').waitFor();
 
-  // The doctor: a text field lets go.
+  // Request doctor: Tab leaves the text field.
   await goTo(/^Request doctor$/, /^Request doctor/);
   await tab.evaluate(() => document.getElementById('view')?.focus());
   await press(tab, 'Tab');
   await tab.keyboard.type('{ l , . ? /');
-  await enter(/^What is wrong with it\?$/);
+  await enter(/^Check request$/);
   await tab.getByRole('alert').waitFor();
 
-  // The clock, wherever one is.
+  // Playback, in any view.
   await to(/^Position in the history$/);
   for (const key of ['Home', 'ArrowRight', 'ArrowRight']) await press(tab, key);
   await tab.waitForURL(({ searchParams }) => searchParams.get('at') === '2');
-  await to(/^One event on$|^Keys$|^Skip/);
+  await to(/^Next event$|^Keys$|^Skip/);
   expect(complaints).toEqual([]);
 });
 
 test.skipIf(!hasBrowser).each([
-  ['explore', '.happened', 100, /^300: go to this entry$/],
-  ['talk', '.talk-lines', 20, null],
+  ['explore', '.happened', 100, /^300: open this entry$/],
+  ['talk', '.talk-lines', 10, null],
 ] as const)(
-  `keys: the list of %s is one stop, and arrows go through it ${needs}`,
+  `keys: makes the list of %s one tab stop with arrow keys ${needs}`,
   async (view, list, least, first) => {
     const { tab, complaints } = await open(browser, `${url}/ui/${view}?at=300`, modes.light);
     await settled(tab);
@@ -214,7 +214,7 @@ test.skipIf(!hasBrowser).each([
     expect(new Set(seen).size).toBe(count);
     await press(tab, 'End');
     const last = await standing();
-    // Whoever leaves it comes back to where it was, and out of it at once.
+    // Tab leaves the list, and Shift+Tab returns to the same link.
     await press(tab, 'Tab');
     expect(await standing()).toBe(-1);
     await press(tab, 'Shift+Tab');
@@ -223,43 +223,39 @@ test.skipIf(!hasBrowser).each([
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `keys: an arrow that is held goes through every cell ${needs}`,
-  async () => {
-    const { tab, complaints } = await open(browser, `${url}/ui/agents`, modes.light);
-    // As browsers do that are asked to write the address too often.
-    await tab.evaluate(() => {
-      const replace = history.replaceState.bind(history);
-      let count = 0;
-      history.replaceState = (...all) => {
-        count += 1;
-        if (count > 100)
-          throw new DOMException('more than 100 times in 30 seconds', 'SecurityError');
-        replace(...all);
-      };
-    });
-    await settled(tab);
-    const { agents } = await (await fetch(`${url}/api/v1/view`))
-      .json()
-      .then(({ data }) => data as { agents: { id: string }[] });
-    await tab.locator('.cells').focus();
+test.skipIf(!hasBrowser)(`keys: a held arrow key visits every cell ${needs}`, async () => {
+  const { tab, complaints } = await open(browser, `${url}/ui/agents`, modes.light);
+  // Browsers throw after too many writes of the address.
+  await tab.evaluate(() => {
+    const replace = history.replaceState.bind(history);
+    let count = 0;
+    history.replaceState = (...all) => {
+      count += 1;
+      if (count > 100) throw new DOMException('more than 100 times in 30 seconds', 'SecurityError');
+      replace(...all);
+    };
+  });
+  await settled(tab);
+  const { agents } = await (await fetch(`${url}/api/v1/view`))
+    .json()
+    .then(({ data }) => data as { agents: { id: string }[] });
+  await tab.locator('.cells').focus();
+  await press(tab, 'ArrowRight');
+  const seen = new Set<string>();
+  const name = tab.getByLabel('Selected agent').locator('code');
+  for (let cell = 0; cell < agents.length; cell += 1) {
+    seen.add(await name.innerText());
     await press(tab, 'ArrowRight');
-    const seen = new Set<string>();
-    const name = tab.getByLabel('The agent that was chosen').locator('code');
-    for (let cell = 0; cell < agents.length; cell += 1) {
-      seen.add(await name.innerText());
-      await press(tab, 'ArrowRight');
-    }
-    expect(seen.size).toBe(agents.length);
-    for (let more = 0; more < 60; more += 1) await press(tab, 'ArrowLeft');
-    await press(tab, 'End');
-    const last = await name.innerText();
-    await expect.poll(() => chosen(tab)).toContain(last.slice(0, 20));
-    expect(complaints).toEqual([]);
-  },
-);
+  }
+  expect(seen.size).toBe(agents.length);
+  for (let more = 0; more < 60; more += 1) await press(tab, 'ArrowLeft');
+  await press(tab, 'End');
+  const last = await name.innerText();
+  await expect.poll(() => chosen(tab)).toContain(last.slice(0, 20));
+  expect(complaints).toEqual([]);
+});
 
-test.skipIf(!hasBrowser)(`keys: a run is stepped, and let go ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`keys: steps and resumes a run ${needs}`, async () => {
   const size = ['--agents', '20', '--blocks', '2', '--seed', '7', '--json'];
   const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size]);
   const page = await pageOf(begun);
@@ -273,8 +269,8 @@ test.skipIf(!hasBrowser)(`keys: a run is stepped, and let go ${needs}`, async ()
   await expect
     .poll(async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq)
     .toBeGreaterThan(before.seq);
-  await tabTo(tab, /^Go on$/, 'Shift+Tab');
+  await tabTo(tab, /^Resume$/, 'Shift+Tab');
   await press(tab, 'Space');
   expect(await begun.ended).toMatchObject({ code: 0 });
-  await tab.getByText('Run over', { exact: true }).waitFor();
+  await tab.getByText('Run finished', { exact: true }).waitFor();
 });

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Every picture is a link: however one came to it, and whatever one chose, it is there again. */
+/** Tests that the address contains everything that a view shows. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
@@ -14,7 +14,7 @@ let browser: Browser;
 let url = '';
 let items: Items = { block: '', agent: '' };
 let last = 0;
-/** Of the block that is the fourth to come. */
+/** Height of block number 3. */
 let height = 0;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(() => browser?.close());
 const press = (tab: Page, name: string | RegExp) =>
   tab.locator('main').getByRole('button', { name, exact: true }).first().click();
 
-/** What is chosen in a view, and what of it the address says then. */
+/** Choices in each view, and the query parameters that they set. */
 const views: readonly {
   view: string;
   item?: () => string;
@@ -106,16 +106,16 @@ const views: readonly {
     view: 'agent',
     item: () => items.agent,
     async choose(tab) {
-      await press(tab, 'Its neighbours as a table');
-      await press(tab, 'Its votes as a table');
-      await tab.getByLabel('Which vote').selectOption({ index: 2 });
+      await press(tab, 'Neighbours as a table');
+      await press(tab, 'Votes as a table');
+      await tab.getByLabel('Explained vote').selectOption({ index: 2 });
     },
     says: ['table', 'vote'],
   },
   { view: 'explore' },
 ];
 
-/** What a reader sees who neither points nor stands at anything, and has heard nothing yet. */
+/** Takes texts and a screenshot without pointer, focus and announcements. */
 async function pictureOf(tab: Page) {
   await tab.mouse.move(0, 0);
   await tab.evaluate(() => {
@@ -129,19 +129,19 @@ async function pictureOf(tab: Page) {
   return { words, image };
 }
 
-/** It lies over a view that is higher than the window, wherever that is scrolled to. */
+/** Hides the playback bar, which covers a part of a high view. */
 const hideBar = (tab: Page, hidden: boolean) =>
   tab.locator('.clock').evaluate((bar, is) => {
     (bar as HTMLElement).style.visibility = is ? 'hidden' : '';
   }, hidden);
 
 test.skipIf(!hasBrowser).each(views)(
-  `links: a reload gives the picture again, $view $says ${needs}`,
+  `links: shows the same after a reload, $view $says ${needs}`,
   async ({ view, item, choose, says = [] }) => {
     const path = item ? `${view}/${item()}` : view;
     const { tab, complaints } = await open(browser, `${url}/ui/${path}?at=${last}`, modes.light);
     await settled(tab);
-    // Not straight to it: what was seen on the way is no part of the picture.
+    // Steps before, which must not affect what is shown.
     for (const key of ['[', '[', ']', '.']) {
       const before = tab.url();
       await tab.keyboard.press(key);
@@ -165,19 +165,15 @@ test.skipIf(!hasBrowser).each(views)(
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `links: a block that is looked at is so in every view ${needs}`,
-  async () => {
-    const { tab } = await open(browser, `${url}/ui/now?focus=3`, modes.light);
-    await tab.getByRole('heading', { level: 1, name: new RegExp(`^Block ${height} `) }).waitFor();
-    await tab.getByRole('link', { name: 'Agents', exact: true }).click();
-    await tab.getByText(`and what they say to block ${height}`).waitFor();
-    expect(tab.url()).toContain('focus=3');
-    // Whatever an address says, the page is there.
-    const wild =
-      'focus=9e9&sel=%00&page=-3&sort=-nothing&as=table&table=..&color=x&band=%F0&at=1e3';
-    const { tab: third, complaints } = await open(browser, `${url}/ui/agents?${wild}`, modes.light);
-    await third.getByRole('table').waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+test.skipIf(!hasBrowser)(`links: keeps the focused block in every view ${needs}`, async () => {
+  const { tab } = await open(browser, `${url}/ui/now?focus=3`, modes.light);
+  await tab.getByRole('heading', { level: 1, name: new RegExp(`^Block ${height} `) }).waitFor();
+  await tab.getByRole('link', { name: 'Agents', exact: true }).click();
+  await tab.locator('main h1', { hasText: `block ${height}` }).waitFor();
+  expect(tab.url()).toContain('focus=3');
+  // The page accepts any address.
+  const wild = 'focus=9e9&sel=%00&page=-3&sort=-nothing&as=table&table=..&color=x&band=%F0&at=1e3';
+  const { tab: third, complaints } = await open(browser, `${url}/ui/agents?${wild}`, modes.light);
+  await third.getByRole('table').waitFor();
+  expect(complaints).toEqual([]);
+});

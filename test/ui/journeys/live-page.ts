@@ -1,4 +1,4 @@
-/** A real server with five agents, and a tab that looks on: for journeys on a live network. */
+/** A server with five agents, and a tab that watches their network. */
 import { join } from 'node:path';
 import type { AgentClient } from 'folkmoot/client';
 import type { Browser, Page } from 'playwright-core';
@@ -16,15 +16,15 @@ export interface Alive {
   tab: Page;
   complaints: string[];
   by: Record<Name, AgentClient>;
-  /** Another one registers. */
+  /** Registers another agent. */
   join(name: string): Promise<AgentClient>;
-  /** Ada proposes a block; gives its hash. */
+  /** Lets ada propose a block, and returns its hash. */
   propose(...transactions: string[]): Promise<string>;
-  /** By name: what each says to it, one after the other. */
+  /** Casts votes by name, in order. */
   vote(block_hash: string, said: Partial<Record<Name, 'approve' | 'reject'>>): Promise<void>;
 }
 
-/** Blocks stay in voting until four of the five approve, or two reject. */
+/** Voting period; four of five approvals or two rejections decide earlier. */
 const LONG_MS = '600000';
 
 export async function alive(browser: Browser, view: string): Promise<Alive> {

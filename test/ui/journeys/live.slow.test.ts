@@ -1,4 +1,4 @@
-/** Each view on a live network: what agents do while a reader looks, and what the reader does. */
+/** Tests each view on a live network, with actions of agents and of the reader. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { watchLoad } from '../../cli/watch/load-run.js';
@@ -23,7 +23,7 @@ const press = (tab: Page, name: RegExp | string) =>
 const pill = (tab: Page, text: RegExp) => tab.locator('.pill', { hasText: text }).waitFor();
 const all = { ada: 'approve', bob: 'approve', dan: 'approve', eve: 'approve' } as const;
 
-/** Of a list of facts: what stands below a name. */
+/** Waits for a value in a list of facts. */
 const fact = (tab: Page, name: string, value: RegExp | string) =>
   tab
     .locator('main dl > div', { has: tab.locator('dt').getByText(name, { exact: true }) })
@@ -39,28 +39,28 @@ const PIXEL = Buffer.from(
 
 const journeys: Record<string, (here: Alive) => Promise<void>> = {
   async now({ tab, propose, vote }) {
-    await says(tab, '5 agents are here');
+    await says(tab, '5 agents are');
     const first = await propose('one', 'two');
     await heading(tab, 'Block 1 in voting');
-    await says(tab, /Needs 4 more votes to finalize.\s*2 transactions, proposed by ada/);
+    await says(tab, /4 more votes to finalize.\s*2 transactions, proposed by ada/);
     await vote(first, { cy: 'reject', ada: 'approve' });
-    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come. Needs 3 more votes/);
+    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 pending. Needs 3 more votes/);
     await says(tab, 'cy says reject');
-    // It stands still for the reader alone.
+    // A pause affects this page only.
     await tab.keyboard.press(' ');
     await pill(tab, /^paused$/);
     await vote(first, { bob: 'approve', dan: 'approve' });
     await pill(tab, /^paused, 2 entries behind live$/);
-    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 to come/);
+    await says(tab, /1\s*approve\s*1\s*reject, 3 of 5 pending/);
     await tab.keyboard.press('l');
-    await says(tab, /3\s*approve\s*1\s*reject, 1 of 5 to come. Needs 1 more vote to/);
+    await says(tab, /3\s*approve\s*1\s*reject, 1 of 5 pending. Needs 1 more vote to/);
     await vote(first, { eve: 'approve' });
     await heading(tab, 'Block 1 finalized');
     await propose();
     await heading(tab, 'Block 2 in voting');
     await press(tab, /^Block 1, /);
     await heading(tab, 'Block 1 finalized');
-    await press(tab, 'To block 2');
+    await press(tab, 'Show block 2');
     await heading(tab, 'Block 2 in voting');
   },
 
@@ -68,11 +68,11 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     await heading(tab, '5 agents');
     await tab.getByRole('combobox').or(tab.getByPlaceholder('Find an agent')).first().fill('bob');
     await tab.keyboard.press('Enter');
-    const card = tab.getByLabel('The agent that was chosen');
+    const card = tab.getByLabel('Selected agent');
     await card.getByRole('heading', { name: 'bob' }).waitFor();
     await fact(tab, 'votes', '0');
     const first = await propose();
-    await heading(tab, /^5 agents, and what they say to block 1/);
+    await heading(tab, /^5 agents, votes on block 1/);
     await vote(first, { bob: 'reject' });
     await fact(tab, 'this block', 'rejects');
     await fact(tab, 'votes', '1');
@@ -88,40 +88,40 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
   },
 
   async opinion({ tab, propose, vote }) {
-    await heading(tab, 'There are too few votes for a map');
+    await heading(tab, 'Not enough votes yet');
     for (const _ of [1, 2, 3]) await vote(await propose(), { cy: 'reject', ...all });
-    await heading(tab, /^Who votes like whom, in blocks 1 to 3/);
+    await heading(tab, /^Voting similarity, blocks 1 to 3/);
     await press(tab, 'Opinion map as a table');
     const places = () =>
       tab
         .locator('main tbody tr')
         .evaluateAll((rows) => rows.map((row) => [...row.children].map((one) => one.textContent)));
-    // Who votes alike stands at one place, and cy far from it.
+    // Equal voters have equal positions, and cy is far away.
     const stand = async () => {
       const [far, ...others] = await places();
       return [far?.[0], new Set(others.map(([, , x, y]) => `${x} ${y}`)).size];
     };
     await expect.poll(stand).toEqual(['cy', 1]);
     const fourth = await propose();
-    // Three kinds of voters beside cy: who said nothing, who approved, and who rejected.
+    // Three kinds of voters besides cy: no vote, approve, reject.
     await vote(fourth, { ada: 'approve', dan: 'reject', eve: 'reject' });
-    await heading(tab, /in blocks 1 to 4/);
+    await heading(tab, /blocks 1 to 4/);
     await expect
       .poll(async () => new Set((await places()).map(([, , x, y]) => `${x} ${y}`)).size)
       .toBe(4);
   },
 
   async alliances({ tab, by, propose, vote }) {
-    await heading(tab, 'There are no alliances at this entry');
+    await heading(tab, 'No alliances yet');
     const target_ids = [by.bob.agentId, by.cy.agentId];
     const { alliance_id } = await by.ada.proposeAlliance({ target_ids, purpose: 'to agree' });
-    await heading(tab, '0 active alliances, 1 proposed or over');
+    await heading(tab, '0 active alliances, 1 proposed or ended');
     await by.bob.respondAlliance(alliance_id, true);
     await heading(tab, '1 active alliance');
     await press(tab, /^ada to agree/);
     await tab
       .locator('.lane-open')
-      .getByText(/ada, bob; 1 asked$/)
+      .getByText(/ada, bob; 1 invited$/)
       .waitFor();
     await vote(await propose(), all);
     await tab.locator('.lane').getByText('100 %').waitFor();
@@ -131,12 +131,12 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
       .getByText(/ada, bob, cy$/)
       .waitFor();
     for (const one of [by.bob, by.cy]) await one.leaveAlliance(alliance_id);
-    await heading(tab, '0 active alliances, 1 proposed or over');
+    await heading(tab, '0 active alliances, 1 proposed or ended');
     await tab.locator('.lane-bar.over').waitFor();
   },
 
   async talk({ tab, by, propose, vote }) {
-    await heading(tab, 'Nobody has said anything yet');
+    await heading(tab, 'No messages yet');
     const first = await propose();
     await by.dan.discuss({ block_hash: first, message: 'Looks sound.', sentiment: 'positive' });
     const lines = tab.locator('.talk-lines li');
@@ -149,18 +149,18 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     const meme = tab.locator('.memes li', { hasText: 'a dot' });
     await meme.getByRole('button').click();
     await meme.locator('canvas').waitFor();
-    // What comes later leaves an open picture open.
+    // A new message leaves an open meme open.
     await vote(first, { bob: 'approve' });
     await lines.getByText('bob says approve').waitFor();
     expect(await meme.locator('canvas').count()).toBe(1);
   },
 
   async agent({ url, tab, by, propose, vote }) {
-    await heading(tab, 'Which agent?');
+    await heading(tab, 'No agent selected');
     await tab.goto(`${url}/ui/agent/${by.bob.agentId}`);
     await heading(tab, /^bob rational, active/);
     await says(tab, 'bob counts');
-    await says(tab, 'No block has been voted on yet.');
+    await says(tab, 'No votes yet.');
     const first = await propose();
     await vote(first, { bob: 'approve' });
     await tab.getByRole('link', { name: 'Block 1, voting: approve' }).waitFor();
@@ -180,26 +180,28 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
   },
 
   async block({ tab, propose, vote }) {
-    await heading(tab, 'No block has been proposed yet');
+    await heading(tab, 'No blocks yet');
     const first = await propose('one');
     await heading(tab, 'Block 1 in voting');
-    await says(tab, 'The signature of the proposal holds.');
-    await says(tab, 'The one transaction holds.');
-    // Each vote is checked as it comes.
+    const valid = (count: number) =>
+      expect.poll(() => tab.locator('.checks .verdict.holds').count()).toBe(count);
+    // Hash, proposal, votes, transaction, recount.
+    await valid(5);
+    // Each vote is checked as it arrives.
     await vote(first, { cy: 'reject' });
-    await says(tab, 'The one signature of a vote holds.');
+    await says(tab, '1 vote signature valid.');
     await vote(first, { bob: 'approve', dan: 'approve', eve: 'approve' });
-    await says(tab, 'All 4 signatures of votes hold.');
-    await says(tab, 'Counted again: 3 approve and 1 reject, as the server says.');
+    await says(tab, 'All 4 vote signatures valid.');
+    await says(tab, /3 approve and 1 reject/);
     await press(tab, /^reject$/);
     expect(await tab.locator('.votes tbody tr').allInnerTexts()).toEqual([
-      expect.stringMatching(/^cy\s+reject\s+.*holds.*\s+cy says reject/),
+      expect.stringMatching(/^cy\s+reject\s+.*valid.*\s+cy says reject/),
     ]);
     await press(tab, /^all$/);
     await vote(first, { ada: 'approve' });
     await heading(tab, 'Block 1 finalized');
-    await says(tab, 'By these votes it is finalized.');
-    await press(tab, 'Make it here');
+    await valid(6);
+    await press(tab, 'Create certificate');
     await tab.getByRole('link', { name: /^Save block-/ }).waitFor();
     await propose();
     await heading(tab, 'Block 2 in voting');
@@ -214,7 +216,7 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     await vote(first, { cy: 'reject' });
     await here.getByText('cy').waitFor();
     await says(tab, 'Vote by');
-    await tab.getByText('What was sent, as it was signed').click();
+    await tab.getByText('Signed request').click();
     await says(tab, '"reason": "cy says reject"');
     const row = tab.locator('.happened li', { hasText: 'proposed' }).getByRole('link').first();
     await row.click();
@@ -223,8 +225,8 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     await tab.keyboard.press('l');
     await vote(first, { bob: 'approve' });
     await here.getByText('bob').waitFor();
-    await press(tab, 'Recompute it in this browser');
-    await says(tab, 'The same digest.');
+    await press(tab, 'Replay in this browser');
+    await tab.locator('.proving.match').waitFor();
     await vote(first, { dan: 'approve' });
     await here.getByText('dan').waitFor();
   },
@@ -241,7 +243,7 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
       ].join('\n');
     const ask = async (request: signer.Request) => {
       await tab.getByRole('textbox').fill(pasted(request));
-      await press(tab, 'What is wrong with it?');
+      await press(tab, 'Check request');
     };
     const send = async ({ method, path, headers, body }: signer.Request) =>
       (await fetch(`${url}${path}`, { method, headers, body: String(body) })).status;
@@ -251,19 +253,19 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     expect(await send(wrong)).toBe(401);
     await ask(wrong);
     await tab.locator('#found', { hasText: /signature/ }).waitFor();
-    await says(tab, 'The signature must cover exactly this text, as UTF-8');
+    await heading(tab, /^Signing input/);
     await says(tab, '"decision":"reject"');
     await ask(right);
-    await heading(tab, 'Its signature holds');
+    await heading(tab, 'Valid signature');
   },
 };
 
 test.skipIf(!hasBrowser).each(Object.entries(journeys))(
-  `live: %s changes with the network while one looks (needs ${executablePath})`,
+  `live: %s follows the network (needs ${executablePath})`,
   async (view, journey) => {
     const here = await alive(browser, view);
     await journey(here);
-    // Wherever one looked, all that happened is known.
+    // The totals are complete after each journey.
     await here.tab.keyboard.press('l');
     await expectWhole(here.tab, here.url);
     expect(here.complaints).toEqual([]);
@@ -271,20 +273,20 @@ test.skipIf(!hasBrowser).each(Object.entries(journeys))(
 );
 
 test.skipIf(!hasBrowser)(
-  `live: load is followed, and so is the network under it (needs ${executablePath})`,
+  `live: follows a load run and the network under load (needs ${executablePath})`,
   async () => {
     const { url } = await alive(browser, 'now');
     const votes = ['--workload', 'votes', '--rate', '20', '--warmup', '1s', '--duration', '5s'];
     const run = await watchLoad(['--url', url, ...votes, '--json', '--watch=paused']);
     const { tab, complaints } = await open(browser, run.page, modes.light);
-    await press(tab, 'Begin');
+    await press(tab, 'Start');
     await says(tab, /^Measuring: /);
-    const { tab: beside } = await open(browser, `${url}/ui/now`, modes.light);
-    await heading(beside, /^Block \d+ /);
+    const { tab: network } = await open(browser, `${url}/ui/now`, modes.light);
+    await heading(network, /^Block \d+ /);
     await says(tab, /^Measured for /);
     await run.ended;
     await tab.getByRole('img', { name: /^Arrivals over time/ }).waitFor();
-    await expectWhole(beside, url);
+    await expectWhole(network, url);
     expect(complaints).toEqual([]);
   },
 );

@@ -1,4 +1,4 @@
-/** A small town whose run has all that views can show: groups, reasons, memes, alliances. */
+/** A small run with data for every view: groups, reasons, memes, alliances. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keptRun } from '../folder.js';
@@ -15,14 +15,13 @@ const scenario = {
   length: { blocks: 10 },
 };
 
-/** Kept in a folder of this one. */
 export function keptTown(folder: string): Promise<string> {
   const file = join(folder, 'town.json');
   writeFileSync(file, JSON.stringify(scenario));
   return keptRun(join(folder, 'run'), file, '--seed', '4');
 }
 
-/** Where each view of a network is, with something in it to be looked at. */
+/** Items for the views of a block and an agent. */
 export interface Items {
   block: string;
   agent: string;

@@ -1,21 +1,20 @@
 /// <reference lib="dom" />
-/** The page by Tab alone: where it leads, and whether whoever follows it sees where they are. */
+/** Walks through a page by Tab and checks that the focus is visible. */
 import type { Page } from 'playwright-core';
 
-/** What Tab comes to; in a list that arrow keys go through, one of its links. */
+/** Selects tab stops; a list with a roving tab index has one. */
 const TAKES_KEYS = `a[href]:not([tabindex="-1"]), summary, [tabindex="0"],
   :is(button, input, select, textarea):enabled`;
 
 export interface Walk {
-  /** What takes keys and was not come to. */
+  /** Tab stops that were not reached. */
   missed: string[];
-  /** Where one stood and could not see it: no line around it, or something over it. */
+  /** Focused elements without a visible outline, or covered by another element. */
   unseen: string[];
-  /** How many stops there were. */
   stops: number;
 }
 
-/** What has the focus, in words; '' for nothing. */
+/** Returns the label or text of the focused element; '' if there is none. */
 export const focused = (tab: Page): Promise<string> =>
   tab.evaluate(() => {
     const { activeElement: here } = document;
@@ -26,7 +25,7 @@ export const focused = (tab: Page): Promise<string> =>
 /** More than any view has. */
 const MOST = 1_000;
 
-/** Goes on by Tab until something is focused that is so called. */
+/** Presses a key until an element with a matching name has the focus. */
 export async function tabTo(tab: Page, name: RegExp, key = 'Tab'): Promise<void> {
   for (let presses = 0; presses < MOST; presses += 1) {
     await tab.keyboard.press(key);
@@ -35,7 +34,7 @@ export async function tabTo(tab: Page, name: RegExp, key = 'Tab'): Promise<void>
   throw new Error(`${key} does not lead to ${name}`);
 }
 
-/** Once around, from wherever it stands to the same place. */
+/** Walks once around the page, from the focused element back to it. */
 export async function walkAround(tab: Page): Promise<Walk> {
   await tab.evaluate((all) => {
     const shown = [...document.querySelectorAll(all)].filter(
@@ -59,7 +58,7 @@ export async function walkAround(tab: Page): Promise<Walk> {
   return { missed, unseen: [...unseen], stops };
 }
 
-/** In the page: what has the focus is met, and looked at. */
+/** Runs in the page: marks the focused element as reached, and checks its visibility. */
 function standsSeen() {
   const here = document.activeElement!;
   (globalThis as { left?: Set<Element> }).left!.delete(here);

@@ -1,18 +1,18 @@
-/** A server that answers a load run with whatever could harm who looks at it. */
+/** A server that answers a load run with hostile texts. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 const markup = '<img src=x onerror=alert(1)><script>alert(2)</script>';
-/** Turns what follows, and hides in what stands before. */
+/** Bidirectional overrides and invisible characters. */
 export const bidi = '\u202egnp.exe\u2066\u200b';
 const long = `${markup}${bidi}${'long '.repeat(2_500)}`;
 
 const error = (code: string, reason: string, message: string) =>
   JSON.stringify({ success: false, error: { code, message, details: { reason } } });
 
-/** Reads are refused with it; the state too, so that no run that needs it can begin. */
+/** Refuses all reads, including the state, so that other workloads cannot start. */
 export async function hostileServer(): Promise<string> {
   let count = 0;
   const server = createServer((request, answer) => {

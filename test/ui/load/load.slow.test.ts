@@ -1,4 +1,4 @@
-/** The page of a load run in a real browser: before, during and after, whatever is answered. */
+/** Tests the page of a load run before, during and after the run. */
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,6 +18,7 @@ import {
   open as opened,
   sameImage,
 } from '../browser.js';
+import { connection, lostBand } from '../voters.js';
 import { bidi, hostileServer } from './hostile.js';
 
 const needs = `(needs ${executablePath})`;
@@ -28,9 +29,9 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const reads = ['--workload', 'reads', '--rate', '50', '--warmup', '1s', '--json'];
-/** Of a run that is looked at while it measures. */
+/** Measured time of a watched run. */
 const SECONDS = 15;
-/** A run takes its time, on a busy machine several times that. */
+/** Timeout with room for a busy machine. */
 const MOST_MS = 120_000;
 
 async function open(to: Browser, at: string, mode: Mode = {}) {
@@ -41,7 +42,7 @@ async function open(to: Browser, at: string, mode: Mode = {}) {
 
 const said = (tab: Page) => tab.locator('main').innerText();
 
-/** Serves what a load run left, until the test is over; gives the address of its page. */
+/** Serves a saved load run until the end of the test. Returns the address of its page. */
 async function explore(result: LoadResult): Promise<string> {
   const folder = join(temporaryFolder(), 'run');
   await writeLoad(result, folder);
@@ -49,7 +50,7 @@ async function explore(result: LoadResult): Promise<string> {
   return (JSON.parse(line!) as { page: string }).page;
 }
 
-/** Everything that there can be in one. */
+/** A result with every optional part. */
 const whole = () =>
   loadResult(
     {
@@ -59,62 +60,59 @@ const whole = () =>
     { saturation: saturation() },
   );
 
-test.skipIf(!hasBrowser)(
-  `load: begun, followed to its verdict, by keys only ${needs}`,
-  async () => {
-    const { url } = await live();
-    const run = await watchLoad([
-      '--url',
-      url,
-      ...reads,
-      '--duration',
-      `${SECONDS}s`,
-      '--watch=paused',
-    ]);
-    const { tab, complaints } = await open(browser, run.page, modes.light);
-    // The token is not to be copied with the address.
-    expect(tab.url()).toBe(`${run.url}/ui/load`);
-    expect(await said(tab)).toContain('Nothing is sent until it is told to begin.');
-    const focused = () => tab.evaluate(() => document.activeElement?.textContent ?? '');
-    for (let presses = 0; (await focused()) !== 'Begin'; presses += 1) {
-      expect(presses).toBeLessThan(20);
-      await tab.keyboard.press('Tab');
-    }
-    await tab.keyboard.press('Enter');
-    await tab
-      .locator('main')
-      .getByText(/^Measuring: /)
-      .waitFor();
-    expect(
-      await tab.getByRole('listitem').filter({ hasText: 'measuring' }).getAttribute('aria-current'),
-    ).toBe('step');
-    await tab.getByRole('img', { name: /^Arrivals over time/ }).waitFor();
-    expect(await tab.title()).toContain('reads, 50 a second');
-    await tab
-      .locator('main')
-      .getByText(/^Measured for /)
-      .waitFor();
-    await run.ended;
-    const result = JSON.parse(run.stdout()) as LoadResult;
-    // What it knew last stays, though nobody answers any more.
-    const text = await said(tab);
-    expect(text).toContain(`${result.verdict}.`);
-    for (const reason of result.reasons) expect(text).toContain(reason);
-    expect(text).toMatch(/median response\n[\d.]+ m?s/);
-    expect(await tab.locator('.bands').innerText()).toBe('');
-    await tab.getByRole('button', { name: 'Arrivals over time as a table' }).press('Enter');
-    const rows = tab.getByRole('row').filter({ has: tab.getByRole('rowheader') });
-    const table = tab.getByRole('table', { name: /^Arrivals over time/ });
-    expect(await table.locator('tbody tr').count()).toBe(Math.min(SECONDS, result.seconds.length));
-    expect(await rows.count()).toBeGreaterThan(5);
-    const cells = await table.locator('tbody tr').last().locator('th, td').allInnerTexts();
-    const { intended, accepted, failed } = result.seconds[0]!;
-    expect(cells).toEqual(['1', `${intended}`, `${accepted}`, `${failed}`]);
-    expect(complaints).toEqual([]);
-  },
-);
+test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, async () => {
+  const { url } = await live();
+  const run = await watchLoad([
+    '--url',
+    url,
+    ...reads,
+    '--duration',
+    `${SECONDS}s`,
+    '--watch=paused',
+  ]);
+  const { tab, complaints } = await open(browser, run.page, modes.light);
+  // The page removes the token from the address.
+  expect(tab.url()).toBe(`${run.url}/ui/load`);
+  await connection(tab).getByText('not started').waitFor();
+  const focused = () => tab.evaluate(() => document.activeElement?.textContent ?? '');
+  for (let presses = 0; (await focused()) !== 'Start'; presses += 1) {
+    expect(presses).toBeLessThan(20);
+    await tab.keyboard.press('Tab');
+  }
+  await tab.keyboard.press('Enter');
+  await tab
+    .locator('main')
+    .getByText(/^Measuring: /)
+    .waitFor();
+  expect(
+    await tab.getByRole('listitem').filter({ hasText: 'measuring' }).getAttribute('aria-current'),
+  ).toBe('step');
+  await tab.getByRole('img', { name: /^Arrivals over time/ }).waitFor();
+  expect(await tab.title()).toContain('reads, 50/s');
+  await tab
+    .locator('main')
+    .getByText(/^Measured for /)
+    .waitFor();
+  await run.ended;
+  const result = JSON.parse(run.stdout()) as LoadResult;
+  // The last state stays after the end of the command.
+  const text = await said(tab);
+  expect(text).toContain(`${result.verdict}.`);
+  for (const reason of result.reasons) expect(text).toContain(reason);
+  expect(text).toMatch(/median response\n[\d.]+ m?s/);
+  expect(await tab.locator('.bands').innerText()).toBe('');
+  await tab.getByRole('button', { name: 'Arrivals over time as a table' }).press('Enter');
+  const rows = tab.getByRole('row').filter({ has: tab.getByRole('rowheader') });
+  const table = tab.getByRole('table', { name: /^Arrivals over time/ });
+  expect(await table.locator('tbody tr').count()).toBe(Math.min(SECONDS, result.seconds.length));
+  expect(await rows.count()).toBeGreaterThan(5);
+  const cells = await table.locator('tbody tr').last().locator('th, td').allInnerTexts();
+  const { intended, accepted, failed } = result.seconds[0]!;
+  expect(cells).toEqual(['1', `${intended}`, `${accepted}`, `${failed}`]);
+  expect(complaints).toEqual([]);
+});
 
-test.skipIf(!hasBrowser)(`load: ended from the page, which says so ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`load: stops a run from the page ${needs}`, async () => {
   const { url } = await live();
   const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--watch']);
   const { tab, complaints } = await open(browser, run.page);
@@ -122,8 +120,8 @@ test.skipIf(!hasBrowser)(`load: ended from the page, which says so ${needs}`, as
     .locator('main')
     .getByText(/^Measuring: /)
     .waitFor();
-  await tab.getByRole('link', { name: 'The network’s own page' }).waitFor();
-  await tab.getByRole('button', { name: 'End it now' }).click();
+  await tab.getByRole('link', { name: 'Network' }).waitFor();
+  await tab.getByRole('button', { name: 'Stop' }).click();
   await tab
     .locator('main')
     .getByText(/interrupted\./)
@@ -132,58 +130,52 @@ test.skipIf(!hasBrowser)(`load: ended from the page, which says so ${needs}`, as
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`load: without the token it is only shown ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`load: has no controls without the token ${needs}`, async () => {
   const { url } = await live();
   const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);
   const { tab } = await open(browser, `${run.url}/ui/`);
-  await tab.getByText('To begin it, open the address that the command printed').waitFor();
-  expect(await tab.getByRole('button', { name: 'Begin' }).count()).toBe(0);
+  await tab.getByText('#token').waitFor();
+  expect(await tab.getByRole('button', { name: 'Start' }).count()).toBe(0);
   expect(await accessFaults(tab)).toEqual([]);
 });
 
 test.skipIf(!hasBrowser)(
-  `load: a command that is killed is told, and what it said stays ${needs}`,
+  `load: reports a killed command and keeps its figures ${needs}`,
   async () => {
     const { url } = await live();
     const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--watch']);
     const { tab } = await open(browser, run.page);
     await tab.getByText(/^Second \d+: /).waitFor();
     await run.stop('SIGKILL');
-    await tab
-      .getByRole('alert')
-      .getByText(/^No news for /)
-      .waitFor();
-    expect(await said(tab)).toMatch(/Second \d+: asked 50/);
+    await lostBand(tab).waitFor();
+    expect(await said(tab)).toMatch(/Second \d+: intended 50/);
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `load: a link is a moment, and the same picture again ${needs}`,
-  async () => {
-    const page = await explore(whole());
-    const { tab, complaints } = await open(browser, `${page}?at=12`, modes.light);
-    await tab.getByText('Second 13: ').waitFor();
-    const snapshot = async () => tab.screenshot({ fullPage: true, animations: 'disabled' });
-    const [text, before] = [await said(tab), await snapshot()];
-    await tab.reload();
-    await tab.getByText('Second 13: ').waitFor();
-    expect(await said(tab)).toBe(text);
-    expect(await sameImage(browser, before, await snapshot())).toBe(true);
-    await tab.getByRole('slider').focus();
-    await tab.keyboard.press('ArrowRight');
-    await tab.waitForURL(/at=13$/);
-    expect(await tab.getByRole('slider').getAttribute('aria-valuetext')).toMatch(
-      /^Second 14: asked /,
-    );
-    await tab.keyboard.press('End');
-    await tab.waitForURL((at) => !at.search.includes('at='));
-    expect(await said(tab)).toContain('Second 30: ');
-    expect(complaints).toEqual([]);
-  },
-);
+test.skipIf(!hasBrowser)(`load: shows the same second after a reload ${needs}`, async () => {
+  const page = await explore(whole());
+  const { tab, complaints } = await open(browser, `${page}?at=12`, modes.light);
+  await tab.getByText('Second 13: ').waitFor();
+  const snapshot = async () => tab.screenshot({ fullPage: true, animations: 'disabled' });
+  const [text, before] = [await said(tab), await snapshot()];
+  await tab.reload();
+  await tab.getByText('Second 13: ').waitFor();
+  expect(await said(tab)).toBe(text);
+  expect(await sameImage(browser, before, await snapshot())).toBe(true);
+  await tab.getByRole('slider').focus();
+  await tab.keyboard.press('ArrowRight');
+  await tab.waitForURL(/at=13$/);
+  expect(await tab.getByRole('slider').getAttribute('aria-valuetext')).toMatch(
+    /^Second 14: intended /,
+  );
+  await tab.keyboard.press('End');
+  await tab.waitForURL((at) => !at.search.includes('at='));
+  expect(await said(tab)).toContain('Second 30: ');
+  expect(complaints).toEqual([]);
+});
 
 test.skipIf(!hasBrowser).each(checkedModes)(
-  `load: axe finds nothing, pictures and tables, %s ${needs}`,
+  `load: passes axe with charts and tables, %s ${needs}`,
   async (name) => {
     const page = await explore(whole());
     const waiting = await watchLoad(['--url', (await live()).url, ...reads, '--watch=paused']);
@@ -208,42 +200,39 @@ test.skipIf(!hasBrowser).each(checkedModes)(
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `load: whatever a server says is only text, and short ${needs}`,
-  async () => {
-    const url = await hostileServer();
-    const args = ['--url', url, ...reads, '--duration', '4s', '--watch=paused'];
-    const refused = await watchLoad(args);
-    const first = await open(browser, refused.page, modes.narrow);
-    await first.tab.getByRole('button', { name: 'Begin' }).click();
-    await first.tab
-      .locator('main')
-      .getByText(/^Measured for /)
-      .waitFor();
-    await first.tab.getByRole('button', { name: 'What was not accepted as a table' }).click();
-    const failed = await watchLoad(['--url', url, '--workload', 'votes', '--watch=paused']);
-    const second = await open(browser, failed.page, modes.narrow);
-    await second.tab.getByRole('button', { name: 'Begin' }).click();
-    await second.tab.locator('main').getByText('It could not be done:').waitFor();
-    for (const { tab, complaints } of [first, second]) {
-      const text = await said(tab);
-      expect(text).toContain('<img src=x');
-      for (const trick of bidi.replace(/[\w.]/g, '')) expect(text).not.toContain(trick);
-      expect(text.length).toBeLessThan(8_000);
-      expect(await tab.locator('main img, main script').count()).toBe(0);
-      expect(await tab.getByRole('link', { name: 'The network’s own page' }).count()).toBe(0);
-      const wide = await tab.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      expect(wide).toBe(0);
-      expect(complaints).toEqual([]);
-    }
-    await Promise.all([refused.ended, failed.ended]);
-  },
-);
+test.skipIf(!hasBrowser)(`load: shows hostile texts as short text only ${needs}`, async () => {
+  const url = await hostileServer();
+  const args = ['--url', url, ...reads, '--duration', '4s', '--watch=paused'];
+  const refused = await watchLoad(args);
+  const first = await open(browser, refused.page, modes.narrow);
+  await first.tab.getByRole('button', { name: 'Start' }).click();
+  await first.tab
+    .locator('main')
+    .getByText(/^Measured for /)
+    .waitFor();
+  await first.tab.getByRole('button', { name: 'Failed requests as a table' }).click();
+  const failed = await watchLoad(['--url', url, '--workload', 'votes', '--watch=paused']);
+  const second = await open(browser, failed.page, modes.narrow);
+  await second.tab.getByRole('button', { name: 'Start' }).click();
+  await connection(second.tab).getByText('failed').waitFor();
+  for (const { tab, complaints } of [first, second]) {
+    const text = await said(tab);
+    expect(text).toContain('<img src=x');
+    for (const trick of bidi.replace(/[\w.]/g, '')) expect(text).not.toContain(trick);
+    expect(text.length).toBeLessThan(8_000);
+    expect(await tab.locator('main img, main script').count()).toBe(0);
+    expect(await tab.getByRole('link', { name: 'Network' }).count()).toBe(0);
+    const wide = await tab.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(wide).toBe(0);
+    expect(complaints).toEqual([]);
+  }
+  await Promise.all([refused.ended, failed.ended]);
+});
 
 test.skipIf(!hasBrowser)(
-  `load: each page leads where there is something to see ${needs}`,
+  `load: links the network, and the network does not link load ${needs}`,
   async () => {
     const { url } = await live();
     const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);
@@ -251,14 +240,14 @@ test.skipIf(!hasBrowser)(
       const { tab } = await open(browser, at);
       return tab.getByRole('navigation').getByRole('link').allInnerTexts();
     };
-    expect(await links(run.page)).toEqual(['Load', 'The network’s own page', 'Reference']);
+    expect(await links(run.page)).toEqual(['Load', 'Network', 'Reference']);
     const ofNetwork = await links(`${url}/ui/`);
     expect(ofNetwork).toContain('Explore');
     expect(ofNetwork).not.toContain('Load');
   },
 );
 
-test.skipIf(!hasBrowser)(`load: all that the page fetches is small ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`load: stays within its size budget ${needs}`, async () => {
   const page = await explore(whole());
   const tab = await browser.newPage();
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** The page's tape: whatever comes of a run, in whatever pieces and order, is there once. */
+/** Tests the batch cache with batches of random runs, in random pieces and order. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RowBatch } from '../../../dist/api/view/model.js';
@@ -10,7 +10,7 @@ import { lives } from '../../support/lives.js';
 
 const rules = { policy: 'bft', weights: 'equal', participation_bps: 5_000 };
 const of = { network_id: 'n', epoch: 'e', ...rules };
-/** What a fold of the first entries leads to. */
+/** Folds batches up to an entry. */
 const folded = (spans: Iterable<RowBatch>, to: number) => {
   const snapshot = createEmptySnapshot(of);
   for (const span of spans) applyRowBatch(snapshot, span, Math.min(to, span.to));
@@ -20,7 +20,7 @@ const folded = (spans: Iterable<RowBatch>, to: number) => {
 const entriesOf = ({ from, rows }: RowBatch) =>
   new Set([...rows.entry].map((entry) => from + entry));
 
-test('tape: pieces that overlap come out as the whole', () => {
+test('batch cache: joins overlapping pieces to the whole', () => {
   const pieces = fc.array(fc.tuple(fc.nat(500), fc.nat(500)), { maxLength: 30 });
   const property = fc.property(lives, pieces, (whole, cuts) => {
     const tape = new BatchCache();
@@ -43,7 +43,7 @@ test('tape: pieces that overlap come out as the whole', () => {
   fc.assert(property, { numRuns: counts.spans });
 });
 
-test('tape: what is not here is not skipped', () => {
+test('batch cache: does not skip missing entries', () => {
   const property = fc.property(lives, fc.nat(500), fc.nat(500), (whole, one, other) => {
     const { to } = whole;
     const [a, b] = [one % (to + 1), other % (to + 1)].sort((x, y) => x - y) as [number, number];
@@ -60,12 +60,12 @@ test('tape: what is not here is not skipped', () => {
   fc.assert(property, { numRuns: counts.spans });
 });
 
-test('tape: takes no more memory than it may, however long texts are', () => {
+test('batch cache: stays within its memory limit with long texts', () => {
   const tape = new BatchCache();
   const text = 'W'.repeat(2_048);
   const [{ said: _, ...empty }] = fc.sample(lives, { numRuns: 1, seed: 1 }) as [RowBatch];
   const none = sliceRowBatch({ ...empty, said: [] }, 0, -1);
-  // Frames of one text an entry, for as long as it takes to fill it four times.
+  // Batches with one text per entry, enough to fill the cache four times.
   const frames = Math.ceil((4 * MAX_CACHE_BYTES) / (50 * 2 * text.length));
   for (let frame = 0; frame < frames; frame += 1) {
     const [from, to] = [50 * frame, 50 * frame + 49];

@@ -1,4 +1,4 @@
-/** A finished run on the page: its end, every text that was said, and reasons that votes share. */
+/** Tests a finished run: its end, all messages, and shared vote reasons. */
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,20 +16,20 @@ let run = '';
 beforeAll(async () => {
   if (!hasBrowser) return;
   browser = await launch();
-  // Of so many agents one outcome has more rows than a list.
+  // One outcome has more rows than the list of Explore.
   const size = ['--agents', '1200', '--blocks', '3', '--seed', '7', '--unsigned'];
   run = await keptRun(join(folder, 'run'), ...size);
 });
 afterAll(() => browser?.close());
 
-/** Once the server has gone through the log. */
+/** Waits until the server has read the log. */
 async function madeView(url: string): Promise<Snapshot> {
   await expect.poll(async () => (await fetch(`${url}/api/v1/view`)).status).toBe(200);
   return viewOf(url);
 }
 
 test.skipIf(!hasBrowser)(
-  `finished: the vote that decided and the outcome are shown at the end ${needs}`,
+  `finished: shows the deciding vote and the outcome at the end ${needs}`,
   async () => {
     const { url } = await explored(run);
     const { entry } = await madeView(url);
@@ -47,16 +47,17 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-/** Texts on all pages of Talk, from the newest to the first entry. */
+/** Counts the messages on all pages of Talk. */
 async function countedOn(tab: Page): Promise<number> {
   let count = 0;
   for (const seen = new Set<string>(); ; ) {
     const state = tab.locator('.talk > .panel .pages').first();
     await expect.poll(async () => seen.has(await state.innerText())).toBe(false);
     seen.add(await state.innerText());
-    for (const text of await tab.locator('.talk-lines .by').allInnerTexts()) {
-      count += 1 + Number(/and ([\d,]+) others?/.exec(text)?.[1]?.replaceAll(',', '') ?? 0);
-    }
+    const counts = tab.locator('.talk-lines .by');
+    count += await counts.evaluateAll((rows) =>
+      rows.reduce((sum, row) => sum + Number(row.getAttribute('data-count')), 0),
+    );
     const older = tab.getByRole('button', { name: 'Older' });
     if (await older.isDisabled()) return count;
     await older.click();
@@ -64,7 +65,7 @@ async function countedOn(tab: Page): Promise<number> {
 }
 
 test.skipIf(!hasBrowser)(
-  `finished: a filter of Talk goes through the whole log ${needs}`,
+  `finished: reads the whole log for each filter of Talk ${needs}`,
   async () => {
     const { url } = await explored(run);
     const { totals } = await madeView(url);
@@ -73,37 +74,34 @@ test.skipIf(!hasBrowser)(
       expect([kind, await countedOn(tab)]).toEqual([kind, totals[kind]]);
       expect(complaints).toEqual([]);
     }
-    // Each scripted agent gives a reason.
+    // Scripted agents give a reason for every vote.
     const { tab } = await open(browser, `${url}/ui/talk?kind=reasons`, modes.light);
     expect(await countedOn(tab)).toBe(totals.votes);
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `finished: reasons that votes share are listed once ${needs}`,
-  async () => {
-    const { url } = await explored(run);
-    const { blocks } = await madeView(url);
-    const { hash, ballots } = blocks.findLast(({ status }) => status === 'finalized')!;
-    const { tab, complaints } = await open(browser, `${url}/ui/block/${hash}`, modes.light);
-    const reasons = tab.locator('.reasons li');
-    await reasons.first().waitFor();
-    const counts = (await reasons.allInnerTexts()).map((text) =>
-      [...text.matchAll(/([\d,]+) (?:approve|reject)\b/g)].reduce(
-        (sum, [, count]) => sum + Number(count!.replaceAll(',', '')),
-        0,
-      ),
-    );
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(ballots.length);
-    const cells = await tab.locator('table.votes td.wide').allInnerTexts();
-    expect(cells.length).toBeGreaterThan(10);
-    expect(cells.filter((text) => !/^reason \d+/.test(text))).toEqual([]);
-    expect(complaints).toEqual([]);
-  },
-);
+test.skipIf(!hasBrowser)(`finished: lists shared reasons once ${needs}`, async () => {
+  const { url } = await explored(run);
+  const { blocks } = await madeView(url);
+  const { hash, ballots } = blocks.findLast(({ status }) => status === 'finalized')!;
+  const { tab, complaints } = await open(browser, `${url}/ui/block/${hash}`, modes.light);
+  const reasons = tab.locator('.reasons li');
+  await reasons.first().waitFor();
+  const counts = (await reasons.allInnerTexts()).map((text) =>
+    [...text.matchAll(/([\d,]+) (?:approve|reject)\b/g)].reduce(
+      (sum, [, count]) => sum + Number(count!.replaceAll(',', '')),
+      0,
+    ),
+  );
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(ballots.length);
+  const cells = await tab.locator('table.votes td.wide').allInnerTexts();
+  expect(cells.length).toBeGreaterThan(10);
+  expect(cells.filter((text) => !/^reason \d+/.test(text))).toEqual([]);
+  expect(complaints).toEqual([]);
+});
 
 test.skipIf(!hasBrowser)(
-  `finished: each threshold of the tally is as long as the weight that it names ${needs}`,
+  `finished: draws each threshold of the tally to scale ${needs}`,
   async () => {
     const { url } = await explored(run);
     const { tab } = await open(browser, `${url}/ui/now`, modes.light);
@@ -123,7 +121,7 @@ test.skipIf(!hasBrowser)(
 );
 
 test.skipIf(!hasBrowser).each(checkedModes)(
-  `finished: axe finds nothing in what lists texts and reasons, %s ${needs}`,
+  `finished: passes axe in views with messages and reasons, %s ${needs}`,
   async (name) => {
     const { url } = await explored(run);
     for (const view of ['talk', 'talk?kind=memes', 'block', 'explore', 'now']) {

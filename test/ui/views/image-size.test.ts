@@ -1,4 +1,3 @@
-/** How large images say they are, before anything opens them; and whatever bytes come. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readImageSize } from '../../../ui/components/image-size.js';
@@ -29,11 +28,11 @@ test.each([
     `${text('RIFF')} 00000000 ${text('WEBPVP8 ')} 00000000 000000 9d012a 8002 e001`,
     { kind: 'webp', width: 640, height: 480 },
   ],
-])('image: the size of %s', (_, hex, size) => {
+])('image: reads the size of %s', (_, hex, size) => {
   expect(readImageSize(bytes(hex))).toEqual(size);
 });
 
-test('image: a text has no size, and no bytes end it', () => {
+test('image: returns null for text, and accepts any bytes', () => {
   expect(
     readImageSize(Buffer.from('just some words that are long enough to be looked at')),
   ).toBeNull();

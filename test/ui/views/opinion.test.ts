@@ -1,4 +1,4 @@
-/** The opinion map's places: by what they should mean, not by what the code gives. */
+/** Tests the opinion map by its properties, not by recorded values. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { agreements, computeOpinion, largestTwo, listVotes } from '../../../ui/player/opinion.js';
@@ -20,7 +20,7 @@ function snapshot(votes: readonly string[], alliances: number[][] = []) {
 
 const towns = ['++++', '++++', '+++-', '----', '----', '---+'];
 
-test('opinion: who votes alike stands together, and opponents apart', () => {
+test('opinion: places agents with equal votes together and opponents apart', () => {
   const { x, y, agents, axes, heights } = computeOpinion(snapshot(towns), null)!;
   expect([...agents].sort()).toEqual([0, 1, 2, 3, 4, 5]);
   const at = (agent: number) => [x[agents.indexOf(agent)]!, y[agents.indexOf(agent)]!] as const;
@@ -28,22 +28,22 @@ test('opinion: who votes alike stands together, and opponents apart', () => {
   expect(Math.sign(at(0)[0])).toBe(-Math.sign(at(4)[0]));
   expect(axes[0].share).toBeGreaterThan(axes[1].share);
   expect(heights).toEqual([1, 4]);
-  // The block on which sides were changed divides less.
+  // The last block, on which agents changed sides, has less weight.
   expect(axes[0].blocks.map(({ height }) => height).sort()).toEqual([1, 2, 3]);
 });
 
-test('opinion: too few votes make no map', () => {
+test('opinion: returns null for too few votes', () => {
   expect(computeOpinion(snapshot(['+', '-']), null)).toBeNull();
   expect(computeOpinion(snapshot(['+-+']), null)).toBeNull();
   expect(computeOpinion(snapshot(['..', '..']), null)).toBeNull();
 });
 
-test('opinion: everybody alike stands in one place, the middle', () => {
+test('opinion: places all agents in the middle if all vote alike', () => {
   const { x, y } = computeOpinion(snapshot(['+-', '+-', '+-']), null)!;
   for (const place of [...x, ...y]) expect(place).toBeCloseTo(0, 6);
 });
 
-test('opinion: a later picture lies as the one before, whatever direction was found', () => {
+test('opinion: aligns a map to the previous one', () => {
   const cell = fc.constantFrom('+', '-', '.');
   const rows = fc.array(fc.array(cell, { minLength: 6, maxLength: 6 }), {
     minLength: 4,
@@ -65,13 +65,13 @@ test('opinion: a later picture lies as the one before, whatever direction was fo
   );
 });
 
-test('eigen: values and vectors are those of the matrix', () => {
+test('eigen: returns eigenvalues and eigenvectors of the matrix', () => {
   const size = 5;
   const entry = fc.double({ min: -3, max: 3, noNaN: true });
   const draws = fc.array(entry, { minLength: 35, maxLength: 35 });
   fc.assert(
     fc.property(draws, (drawn) => {
-      // Of products, as it is used: symmetric, and no value below 0.
+      // A Gram matrix: symmetric and positive semidefinite.
       const matrix = new Float64Array(size * size);
       for (let row = 0; row < 7; row += 1) {
         for (let a = 0; a < size; a += 1) {
@@ -92,7 +92,7 @@ test('eigen: values and vectors are those of the matrix', () => {
   );
 });
 
-test('votes: of an agent to each block, and of allies to the same', () => {
+test('votes: lists the votes of an agent and the agreement of allies', () => {
   const known = snapshot(towns, [
     [0, 1],
     [0, 5],
@@ -111,7 +111,7 @@ test('votes: of an agent to each block, and of allies to the same', () => {
   ]);
 });
 
-test('hull: every point lies in it, and its corners are points', () => {
+test('hull: contains every point, and its corners are points', () => {
   const point = fc.record({
     x: fc.integer({ min: -9, max: 9 }),
     y: fc.integer({ min: -9, max: 9 }),

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Block and agent under `?at=`: what was, as the engine's own reads have it; nothing of later. */
+/** Tests block and agent with `?at=` against historical reads of the engine. */
 import { join } from 'node:path';
 import { History, type Moment } from 'folkmoot';
 import type { Browser, Page } from 'playwright-core';
@@ -38,7 +38,7 @@ async function looksLike(tab: Page, hash: string, { read, position }: Moment, en
   const now = end.read.block(hash)!;
   const then = read.block(hash);
   if (!then) {
-    await tab.getByRole('heading', { name: `Block ${now.height} is not there yet` }).waitFor();
+    await tab.getByRole('heading', { name: `No block ${now.height} yet` }).waitFor();
     const { entry } = end.read.record('blocks', hash)!.context;
     expect(entry).toBeGreaterThan(position.seq);
     const link = tab.getByRole('link', { name: `entry ${shown(entry)}` });
@@ -53,23 +53,24 @@ async function looksLike(tab: Page, hash: string, { read, position }: Moment, en
   const votes = [...read.records('votes', { from: [ordinal], to: [ordinal + 1] })].length;
   const said = `${shown(votes)} ${votes === 1 ? 'vote' : 'votes'}`;
   await tab.getByRole('heading', { name: said, exact: true }).waitFor();
-  const again = `Counted again: ${shown(approve)} approve and ${shown(reject)} reject, as the`;
-  await tab.getByText(again).waitFor();
+  const recount = `${shown(approve)} approve and ${shown(reject)} reject`;
+  await tab.locator('.checks li', { hasText: recount }).locator('.verdict.holds').waitFor();
   const outcome = await tab.locator('.outcome').innerText();
   expect(outcome).toMatch(then.status === 'voting' ? /^in voting$/ : new RegExp(then.status));
   const decided = then.status === 'finalized' || then.status === 'rejected';
   expect(await tab.getByRole('heading', { name: 'Certificate' }).count()).toBe(decided ? 1 : 0);
-  const later = tab.getByRole('link', { name: `By now it is ${now.status}` });
+  const later = tab.getByTestId('newest-status').getByRole('link', { name: now.status });
   expect(await later.count()).toBe(then.status === now.status ? 0 : 1);
 }
 
 async function standsAs(tab: Page, id: string, { read, position }: Moment) {
   const then = read.agent(id);
   if (!then) {
-    await tab.getByRole('heading', { name: 'No agent has this id here' }).waitFor();
+    await tab.getByRole('heading', { name: 'Agent not found' }).waitFor();
     return;
   }
-  await tab.getByText(`of 100, at entry ${shown(position.seq)}`, { exact: true }).waitFor();
+  const scored = new RegExp(`at entry ${shown(position.seq)}$`);
+  await tab.locator('[aria-labelledby=scores] header', { hasText: scored }).waitFor();
   const scores = await tab.locator('.scores td.number').allInnerTexts();
   const expected = Object.values(read.reputation(id)!).map((one) => Math.round(10 * one) / 10);
   expect(scores.map(Number)).toEqual(expected);
@@ -79,7 +80,7 @@ async function standsAs(tab: Page, id: string, { read, position }: Moment) {
 }
 
 test.skipIf(!hasBrowser)(
-  `past: blocks and agents at random entries are true ${needs}`,
+  `past: shows blocks and agents as of random entries ${needs}`,
   async () => {
     const draw = drawnFrom(seed);
     const end = await history.at(history.end.seq);
@@ -89,7 +90,7 @@ test.skipIf(!hasBrowser)(
     for (let round = 0; round < counts.pictures; round += 1) {
       const entry = draw(round % 2 === 0 ? end.position.seq : first + 20);
       const moment = await history.at(entry);
-      // One that is about to be decided, or any.
+      // Prefer a block near its decision.
       const near = blocks.find(({ block_hash }) => read(end, block_hash).entry <= entry);
       const { block_hash } = round % 3 === 0 && near ? near : blocks[draw(blocks.length)]!;
       const { id } = agents[draw(agents.length)]!;
@@ -104,7 +105,7 @@ test.skipIf(!hasBrowser)(
 
 const read = (moment: Moment, hash: string) => moment.read.record('blocks', hash)!.context;
 
-test.skipIf(!hasBrowser)(`past: a block steps from its proposal to its end ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`past: steps a block from its proposal to its end ${needs}`, async () => {
   const end = await history.at(history.end.seq);
   const [last] = [...end.read.blocks()];
   const hash = last!.block_hash;
@@ -117,19 +118,19 @@ test.skipIf(!hasBrowser)(`past: a block steps from its proposal to its end ${nee
     await tab.getByRole('slider', { name: 'Position in the history' }).press('ArrowRight');
     await looksLike(tab, hash, await history.at(entry + step), end);
   }
-  await tab.getByRole('link', { name: 'By now it is' }).click();
+  await tab.getByTestId('newest-status').getByRole('link').click();
   await looksLike(tab, hash, end, end);
   expect(complaints).toEqual([]);
 });
 
 test.skipIf(!hasBrowser)(
-  `past: what the server has yet to make is waited for, and said ${needs}`,
+  `past: waits for a server that still builds the view ${needs}`,
   async () => {
     const moment = await history.at(200);
     const [{ id } = { id: '' }] = [...moment.read.agents()];
     const { tab } = await open(browser, `${url}/ui/agent/${id}`);
     const refused = new Map<string, number>();
-    const message = 'the log is gone through: at entry 100 of 200; try again';
+    const message = 'a message with the progress';
     const error = { code: 'NETWORK_ERROR', message, details: { reason: 'BEING_MADE' } };
     await tab.route(/\/api\/v1\/.*[?&]at=/, async (route) => {
       const path = new URL(route.request().url()).pathname;
@@ -140,18 +141,19 @@ test.skipIf(!hasBrowser)(
       await route.fulfill({ status: 503, contentType: 'application/json', body });
     });
     await tab.goto(`${url}/ui/agent/${id}?at=200`);
-    await tab.getByText(`as soon as the server has made it: ${message}`).waitFor();
-    await tab.getByRole('status').getByText(`${message} (503)`, { exact: true }).waitFor();
+    const notice = tab.getByTestId('notice');
+    await notice.getByText(message).waitFor();
+    await tab.locator('[aria-labelledby=scores] [role=status]', { hasText: message }).waitFor();
     await standsAs(tab, id, moment);
     expect(await tab.getByRole('alert').count()).toBe(0);
-    expect(await tab.getByText('has made it').count()).toBe(0);
-    // The entry, the agent, its scores, and whom it hears: each was asked for until it was there.
+    expect(await notice.count()).toBe(0);
+    // Entry, agent, scores and neighbours: each request was retried until it succeeded.
     expect([...refused.values()].map((times) => times > 3)).toEqual([true, true, true, true]);
   },
 );
 
 test.skipIf(!hasBrowser)(
-  `past: a live server says of an agent what it knows of then ${needs}`,
+  `past: shows only the overall score on a live server ${needs}`,
   async () => {
     const there = await world();
     const [ada] = await there.joinAll('ada', 'bob', 'cy');
@@ -159,7 +161,7 @@ test.skipIf(!hasBrowser)(
     const { tab } = await open(browser, `${there.url}/ui/agent/${ada!.agentId}`);
     await expect.poll(() => tab.locator('.scores tr').count()).toBe(5);
     await tab.goto(`${there.url}/ui/agent/${ada!.agentId}?at=3`);
-    await tab.getByText('is known of the newest entry only').waitFor();
+    await tab.locator('[aria-labelledby=scores] .faint').waitFor();
     expect(await tab.locator('.scores tbody').innerText()).toMatch(/^overall\s+50$/);
     onTestFinished(() => tab.close());
   },

@@ -1,5 +1,5 @@
-/** Requests as people paste them into the doctor. */
 import { expect, test } from 'vitest';
+import { PageError, type PageProblem } from '../../../ui/messages.js';
 import { parseRequest } from '../../../ui/views/doctor-request.js';
 
 const vote = {
@@ -24,24 +24,36 @@ test.each([
   ['curl', curl],
   ['JSON', JSON.stringify(vote)],
   ['JSON with a body that is an object', JSON.stringify({ ...vote, body: JSON.parse(vote.body) })],
-])('doctor: reads %s', (_, pasted) => {
+])('doctor: parses %s', (_, pasted) => {
   expect(parseRequest(pasted)).toEqual(vote);
 });
 
-test('doctor: a curl command without a method is what curl makes of it', () => {
+test('doctor: infers the method of a curl command from its body', () => {
   expect(parseRequest('curl http://x/api/v1/meta')).toMatchObject({ method: 'GET', body: '' });
   expect(parseRequest("curl http://x/a -d '{}'")).toMatchObject({ method: 'POST', body: '{}' });
 });
 
-test.each([
-  ['{"method":"POST"}', 'method, target, headers and body'],
-  ['{', 'not JSON'],
-  ['hello', 'The first line'],
-  ['POST /x\nno colon', 'no header'],
-  ["curl 'http://x", 'not closed'],
-  ['curl -X POST', 'no address'],
-  ['curl http://x -d @body.json', 'paste it'],
-  [`POST /${'x'.repeat(7 * 1024 * 1024)}`, 'longer than any request'],
-])('doctor: says what is wrong with %j', (pasted, words) => {
-  expect(parseRequest(pasted)).toContain(words);
+/** The problem that parsing reports; null for a valid request. */
+function problemOf(pasted: string): PageProblem | null {
+  try {
+    parseRequest(pasted);
+    return null;
+  } catch (error) {
+    if (error instanceof PageError) return error.problem;
+    throw error;
+  }
+}
+
+test.each<[PageProblem, string]>([
+  ['REQUEST_INCOMPLETE', '{"method":"POST"}'],
+  ['REQUEST_NOT_JSON', '{'],
+  ['REQUEST_LINE_INVALID', 'hello'],
+  ['HEADER_INVALID', 'POST /x\nno colon'],
+  ['QUOTE_OPEN', "curl 'http://x"],
+  ['ADDRESS_MISSING', 'curl -X POST'],
+  ['ADDRESS_INVALID', 'curl http://['],
+  ['BODY_IN_FILE', 'curl http://x -d @body.json'],
+  ['REQUEST_TOO_LONG', `POST /${'x'.repeat(7 * 1024 * 1024)}`],
+])('doctor: reports %s', (problem, pasted) => {
+  expect(problemOf(pasted)).toBe(problem);
 });

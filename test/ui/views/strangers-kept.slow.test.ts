@@ -1,4 +1,4 @@
-/** What strangers left in a folder, and texts of 10 MB that somebody put into it: text, and cut. */
+/** Tests folders with hostile texts, and with texts of 10 MB. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** A folder in which all fields carry strangers' texts, as a server left it. */
+/** Creates a server folder whose fields all have hostile texts. */
 async function left() {
   const folder = join(temporaryFolder(), 'run');
   const { url, stop } = await live({ path: join(folder, 'network'), genesis });
@@ -29,7 +29,7 @@ async function left() {
   return { folder, of };
 }
 
-/** All that a view says is little, whatever it is made of. */
+/** Limit of the text in a view. */
 const MOST_LETTERS = 40_000;
 
 async function expectHarmless(tab: Page, path: string) {
@@ -41,12 +41,12 @@ async function expectHarmless(tab: Page, path: string) {
 
 async function opened(tab: Page) {
   for (const button of await tab.locator('.memes button').all()) await button.click();
-  await tab.getByText('30000 by 30000 pixels: so large an image is not opened').waitFor();
+  await tab.getByText('30000 × 30000').waitFor();
   expect(await tab.locator('.memes canvas').count()).toBe(1);
 }
 
 test.skipIf(!hasBrowser)(
-  `kept: a folder shows strangers as text, a file too ${needs}`,
+  `kept: shows hostile texts of a folder and an exported file as text ${needs}`,
   async () => {
     const { folder, of } = await left();
     const { url } = await explored(folder);
@@ -69,7 +69,7 @@ test.skipIf(!hasBrowser)(
 const long = filled(markup, 10_000_000);
 const fields = ['name', 'message', 'caption', 'description', 'purpose', 'reason'];
 
-/** All that is called so, however deep: 10 MB instead. */
+/** Replaces the text fields by texts of 10 MB, at any depth. */
 function grown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(grown);
   if (typeof value !== 'object' || value === null) return value;
@@ -80,7 +80,7 @@ function grown(value: unknown): unknown {
   return Object.fromEntries(members) as object;
 }
 
-/** The first of each kind of entry. */
+/** Changes the first entry of each kind. */
 function growLog(stored: Stored): void {
   const seen = new Set<string>();
   for (const seq of [...stored.log.getKeys()] as number[]) {
@@ -92,7 +92,7 @@ function growLog(stored: Stored): void {
   }
 }
 
-/** The first of each type of event, and of each table of records. */
+/** Changes the first event of each type, and the first agent record. */
 function growEvents({ events, records }: Stored): void {
   const seen = new Set<string>();
   const grow = (database: typeof events, key: number | string, what: string) => {
@@ -109,8 +109,8 @@ function growEvents({ events, records }: Stored): void {
 
 test.skipIf(!hasBrowser).each([
   ['the log', growLog],
-  ['what came of it', growEvents],
-])(`kept: texts of 10 MB in %s are cut, and found out ${needs}`, async (_, change) => {
+  ['events and records', growEvents],
+])(`kept: cuts texts of 10 MB in %s, and reports the divergence ${needs}`, async (_, change) => {
   const { folder, of } = await left();
   const forged = await changed(folder, change);
   const { url } = await explored(forged);
@@ -129,7 +129,7 @@ test.skipIf(!hasBrowser).each([
   expect([code === 0, existsSync(file), stderr.length < 4_000]).toEqual([false, false, true]);
 });
 
-test.skipIf(!hasBrowser)(`kept: a scenario with a title of 10 MB ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`kept: opens a scenario with a title of 10 MB ${needs}`, async () => {
   const run = copyOf(await keptRun(join(temporaryFolder(), 'run'), '--agents', '20'));
   const path = join(run, 'scenario.json');
   writeFileSync(

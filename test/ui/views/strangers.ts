@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What strangers post, up to the limits of a server, and whether a page shows it as text only. */
+/** Posts hostile texts up to the server limits, and checks that a page shows them as text only. */
 import type { Page } from 'playwright-core';
 import { clientOf } from '../../client/helpers.js';
 
@@ -9,7 +9,7 @@ const turned = '\u202egnp.eleg\u202c \u2066zero\u200bwidth\u2069\ufeff \u0627\u0
 const foreign = '<link rel=stylesheet href=//strangers.invalid/x><iframe src=//strangers.invalid>';
 const stacked = 'Z\u0351\u036b\u0343\u036a\u0302'.repeat(10);
 const texts = [markup, turned, foreign, 'W'.repeat(64), stacked];
-/** As long as a field lets it be. */
+/** Repeats a text up to a length. */
 export const filled = (text: string, most: number) =>
   text.repeat(Math.ceil(most / text.length)).slice(0, most);
 
@@ -20,7 +20,7 @@ const gif = (side: number) =>
     Buffer.from('000000ffffff2c00000000', 'hex'),
     Buffer.from([side & 255, side >> 8, side & 255, side >> 8, 0, 2, 2, 0x44, 1, 0, 0x3b]),
   ]);
-/** By its first bytes an image, and no more than that. */
+/** A PNG header without image data. */
 const png = (side: number) => {
   const head = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
   const size = Buffer.alloc(8);
@@ -29,10 +29,10 @@ const png = (side: number) => {
   return Buffer.concat([head, size, Buffer.from('0802000000deadbeef', 'hex'), Buffer.alloc(64)]);
 };
 
-/** Their blocks stay in voting. */
+/** Keeps blocks in voting. */
 export const genesis = { voting_period_ms: 600_000 };
 
-/** Five of them on a server: whatever may carry a text carries theirs, up to its limit. */
+/** Registers five agents, and fills every text field of a server up to its limit. */
 export async function peopled(url: string): Promise<{ block_hash: string; agent: string }> {
   const capabilities = ['validator', 'producer'] as const;
   const agents = [];
@@ -63,7 +63,7 @@ export async function peopled(url: string): Promise<{ block_hash: string; agent:
   return { block_hash, agent: bob.agentId };
 }
 
-/** What came of it in the page: nothing must have. */
+/** Effects of hostile texts on the page. */
 export const struck = (tab: Page) =>
   tab.evaluate(() => ({
     ran: (globalThis as { struck?: number }).struck ?? 0,
@@ -74,7 +74,7 @@ export const struck = (tab: Page) =>
 
 export const harmless = { ran: 0, made: 0, turns: false, wide: 0 };
 
-/** Every view, with theirs in it. */
+/** Paths of views with hostile texts. */
 export const pathsOf = ({ block_hash, agent }: { block_hash: string; agent: string }) => [
   ...['now', 'agents', 'agents?as=table', `agents?sel=${agent}`, 'opinion', 'alliances'],
   ...['talk', `block/${block_hash}`, `agent/${agent}`, 'explore', 'doctor'],

@@ -1,4 +1,4 @@
-/** Signatures as the page checks them in Chromium: verdicts are those of the published vectors. */
+/** Tests signature checks in Chromium against published vectors. */
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser } from 'playwright-core';
@@ -12,7 +12,7 @@ import { newTab } from '../browser.js';
 
 const needs = `(needs ${executablePath})`;
 
-/** Key, message and signature in hex, and whether it is valid. */
+/** Key, message and signature in hex, and the expected verdict. */
 type Case = [key: string, message: string, signature: string, valid: boolean];
 
 const hex = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('hex');
@@ -37,7 +37,7 @@ async function published(): Promise<Case[]> {
   ];
 }
 
-/** Keys and commitments of small order or not canonical, and scalars beyond the order. */
+/** Keys and commitments of small order or non-canonical, and scalars beyond the order. */
 function odd(): Case[] {
   const { publicKey } = keyPairFromSeed(new Uint8Array(32).fill(3));
   const keys = [...oddEncodings, publicKey];
@@ -63,7 +63,7 @@ beforeAll(async () => {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root },
     ...{ bundle: true, platform: 'browser', format: 'iife', globalName: 'folkmoot', write: false },
-    // What is checked is bytes here, and text there.
+    // Vectors are bytes; the page verifies texts.
     define: { TextEncoder: 'HexEncoder' },
     banner: {
       js: `class HexEncoder { encode(text) { return /^([0-9a-f]{2})*$/.test(text) ?
@@ -81,7 +81,7 @@ interface Bundled {
   holds(input: string, key: string, signature: string): Promise<boolean>;
 }
 
-/** Runs in the page: verdicts, by what, and how often the platform was asked for one. */
+/** Runs in the page: verdicts, the implementation, and the number of WebCrypto calls. */
 async function verdictsHere(cases: readonly Case[]) {
   const { webVerifierName, holds } = (globalThis as unknown as { folkmoot: Bundled }).folkmoot;
   const by = await webVerifierName();
@@ -103,7 +103,7 @@ async function verdictsHere(cases: readonly Case[]) {
 }
 
 test.skipIf(!hasBrowser).each(['WebCrypto', 'reference'])(
-  `verdicts: by %s they are those of the vectors ${needs}`,
+  `verdicts: equal the vectors with %s ${needs}`,
   async (by) => {
     const tab = await newTab(browser);
     if (by === 'reference') {
@@ -118,7 +118,7 @@ test.skipIf(!hasBrowser).each(['WebCrypto', 'reference'])(
     };
     const asked = await verdictsOf(await published());
     expect(asked > 0).toBe(by === 'WebCrypto');
-    // Browsers differ in these: the platform is not even asked.
+    // Browsers differ in these cases, so WebCrypto is not called.
     expect(await verdictsOf(odd())).toBe(0);
   },
 );
