@@ -115,7 +115,7 @@ export function checkCertificateCommand(): Command {
     .option('--most <kib>', 'read no larger certificate', sizes, 16 * 1024)
     .option(
       '--json',
-      'print {holds, claim, votes, spans, proves, trusts}, or {holds, where, code, problem}',
+      'print one JSON object',
     )
     .addHelpText(
       'after',

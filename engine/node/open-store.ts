@@ -94,7 +94,7 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
   return genesis;
 }
 
-/** What comes by an order must come by that one alone: anything else would part from the others. */
+/** A folder accepts entries of one order only; others would make the nodes diverge. */
 function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   const { order: wanted, path = 'the store' } = options;
   if (order?.log === wanted?.log) return;

@@ -151,7 +151,7 @@ test.each(helps)('help: $command keeps the format', ({ text }) => {
   expect(text).toMatch(/\nExit codes: folkmoot help exit-codes\n$/);
 });
 
-test('help exit-codes: prints one row per code, the same as the README', async () => {
+test('help exit-codes: prints one row per code, as in docs/cli.md', async () => {
   const { code, stdout, stderr } = await runCommand(['help', 'exit-codes']);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout.split('\n').filter((line) => line.length > MOST_COLUMNS)).toEqual([]);
@@ -159,8 +159,8 @@ test('help exit-codes: prints one row per code, the same as the README', async (
     ([, number, text]) => [number!, text!.replace(/\s+/g, ' ')] as const,
   );
   expect(rows.map(([number]) => Number(number))).toEqual(Object.values(exitCodes));
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  for (const [number, text] of rows) expect(readme).toContain(`| ${number} | ${text} |`);
+  const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+  for (const [number, text] of rows) expect(page).toContain(`| ${number} | ${text} |`);
 });
 
 test.each([

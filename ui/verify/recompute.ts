@@ -336,9 +336,8 @@ export async function certify(
     throw new PageError('ENTRY_DIVERGES', { entry, field, found, expected });
   }
   if (collector.problem !== null) {
-    throw new PageError('CERTIFICATE_INVALID', { message: collector.problem });
+    throw new PageError('CERTIFICATE_INVALID', { message: collector.problem.message });
   }
-  if (collector.problem !== null) throw collector.problem;
   const text = certificateText(collector.certificate());
   const checked = checkCertificate(text);
   if (checked.holds) return text;

@@ -65,7 +65,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ['a page', 'no_json', /not JSON/, raw('<html>busy</html>')],
   ['a megabyte', 'too_long', /262144 bytes/, raw(`"${'x'.repeat(1_048_576)}"`)],
   ['depth', 'no_json', /nested deeper than 16/, () => deep(50)],
-  ['a name that is refused', 'no_json', /refused/, raw('{"__proto__":{"commands":[]}}')],
+  ['a name that is refused', 'no_json', /reserved name/, raw('{"__proto__":{"commands":[]}}')],
   ['a text', 'wrong', /answer/, () => 'approve'],
   ['an unknown member', 'wrong', /\/mood /, () => ({ commands: [], mood: 1 })],
   ['an unknown command', 'wrong', /vote \| meme/, () => ({ do: 'abolish' })],

@@ -157,10 +157,10 @@ test('decisions: what is nothing of its kind is refused', async () => {
 
 const another = '{"block":0,"agent":0,"group":"town","decision":"approve"';
 const damages: [what: string, damage: (file: string) => void, status: number, said: RegExp][] = [
-  ['cut off', cut, 503, /invalid line"/],
+  ['cut off', cut, 503, /LOG_DAMAGED/],
   ['garbage', (file) => writeFileSync(file, Buffer.alloc(3_000_000, 7)), 503, /line 1/],
-  ['empty lines', (file) => appendFileSync(file, '\n\n'), 503, /invalid line \d+"/],
-  ['a line of another shape', (file) => writeFileSync(file, `${another}}\n`), 503, /in a line"/],
+  ['empty lines', (file) => appendFileSync(file, '\n\n'), 503, /LOG_DAMAGED/],
+  ['a line of another shape', (file) => writeFileSync(file, `${another}}\n`), 503, /LOG_DAMAGED/],
   ['a line that is too long', long, 503, /line 1/],
   ['a vote that is another', turned, 503, /LOG_DAMAGED/],
   ['a block that is none', (file) => moved(file, 999_999_999), 503, /LOG_DAMAGED/],

@@ -88,7 +88,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
     8,
     'k is an unknown key',
   ],
-  ['levels', (count) => `a: ${'['.repeat(10 * count)}`, 1, 'the scenario is nested too deeply'],
+  ['levels', (count) => `a: ${'['.repeat(10 * count)}`, 1, 'nested too deeply'],
 ];
 
 /** The least CPU time of several refusals, in microseconds, and the error. */

@@ -60,7 +60,7 @@ export const bad: Bad[] = [
       }}}}`,
     ),
   }),
-  row('a name that is refused', 'no_json', /refused/, {
+  row('a name that is refused', 'no_json', /reserved name/, {
     tool: text('{"__proto__":{"commands":[]}}'),
   }),
   row('a wrong command', 'wrong', /decision/, {
