@@ -152,7 +152,7 @@ const script = new Html(`<script>${source}</script>`);
 /** The content security policy allows only this script. */
 const scriptHash = `sha256-${createHash('sha256').update(source).digest('base64')}`;
 
-/** The page fetches nothing and runs only the script above, whatever text it contains. */
+/** The page fetches nothing and runs only the script above, independent of the texts in it. */
 const policy = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",

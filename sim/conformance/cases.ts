@@ -75,8 +75,11 @@ const refusals: Case = {
     ];
     const unknown = { block_hash: 'b'.repeat(64), decision: 'approve' } as const;
     await harness.ask(composeVote(ada, harness.stamp(), unknown), 'unknown block');
-    const nobody = `agent_${'0'.repeat(32)}`;
-    await harness.ask(composeStatus(ada, harness.stamp(), nobody, { status: 'active' }), 'unknown');
+    const unknownId = `agent_${'0'.repeat(32)}`;
+    await harness.ask(
+      composeStatus(ada, harness.stamp(), unknownId, { status: 'active' }),
+      'unknown',
+    );
     await harness.ask(
       composeStatus(ada, harness.stamp(), bob.id, { status: 'active' }),
       'a different agent',

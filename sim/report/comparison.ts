@@ -385,7 +385,7 @@ const from = (steps: readonly Step[], ms: number): Step[] => [
   ...steps.filter((step) => step.ms > ms),
 ];
 
-/** A dot ends the line, because the run is over there. */
+/** A dot marks the end of the run. */
 const endOf = (steps: readonly Step[], unitMs: number, side: keyof typeof looks): Markish =>
   dot(steps.slice(-1), {
     ...{ x: ({ ms }: Step) => ms / unitMs, y: 'count', r: 4.5, fill: looks[side].color },

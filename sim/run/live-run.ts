@@ -73,7 +73,7 @@ export interface Population {
 const JOINED_MS = 30_000;
 
 /** Populated networks are measured by their clients, not here. */
-const nobody: Observer = {
+const noObserver: Observer = {
   event() {},
   refused() {},
   published() {},
@@ -98,7 +98,7 @@ export async function populate(
     new DirectGateway(network),
     signed,
     options,
-    () => nobody,
+    () => noObserver,
   );
   const expected = agents.filter(({ joinsMs }) => joinsMs < JOINED_MS).length;
   let stopped = false;

@@ -1,4 +1,4 @@
-/** Networks with several nodes: the same state on each node, whichever node a client uses. */
+/** Networks with several nodes: the same state on each node, for clients of any node. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createVerifier,

@@ -197,8 +197,8 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     const serve = (...args: string[]) =>
       folkmoot(['serve', '--data', folder, '--port', '0', ...args]);
     const whole = ['--node', 'n1', '--network-id', 'town'];
-    const nobody = await serve('--cluster', 'etcd://127.0.0.1:9', ...whole);
-    expect([nobody.code, nobody.stderr]).toEqual([
+    const unreachable = await serve('--cluster', 'etcd://127.0.0.1:9', ...whole);
+    expect([unreachable.code, unreachable.stderr]).toEqual([
       1,
       expect.stringMatching(/^folkmoot: .*127\.0\.0\.1:9/m),
     ]);

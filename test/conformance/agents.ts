@@ -125,8 +125,8 @@ export function agentTests(start: Start): void {
     const fields = { status: 'inactive' };
     const foreign = await world.send(status(ada!, fields, bob!.agentId));
     expectError(foreign, 403, 'INVALID_AGENT', 'NOT_OWNER');
-    const nobody = await world.send(status(ada!, fields, agentOf('Nobody').agentId));
-    expectError(nobody, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
+    const unknown = await world.send(status(ada!, fields, agentOf('Stranger').agentId));
+    expectError(unknown, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
     expect((await world.read(`/api/v1/agents/${bob!.agentId}`)).status).toBe('active');
   });
 }

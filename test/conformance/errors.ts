@@ -23,7 +23,7 @@ export function errorTests(start: Start): void {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const fields = { status: 'active' };
-    const stranger = await world.send(status(agentOf('Nobody'), fields));
+    const stranger = await world.send(status(agentOf('Stranger'), fields));
     expectError(stranger, 401, 'INVALID_AGENT', 'UNKNOWN_KEY');
     expectError(
       await world.get(`/api/v1/agents/agent_${'0'.repeat(32)}`),

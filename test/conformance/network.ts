@@ -88,13 +88,13 @@ export function networkTests(start: Start): void {
     await world.vote(ada, await world.propose(ada));
     const { decision_consistency } = await world.read(path);
     expect(decision_consistency).toBe(53.125);
-    const nobody = await world.get(`/api/v1/social/reputation/agent_${'0'.repeat(32)}`);
-    expectError(nobody, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
+    const unknown = await world.get(`/api/v1/social/reputation/agent_${'0'.repeat(32)}`);
+    expectError(unknown, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
   });
 
   test('reads: a signature is ignored, even a bad one', async () => {
     const world = await begin(start);
-    const headers = { 'X-Agent-Signature': 'nonsense', 'X-Agent-Public-Key': 'nobody' };
+    const headers = { 'X-Agent-Signature': 'nonsense', 'X-Agent-Public-Key': 'not hex' };
     expect((await world.get('/api/v1/network/state', headers)).status).toBe(200);
   });
 

@@ -79,7 +79,7 @@ export function socketTests(start: Start): void {
   });
 
   test.each([
-    ['unknown key', 'INVALID_AGENT', 4403, (_: Fields) => auth(agentOf('Nobody'))],
+    ['unknown key', 'INVALID_AGENT', 4403, (_: Fields) => auth(agentOf('Stranger'))],
     ['wrong signature', 'INVALID_SIGNATURE', 4401, (good: Fields) => auth(mixed(good))],
     ['no hex', 'INVALID_SIGNATURE', 4401, (good: Fields) => ({ ...good, signature: 'no' })],
     ['an old time', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), '2020-01-01T00:00:00Z')],

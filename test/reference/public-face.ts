@@ -39,7 +39,7 @@ const kinds = { class: 128, constructor: 512 } as const;
 
 export interface PublicFace {
   modules: Reflection[];
-  /** What TypeDoc warns of: a link that leads nowhere, a type that is shown and not exported. */
+  /** Warnings of TypeDoc: dead links, and types that are shown and not exported. */
   warnings: string[];
 }
 
@@ -58,7 +58,7 @@ export async function publicFace(): Promise<PublicFace> {
   }
 }
 
-/** What is written on the symbol, wherever TypeDoc puts it. */
+/** The docstring of the symbol, wherever TypeDoc puts it. */
 export function commentsOf(one: Reflection): Comment[] {
   const places = [
     one,

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What keeps somebody from reading a report: by axe and by looking, in every mode. */
+/** Accessibility of reports: axe and visual checks, in every mode. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 
 export interface Shown {
   tab: Page;
-  /** Whatever went wrong, or was asked for, beside the document itself. */
+  /** Errors of the page, and requests other than for the document. */
   complaints: string[];
 }
 
@@ -36,7 +36,7 @@ export async function show(browser: Browser, file: string, setting: Setting): Pr
   return { tab, complaints };
 }
 
-/** What is wrong with how the page looks; runs in the page. */
+/** Finds layout mistakes; runs in the page. */
 export const faults = (): string[] => {
   const found: string[] = [];
   const { documentElement } = document;

@@ -168,7 +168,7 @@ export interface SweepOptions {
   scenario?: Partial<Scenario>;
   /** Verdict of a run, by its number. */
   verdict?: (run: number) => string;
-  /** What is measured in a cell before noise. */
+  /** The measured value of a cell before noise. */
   measure?: (values: readonly Value[], response: number) => number;
 }
 

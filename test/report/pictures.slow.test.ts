@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Figures as files: what is downloaded shows the figure by itself, whoever looks at it. */
+/** Figures as files: a downloaded figure is complete without the page. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport } from 'folkmoot/sim';
@@ -45,7 +45,7 @@ test.skipIf(!hasBrowser)(`pictures: SVG of each figure, whole by itself ${needs}
     const { name, bytes } = await pictureOf(tab, figure, 'svg');
     const text = bytes.toString();
     expect(name).toMatch(/^[a-z-]+\.svg$/);
-    // No colour, font or text of the page is missing in it; light on white, whatever the page has.
+    // No colour, font or text of the page is missing in it; light on white in every mode.
     expect(text).not.toMatch(/var\(|class="plot|inherit"/);
     expect(text).toContain('fill="#fff"');
     const caption = await tab.locator('figure').nth(figure).locator('figcaption').textContent();

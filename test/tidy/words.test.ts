@@ -18,7 +18,8 @@ const advice: Readonly<Record<string, string>> = {
   'over there': 'name the place',
   'of theirs': 'name the owner',
 };
-const words = new RegExp(`\\b(?:${Object.keys(advice).join('|')})\\b`, 'giu');
+/** A quoted word alone is data, such as the name of an agent. */
+const words = new RegExp(`(?<!['"])\\b(?:${Object.keys(advice).join('|')})\\b(?!['"])`, 'giu');
 
 /** A comment begins with a verb or a noun. */
 const opening = /^\s*(?:\/\*\*?|\/\/)\s*(?:What|Who|Whoever|Whose|Whether|How)\b/u;

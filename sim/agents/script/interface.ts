@@ -261,10 +261,10 @@ export function createView(
 /** Only for alliances that concern the agent. Others are hidden from it. */
 function membersOf(agent: number, name: string, invited: string | undefined, world: World) {
   const own = name === invited || world.alliancesOf(agent).includes(name);
-  return own ? Object.freeze([...world.membersOf(name)]) : nobody;
+  return own ? Object.freeze([...world.membersOf(name)]) : noAgents;
 }
 
-const nobody: readonly number[] = Object.freeze([]);
+const noAgents: readonly number[] = Object.freeze([]);
 
 function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
   const { hash, producer, soundness, hasMeme, proposedAt } = block;

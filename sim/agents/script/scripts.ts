@@ -259,11 +259,11 @@ function groupsIn(world: World): WorldGroups {
   return one;
 }
 
-const nobody: readonly number[] = Object.freeze([]);
+const noAgents: readonly number[] = Object.freeze([]);
 
 function membersOf(group: string, groups: Map<string, readonly number[]>, world: World) {
   const members = groups.get(group);
-  if (members === undefined || members.length > 0) return members ?? nobody;
+  if (members === undefined || members.length > 0) return members ?? noAgents;
   const all = Array.from({ length: world.scenario.population }, (_, ordinal) => ordinal);
   const found = Object.freeze(all.filter((ordinal) => world.groupOf(ordinal) === group));
   groups.set(group, found);

@@ -120,12 +120,12 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
   });
 
   test('etcd: no server, another server, or a silent server', async () => {
-    const nobody = new EtcdClient({ endpoints: [`127.0.0.1:${await freePort()}`] });
-    const gone = await nobody.get('k').catch((error) => error);
+    const absent = new EtcdClient({ endpoints: [`127.0.0.1:${await freePort()}`] });
+    const gone = await absent.get('k').catch((error) => error);
     expect(gone).toBeInstanceOf(EtcdError);
     expect(gone).toMatchObject({ kind: 'unavailable', outcome: 'not_done' });
     expect(gone.message).toContain('ECONNREFUSED');
-    nobody.close();
+    absent.close();
     const unnamed = new EtcdClient({ endpoints: ['no-such-host.invalid:2379'] });
     const unknown = await unnamed.put('k', '').catch((error) => error);
     expect(unknown).toMatchObject({ kind: 'unavailable', outcome: 'not_done' });

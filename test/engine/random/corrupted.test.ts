@@ -53,7 +53,7 @@ const corruption = fc.record({
   whole: fc.option(any, { freq: 12, nil: undefined }),
 });
 
-/** Whether a request has a member that no log can hold. */
+/** True if a request has a member that no log can hold. */
 const isImpossible = (changes: Changes): boolean =>
   texts.some((name) => name in changes && typeof changes[name] !== 'string') ||
   ('body' in changes && !ArrayBuffer.isView(changes.body));

@@ -1,5 +1,5 @@
 /**
- * What must hold of a network at any moment, whoever did what to it. By node:assert, since it is
+ * Invariants of a network, at any time and after any requests. They use node:assert, because they are
  * asked after every command: the runner's own assertions take as long as all the rest.
  */
 import assert from 'node:assert/strict';
@@ -50,7 +50,7 @@ function expectTally(network: Network, { state, context }: Block): void {
   expectDecision(network, { state, ...counted, total, silent: agents.length - votes.length });
 }
 
-/** What the policy makes of a tally, said once more in other words. */
+/** The outcome of a tally under the policy, computed independently. */
 function expectDecision(
   { genesis }: Network,
   block: { state: string; approve: number; reject: number; total: number; silent: number },

@@ -120,7 +120,7 @@ test('engine: a network that is closed and opened again never notices', async ()
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-/** What is stored follows from the log alone. */
+/** Stored data follows from the log alone. */
 async function expectReplay(path: string): Promise<void> {
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const lines = storedLines(store, 0, Number.MAX_SAFE_INTEGER);

@@ -127,7 +127,7 @@ export class Life {
     );
   }
 
-  /** How far to jump, or what to send: each request is made after the one before was taken. */
+  /** The time to advance, or the next request, composed after the previous one was accepted. */
   next(attempt: Attempt): number | Iterable<SignedRequest> {
     return attempt.kind === 'jump' ? this.#jump(attempt) : this.#requests(attempt);
   }
@@ -140,7 +140,7 @@ export class Life {
     }
   }
 
-  /** What many do at once; otherwise hardly any block would be decided, or bound be reached. */
+  /** Concurrent requests of many agents; without them few blocks are decided and few bounds reached. */
   *#attempts(attempt: Attempt): Iterable<Attempt> {
     if (attempt.kind === 'ballot') yield* this.#ballot(attempt);
     else if (attempt.kind === 'race') yield* everyone({ ...attempt, kind: 'propose' });
@@ -276,7 +276,7 @@ export class Life {
   }
 }
 
-/** What a life does otherwise than a network that verifies and applies at once. */
+/** Differences from a network that verifies and applies at once. */
 interface Leading {
   /** Does a request; without it, it is verified, applied and made durable. */
   take?: (request: SignedRequest) => Promise<unknown>;

@@ -132,9 +132,7 @@ test('forks: why refuses, and says what can be asked instead', async () => {
   await store.close();
   expect([error.name, error.message]).toEqual([
     'ScenarioError',
-    expect.stringMatching(
-      /decide for minds \(http\).* --mechanical/,
-    ),
+    expect.stringMatching(/decide for minds \(http\).* --mechanical/),
   ]);
   expect(server.asked.length).toBe(asked);
 });

@@ -12,32 +12,32 @@ import type { Measures } from '../../../dist/sim/measure/dictionary.js';
 import { simulate } from '../../../dist/sim/run/simulate.js';
 import { completeScenario } from '../../../dist/sim/scenario/complete.js';
 
-/** How much is measured: `small` for tests, `full` for docs/validation.md. */
+/** The number of samples: `small` for tests, `full` for docs/validation.md. */
 export type Size = 'small' | 'full';
 
-/** One figure of theory beside the same figure as it was measured. */
+/** A figure from theory and its measured value. */
 export interface Row {
   what: string;
   theory: number;
   /** Set where theory is a lower bound, which the whole interval must reach. */
   atLeast?: true;
   measured: number;
-  /** Of what was measured; null where theory leaves nothing to luck: both are equal. */
+  /** Interval of the measured value; null if theory is exact, so that both are equal. */
   interval: readonly [low: number, high: number] | null;
-  /** What the measured figure rests on, as `2000 blocks`. */
+  /** The sample of the measured value, such as `2000 blocks`. */
   from: string;
 }
 
 export interface ValidationCase {
   name: string;
-  /** What is asked, and why the answer is known. */
+  /** The question, and the reason for the known answer. */
   about: string;
-  /** Where the answer is from. */
+  /** The source of the answer. */
   source: string;
   rows(size: Size): Promise<Row[]>;
 }
 
-/** Whether theory lies inside the interval of the measured figure, or below it if it is a bound. */
+/** True if theory is inside the interval of the measured value, or below it if it is a bound. */
 export function holds({ theory, measured, interval, atLeast }: Row): boolean {
   if (!interval) return theory === measured;
   const [low, high] = interval;
@@ -52,7 +52,7 @@ export const theoryText = ({ theory, atLeast }: Row): string =>
 /** Five digits, and never an exponent. */
 export const digits = (value: number): string => String(Number(value.toPrecision(5)));
 
-/** As many of it as the size calls for. */
+/** Selects the count for the size. */
 export const scaled = (size: Size, small: number, full: number): number =>
   size === 'full' ? full : small;
 
@@ -104,7 +104,7 @@ export const orderStatisticMean = (k: number, n: number, width: number): number 
 /** Of a `bft` quorum: more than two thirds. */
 export const bftQuorum = (electors: number): number => Math.floor((2 * electors) / 3) + 1;
 
-/** What nobody does where only votes on blocks are looked at. */
+/** Switches off everything except votes on blocks. */
 const quiet = {
   memes: { rate: 0 },
   discussion: { rate: 0 },
@@ -121,12 +121,12 @@ const plain = {
   measure: { every_ms: 3_600_000 },
 } as const;
 
-/** Approves each block, whatever is in it. */
+/** Approves every block. */
 export const approving = {
   ...{ technical: 0, social: 0, meme: 0, random: 0, threshold: 0, abstains: 0 },
 } as const;
 
-/** Approves each block with the same chance, whatever is in it: `threshold` of 101 steps reject. */
+/** Approves each block with the same probability: `threshold` of 101 steps reject. */
 export const whim = (threshold: number) => ({
   ...{ technical: 0, social: 0, meme: 0, random: 100, threshold },
   ...{ abstains: 0, think_ms: 400 },
@@ -200,6 +200,6 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** How many of the blocks were finalized. */
+/** Counts the finalized blocks. */
 export const finalizedOf = (blocks: readonly BlockRow[]): number =>
   blocks.filter(({ status }) => status === 'finalized').length;

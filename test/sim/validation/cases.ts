@@ -39,11 +39,11 @@ import {
 
 const ELECTORS = 31;
 
-/** Approve whatever comes. */
+/** Agents that approve every block. */
 
 type Policy = 'bft' | 'majority';
 
-/** So many of 31 against all others: the same outcome each time. */
+/** A fixed number of 31 electors approve and the others reject: always the same outcome. */
 async function against(policy: Policy, rejecting: number, blocks: number): Promise<Row> {
   const town = { group: 'town', count: ELECTORS - rejecting, producers: 1, traits: approving };
   const other = { group: 'other', count: rejecting, strategy: { kind: 'bloc' } };
@@ -65,7 +65,7 @@ async function against(policy: Policy, rejecting: number, blocks: number): Promi
   };
 }
 
-/** Everybody approves by a coin of one chance: the quorum is a tail of the binomial. */
+/** All electors approve with one probability: the quorum is a tail of the binomial. */
 async function byCoin(policy: Policy, threshold: number, blocks: number): Promise<Row> {
   const raw = {
     agents: [{ group: 'town', count: ELECTORS, producers: 1, traits: whim(threshold) }],

@@ -278,7 +278,7 @@ function clusteringRow(rewired: number, graphs: number): Row {
   };
 }
 
-/** On a ring, whoever is d seats away is d / (degree / 2) steps away, rounded up. */
+/** On a ring, an agent at distance d is d / (degree / 2) steps away, rounded up. */
 function ringPath(): number {
   let sum = 0;
   for (let seat = 1; seat < SIZE; seat += 1) {
@@ -370,7 +370,7 @@ export const partitions: ValidationCase = {
 const PRODUCERS = 10;
 const CRASHED = 3;
 const SLOT_MS = 2_000;
-/** Before it everybody has joined; the crash begins half a second before a slot. */
+/** All agents have joined before it; the crash begins half a second before a slot. */
 const CRASH_FROM_MS = 24_500;
 
 function crashScenario(schedule: string, slots: number) {

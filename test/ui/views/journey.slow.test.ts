@@ -45,7 +45,7 @@ const paths = () => {
     'block/0123',
     'explore?at=100',
     'doctor',
-    'agent/nobody',
+    'agent/unknown',
     `agents?sel=${public_key.slice(0, 8)}`,
   ];
 };

@@ -207,7 +207,7 @@ test.each<[string, ConditionError['problem']]>([
   ['p99>1e999ms', 'SYNTAX'],
   ['p98>200ms', 'UNKNOWN_FIGURE'],
   ['vote.finality.p99>1s', 'UNKNOWN_FIGURE'],
-  ['nobody.p99>1s', 'UNKNOWN_FIGURE'],
+  ['unknown.p99>1s', 'UNKNOWN_FIGURE'],
   ['vote.tps<1', 'UNKNOWN_FIGURE'],
   ['constructor<1', 'UNKNOWN_FIGURE'],
   ['p99=200ms', 'NO_COMPARISON'],
