@@ -1,6 +1,6 @@
 /**
- * Invariants of a network, at any time and after any requests. They use node:assert, because they are
- * asked after every command: the runner's own assertions take as long as all the rest.
+ * Invariants of a network, at any time and after any requests. They use node:assert, because the
+ * runner's assertions, called after every command, would take as long as everything else.
  */
 import assert from 'node:assert/strict';
 import { GENESIS_HASH, limits, type Network, type RecordOf, standingOf } from 'folkmoot';

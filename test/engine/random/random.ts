@@ -140,7 +140,7 @@ export class Life {
     }
   }
 
-  /** Concurrent requests of many agents; without them few blocks are decided and few bounds reached. */
+  /** Concurrent requests from many agents. Without them few blocks are decided. */
   *#attempts(attempt: Attempt): Iterable<Attempt> {
     if (attempt.kind === 'ballot') yield* this.#ballot(attempt);
     else if (attempt.kind === 'race') yield* everyone({ ...attempt, kind: 'propose' });
