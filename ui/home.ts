@@ -21,7 +21,7 @@ export interface Home {
   startWorker(name: string): Worker;
   /** Origin of the server, or the bytes of a whole run, which are transferred to the worker. */
   source(): string | ArrayBuffer;
-  /** @throws {TypeError} when the server does not answer */
+  /** @throws {TypeError} when the server is not responding */
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** Path of the API reference; null where none is served. */
   docs: string | null;

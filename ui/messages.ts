@@ -4,7 +4,7 @@ import { formatMessage, type MessageTable, type ValuesOf } from '../engine/proto
 const pageMessages = {
   // Requests and the connection.
   SERVER_UNREACHABLE: {
-    text: 'the server does not answer',
+    text: 'the server is not responding',
     fix: 'if the server was stopped, start it again',
   },
   SERVER_MESSAGE: { text: '{message} (HTTP {status})' },
@@ -22,7 +22,7 @@ const pageMessages = {
   LOG_BEING_READ: { text: 'the server is still reading the log' },
   SNAPSHOT_PENDING: { text: 'waiting for the server: {message}' },
   HISTORY_REPLACED: {
-    text: 'the server restarted with another history',
+    text: 'the server restarted with a different history',
     fix: 'this page now shows the new history',
   },
   // Exported files.

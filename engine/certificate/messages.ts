@@ -21,7 +21,7 @@ export const certificateMessages = {
   LOG_START: { text: 'the first span must begin with entry 0 and with digests of zeros' },
   SPAN_ORDER: { text: 'span begins at entry {first} (expected more than {previous})' },
   SPAN_START: { text: 'the first link of a span must have the request of its entry' },
-  DIGEST_MISMATCH: { text: '{name} after entry {seq} is {claimed}, but recomputed {found}' },
+  DIGEST_MISMATCH: { text: '{name} after entry {seq} is {claimed}, but recomputes to {found}' },
   TRUSTED_ENTRY_MISSING: { text: 'entry {seq} is not in the certificate, which has {entries}' },
   TRUSTED_DIGEST_MISMATCH: {
     text: 'digest after entry {seq} is {found}, not {trusted}, so it is from another log',
@@ -77,7 +77,7 @@ export const certificateMessages = {
   ELECTOR_UNREGISTERED: { text: 'no entry in the certificate registers elector {ordinal}' },
   REGISTRATION_RECORD: { text: 'record of the agent differs from the registration in entry {seq}' },
   DUPLICATE_VOTE: { text: 'agent {agent} votes again in entry {seq}' },
-  VOTER_MISMATCH: { text: 'agent {ordinal} is {known}, but its vote is by {agent}' },
+  VOTER_MISMATCH: { text: 'agent {ordinal} is {known}, but the vote names {agent}' },
   NOT_AN_ELECTOR: { text: 'agent {agent} is not elector {ordinal}' },
   VOTE_RECORD: { text: 'record of the vote in entry {seq} differs from the vote' },
   VOTE_EVENT: { text: 'event of a vote in entry {seq} differs from the vote' },
@@ -93,11 +93,11 @@ export const certificateMessages = {
   BLOCK_EVENT_COUNT: { text: 'expected exactly one {type} of the block, in entry {seq}' },
   BLOCK_EVENT: { text: 'event of the block in entry {seq} differs from the recomputed: {value}' },
   BLOCK_RECORD: {
-    text: 'record of the block in entry {seq}: {name} is {found}, but recomputed {expected}',
+    text: 'record of the block in entry {seq}: {name} is {found}, but recomputes to {expected}',
   },
   BLOCK_END: { text: 'entry {seq} closes the block without a deciding vote or its deadline' },
   BLOCK_HEIGHT: { text: 'height {height} does not belong to exactly the finalized block' },
-  CLAIM_MISMATCH: { text: 'claim is {claimed}, but recomputed {found}' },
+  CLAIM_MISMATCH: { text: 'claim is {claimed}, but recomputes to {found}' },
 } as const satisfies MessageTable;
 
 export type CertificateMessages = typeof certificateMessages;

@@ -280,7 +280,7 @@ export const refusalMessages = {
   },
   AGENT_EXISTS: {
     reason: 'AGENT_EXISTS',
-    text: 'key already registered with other data, as agent {agent_id}',
+    text: 'key already registered with different data: agent {agent_id}',
     fix: 'use that agent, or register a new key',
   },
   AGENT_NOT_OWNED: {
@@ -555,7 +555,7 @@ export const refusalMessages = {
   },
   SINCE_REPEATED: {
     reason: 'SCHEMA',
-    text: 'since is allowed in the first subscribe only',
+    text: '`since` is allowed only in the first subscribe',
     fix: 'connect again to resume from another event',
   },
   CONNECTION_AUTHENTICATED: {
@@ -656,7 +656,7 @@ export const refusalMessages = {
   CONTROL_UNKNOWN: {
     reason: 'SCHEMA',
     text: 'unknown control: {control}',
-    fix: 'set do to one of {known}',
+    fix: 'set `do` to one of {known}',
   },
   CONTROL_UNSUPPORTED: {
     reason: 'NO_CONTROL',

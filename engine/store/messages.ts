@@ -64,7 +64,7 @@ export const storeMessages = {
   },
   OPENING_TIMEOUT: {
     code: 'LOCKED',
-    text: 'timeout while another process opens or writes {path}',
+    text: 'timed out waiting for another process to release {path}',
     fix: 'retry later',
   },
   LOCK_FAILED: { code: 'UNREADABLE', text: 'cannot lock {path}: {reason}' },
@@ -161,7 +161,7 @@ export const storeMessages = {
   },
   LAST_ENTRY_MISMATCH: {
     code: 'CORRUPT',
-    text: 'last entry {seq} in {path} has other digests than the end of the log',
+    text: 'digests of last entry {seq} in {path} differ from the end of the log',
     fix: runReplay,
   },
   ENTRY_DIVERGES: {
@@ -217,7 +217,7 @@ export const storeMessages = {
   ARCHIVE_PROBLEMS: { code: 'ARCHIVE', text: '{count} segments are unusable: {problem}' },
   SEGMENT_NOT_OF_LOG: {
     code: 'ARCHIVE',
-    text: 'record of segment {file} has other digests than the log after entry {seq}',
+    text: 'digests recorded for segment {file} differ from the log after entry {seq}',
   },
   SEGMENT_RECORD_DAMAGED: {
     code: 'CORRUPT',
@@ -291,12 +291,12 @@ export const storeMessages = {
   },
   ENTRY_INCONSISTENT: {
     code: 'CORRUPT',
-    text: 'inconsistent events of entry {seq}: {reason}',
+    text: 'inconsistent events in entry {seq}: {reason}',
     fix: runReplay,
   },
   ENTRIES_INCONSISTENT: {
     code: 'CORRUPT',
-    text: 'inconsistent events of entries {from} to {to}: {reason}',
+    text: 'inconsistent events in entries {from} to {to}: {reason}',
     fix: runReplay,
   },
 
@@ -326,7 +326,7 @@ export const storeMessages = {
   },
   RUN_LIVE: {
     code: 'OTHER_NETWORK',
-    text: 'run against a live server: {path}',
+    text: 'not a virtual-time run: {path}',
     fix: 'pass a run in virtual time',
   },
   DECISIONS_DAMAGED: { code: 'CORRUPT', text: 'decision file {path} is damaged: {reason}' },
@@ -366,12 +366,12 @@ export const storeMessages = {
   },
   CASSETTE_OF_OTHER_SCENARIO: {
     code: 'OTHER_NETWORK',
-    text: 'cassette {path} is of scenario {found}, not {expected}',
+    text: 'cassette {path} is for scenario {found}, not {expected}',
     fix: useRecord,
   },
   CASSETTE_IN_OUTPUT: {
     code: 'OTHER_NETWORK',
-    text: 'cassette {path} is of scenario {found}, not {expected}',
+    text: 'cassette {path} is for scenario {found}, not {expected}',
     fix: 'use another --out',
   },
   CASSETTE_COMMAND: {

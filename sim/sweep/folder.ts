@@ -203,11 +203,11 @@ const sweepMessages = {
     fix: 'expected a folder of folkmoot sweep --shard',
   },
   DIFFERENT_FORMAT: {
-    text: 'folder was written by another build with a different file format: {path}',
+    text: 'folder was written by a build with a different file format: {path}',
     fix: 'merge with that build',
   },
   DIFFERENT_BUILD: {
-    text: 'folder was written by another build: {path}: {member} is {there} there and {here} here',
+    text: 'folder was written by a different build: {path}: {member} is {there} there and {here} here',
     fix: 'merge with that build',
   },
   SHARDS_DIFFER: { text: 'shards of different sweeps: {first} and {second}: {difference}' },

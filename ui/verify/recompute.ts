@@ -42,7 +42,7 @@ interface Recomputing {
 /**
  * Recomputes up to the newest entry at the start of the call. Returns null if stopped.
  *
- * @throws {PageError} if the server does not answer as expected
+ * @throws {PageError} if the server is not responding as expected
  */
 export async function recompute(origin: string, how: Recomputing): Promise<Recomputed | null> {
   const { data } = await getJson<{ data: Position }>(`${origin}/api/v1/meta`);

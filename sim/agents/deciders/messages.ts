@@ -65,7 +65,7 @@ export const deciderMessages = {
     fix: 'ask the decider with --record',
   },
   OTHER_VIEW: {
-    text: 'recorded answer for {question} in {cassette} has another view ({path} differs)',
+    text: 'recorded answer for {question} in {cassette} is for another view ({path})',
     fix: 'ask the decider with --record',
   },
   BUDGET_SPENT: {
