@@ -247,7 +247,9 @@ function Proof({ whole, check, problem }: ProofProps) {
         {check?.by && (
           <p>
             Ed25519 by{' '}
-            {check.by === 'WebCrypto' ? 'WebCrypto' : 'JavaScript, because WebCrypto needs a secure origin'}
+            {check.by === 'WebCrypto'
+              ? 'WebCrypto'
+              : 'JavaScript, because WebCrypto needs a secure origin'}
           </p>
         )}
       </header>
