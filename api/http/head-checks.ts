@@ -113,7 +113,7 @@ export class HeadChecks {
     if (at === null) return badTimestampHeader(timestamp);
     const stale = checkFreshness(at, this.#now());
     if (stale || signed === 'form') return stale;
-    return signatureProblem(headers.get('x-agent-signature'));
+    return signatureProblem(headers.get('x-agent-signature'), 'header X-Agent-Signature');
   }
 
   /** Returns the key under which limits count the address. Call in the turn of the head. */

@@ -93,6 +93,12 @@ export function parseConditions(
  */
 export function slo(texts: readonly string[]): Condition[] {
   return split(texts).map((text) => {
+    if (!/[<>=]/.test(text)) {
+      throw new ConditionError('NOT_AN_OBJECTIVE', {
+        condition: quote(text),
+        example: 'p99=200ms',
+      });
+    }
     const { figure, operator, sign, number, unit } = partsOf(text);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {

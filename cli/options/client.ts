@@ -122,11 +122,18 @@ export async function answer(call: Promise<unknown>): Promise<void> {
     print(await call);
   } catch (error) {
     if (error instanceof client.ApiError || error instanceof client.StreamError) {
-      const hint = error.reason === 'UNKNOWN_KEY' ? `; ${howToRegister}` : '';
       const named = [error.code, error.reason].filter(Boolean).join(' ');
-      return refused(named, `${error.message}${hint}`);
+      // The advice of the server is for clients in other languages.
+      const [problem] = error.message.split('; ');
+      const isUnknown = error.reason === 'UNKNOWN_KEY';
+      return refused(named, isUnknown ? `${problem}; ${howToRegister}` : error.message);
     }
-    if (error instanceof client.UnreachableError) return refused('unreachable', error.message);
+    if (error instanceof client.UnreachableError) {
+      return refused(
+        'unreachable',
+        `${error.message}; start a server with folkmoot serve, or set --url`,
+      );
+    }
     if (error instanceof client.ResponseSignatureError) return refused('unproven', error.message);
     throw error;
   }

@@ -55,6 +55,10 @@ export const usageMessages = {
     text: 'too many events for one file: {events} in {folder} (limit {limit})',
     fix: 'use folkmoot explore without --export',
   },
+  SAVED_RUN: {
+    text: '{folder} holds a saved run, not a data folder',
+    fix: 'choose another --data folder, or browse the run with folkmoot explore',
+  },
   UNSIGNED_NETWORK: {
     text: 'cannot serve {folder}: its log has no signatures (signatures: none)',
     fix: 'choose another --data folder',

@@ -13,12 +13,19 @@ export function hexBytes(hex: string): Uint8Array {
   return Buffer.from(hex, 'hex');
 }
 
-export function signatureProblem(signature: unknown): Refusal | null {
-  if (signature === undefined || signature === '') return refuse('SIGNATURE_MISSING');
+/** `place` names the header, form field or member that must hold the signature. */
+export function signatureProblem(signature: unknown, place: string): Refusal | null {
+  if (signature === undefined || signature === '') return refuse('SIGNATURE_MISSING', { place });
   if (typeof signature === 'string' && isSignature(signature)) return null;
   const hint = hexHint(signature, 64);
   return refuse('SIGNATURE_MALFORMED', { signature: excerptKey(signature), hint });
 }
+
+const signaturePlaces = {
+  header: 'header X-Agent-Signature',
+  body: 'member signature of the body',
+  form: 'form field signature',
+};
 
 /** Checks a key from the header X-Agent-Public-Key or from a registration. */
 export function keyProblem(key: string): Refusal | null {
@@ -79,7 +86,7 @@ export function parseCredentials(
     return { refusal: badTimestampHeader(request.timestamp) };
   }
   const signature = signed === 'body' ? raw.signature : request.signature;
-  const refusal = signatureProblem(signature);
+  const refusal = signatureProblem(signature, signaturePlaces[signed]);
   return refusal ? { refusal } : { publicKey, signature: String(signature) };
 }
 

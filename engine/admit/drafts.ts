@@ -198,7 +198,10 @@ function transactionProblem(transactions: Transactions): Refusal | null {
     }
   }
   for (const [index, transaction] of transactions.entries()) {
-    const refusal = signatureProblem(signatureOf(transaction));
+    const refusal = signatureProblem(
+      signatureOf(transaction),
+      'member signature of the transaction',
+    );
     if (refusal) return { ...refusal, pointer: `/transactions/${index}/signature` };
   }
   return null;

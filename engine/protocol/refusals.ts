@@ -14,8 +14,8 @@ export const refusalMessages = {
   // Credentials: keys, timestamps, signatures.
   SIGNATURE_MISSING: {
     reason: 'MISSING',
-    text: 'missing signature',
-    fix: 'sign the request and send the signature as 128 hex characters',
+    text: 'missing signature: {place}',
+    fix: 'sign the request and send the signature there, as 128 hex characters',
   },
   SIGNATURE_MALFORMED: {
     reason: 'MALFORMED',
@@ -24,8 +24,8 @@ export const refusalMessages = {
   },
   SIGNATURE_MISMATCH: {
     reason: 'MISMATCH',
-    text: 'signature does not match key {public_key} and the request: {signature}',
-    fix: 'sign the text with sha256 {input_sha256}; POST /api/v1/debug/verify returns that text',
+    text: 'signature {signature} does not match key {public_key} and the request',
+    fix: 'sign the text with sha256 {input_sha256} (POST /api/v1/debug/verify returns the text), using the private key of this public key',
   },
   SIGNATURE_MISTAKE: {
     reason: 'MISMATCH',
@@ -358,7 +358,7 @@ export const refusalMessages = {
   BLOCK_UNKNOWN: {
     reason: 'UNKNOWN_BLOCK',
     text: 'unknown block: {id}',
-    fix: 'list open blocks with GET /api/v1/blocks?status=voting',
+    fix: 'list blocks with GET /api/v1/blocks, open ones with ?status=voting',
   },
   BLOCK_CLOSED: {
     reason: 'VOTING_CLOSED',

@@ -87,7 +87,10 @@ export function planSweep(file: string, options: PlanOptions = {}): Plan {
 /** Plans the sweep of a loaded scenario. */
 export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   const { sweep } = scenario;
-  if (!sweep) throw new ScenarioError('sweep is missing; expected a section with factors');
+  if (!sweep)
+    throw new ScenarioError(
+      'sweep is missing; add a section with factors, as folkmoot scenario show byzantine prints',
+    );
   checkDesign(sweep);
   const cells = countCells(sweep);
   const runs = cells * firstReplicates(sweep);

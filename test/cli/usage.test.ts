@@ -1,5 +1,5 @@
 /** Usage errors of the command line, and the format of its help. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { exitCodes, UsageError } from '../../dist/cli/output/exit.js';
@@ -11,6 +11,7 @@ import {
 } from '../../dist/cli/output/messages.js';
 import type { MessageRow } from '../../dist/engine/protocol/messages.js';
 import { runCommand } from '../support/command.js';
+import { temporaryFolder } from '../support/fixture.js';
 import { root } from '../support/paths.js';
 import { linesOf } from '../support/runs.js';
 
@@ -171,6 +172,15 @@ test.each([
 ])('messages: each row of table %# has the form of an error', (table) => {
   const texts = Object.values<MessageRow>(table).flatMap(({ text, fix }) => [text, fix ?? text]);
   expect(texts.filter((text) => !/^(?:[a-z]|--|\{).*[^.;]$/.test(text))).toEqual([]);
+});
+
+test('serve: refuses the folder of a saved run', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'network'));
+  writeFileSync(join(folder, 'summary.json'), '{}');
+  const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', folder]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(folder)]);
+  expect(readdirSync(folder).sort()).toEqual(['network', 'summary.json']);
 });
 
 test('messages: an error has the key of its row as code', () => {

@@ -1,5 +1,7 @@
 /** `folkmoot serve --scenario`: simulated agents on a live network. */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Network } from '../../../engine/node/network.js';
@@ -66,6 +68,9 @@ export async function resolveGenesis(
   asked: Partial<GenesisOptions>,
   wanted: WantedScenario | null,
 ): Promise<GenesisOptions> {
+  if (existsSync(join(folder, 'summary.json')) && existsSync(join(folder, 'network'))) {
+    throw new UsageError('SAVED_RUN', { folder });
+  }
   const stored = await storedGenesis(folder);
   const named = { network_id: stored?.network_id ?? drawnId(), ...asked };
   if (stored?.signatures === 'none') {

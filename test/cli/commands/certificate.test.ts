@@ -59,7 +59,7 @@ test('check-certificate: says what it proves and what must be trusted', async ()
   const said = await done('check-certificate', file);
   expect(said).toMatch(new RegExp(`^valid: block ${block} of network folkmoot-sim`));
   expect(said).toContain('Proves:\n- Key ');
-  expect(said).toMatch(/trust:\n- .*digest [0-9a-f]{64} after entry \d+/);
+  expect(said).toMatch(/Assumes:\n- .*digest [0-9a-f]{64} after entry \d+/);
   const { spans, claim } = JSON.parse(await done('check-certificate', file, '--json'));
   const { last } = spans.at(-1);
   expect(claim.block_hash).toBe(block);

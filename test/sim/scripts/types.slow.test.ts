@@ -43,7 +43,7 @@ test.each([
   [
     'a function that says no type',
     "export const vote = () => ({ do: 'vote', decision: 1 });\n",
-    /town\.yaml: lib\/own\.ts: it is no ScriptModule: .*\(TS2322\)$/,
+    /town\.yaml: lib\/own\.ts: not a ScriptModule: .*\(TS2322\)$/,
   ],
 ])('scenario check: %s', async (_, text, why) => {
   const { code, stdout } = await folkmoot(['scenario', 'check', town(text)]);
