@@ -1,4 +1,6 @@
-/** What a script must not do: write into its view, draw its own chance, read clocks, exit, loop. */
+/**
+ * Forbidden actions of a script: writing to its view, unseeded randomness, clocks, exits and loops.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
