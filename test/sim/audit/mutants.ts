@@ -1,7 +1,6 @@
 /**
  * Bugs to seed in a copy of the built engine, one per line. `seeded(was, is)` returns `is` and
- * counts
- * the calls where the two differ.
+ * counts the calls where the two differ.
  */
 import { attendance, places } from './mutants-attendance.js';
 import { bft, type Mutant, whole } from './mutants-terms.js';

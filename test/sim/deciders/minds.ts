@@ -61,8 +61,7 @@ async function killed(args: readonly string[], until: () => boolean): Promise<vo
 
 /**
  * Runs fifty minds, three questions at a time: killed twice and resumed; then from the cassette,
- * with
- * a program that lies and with one that exits.
+ * with a program that lies and with one that exits.
  */
 export async function expectResumed(minds: Minds, liar: string): Promise<void> {
   const { folder, file, asked, become } = minds;

@@ -1,6 +1,4 @@
-/**
- * Damaged or forged run folders: refused with the problem; no output, no access outside the folder.
- */
+/** Damaged or forged run folders: refused with the problem, without output or outside access. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from 'folkmoot/signing';

@@ -1,6 +1,6 @@
 /**
- * Recomputes the measures of a run, slowly and from other data: from the list of its events,
- * the rows of its votes and the records of its network, with loops over pairs.
+ * Recomputes the measures of a run, slowly and from other data: from the list of its events, the
+ * rows of its votes and the records of its network, with loops over pairs.
  */
 import type { Event, EventData, EventType, Network } from 'folkmoot';
 import type { Row } from 'folkmoot/sim';

@@ -40,12 +40,12 @@ function town(): { inside: string; outside: string; mark: string; file(module: s
 
 test.each<[string, (at: ReturnType<typeof town>) => string]>([
   ['above the folder', () => '../outside/own.mjs'],
-  ['below and above', () => 'x/../../outside/own.mjs'],
-  ['anywhere', ({ outside }) => join(outside, 'own.mjs')],
+  ['outside by way of a subfolder', () => 'x/../../outside/own.mjs'],
+  ['at an absolute path', ({ outside }) => join(outside, 'own.mjs')],
   ['on another drive', () => 'C:\\own.mjs'],
   ['at a URL', ({ outside }) => pathToFileURL(join(outside, 'own.mjs')).href],
   ['on a server', () => 'https://example.org/own.mjs'],
-  ['in the text itself', () => 'data:text/javascript,export const vote = 1'],
+  ['in a data URL', () => 'data:text/javascript,export const vote = 1'],
   [
     'behind a link',
     ({ inside, outside }) => {

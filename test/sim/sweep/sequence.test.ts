@@ -4,9 +4,8 @@ import { Streams } from '../../../dist/sim/rng.js';
 import { MOST_DIMENSIONS, sobolPoints } from '../../../dist/sim/sweep/design.js';
 
 test.each([
-  // scipy 1.17.1: qmc.Sobol(20, scramble=False, bits=32), which uses the numbers of Joe and Kuo
-  // too;
-  // each coordinate times 2^32, in hexadecimal digits without trailing zeros.
+  // scipy 1.17.1: qmc.Sobol(20, scramble=False, bits=32), which also uses the numbers of Joe and
+  // Kuo. Each coordinate is times 2^32, in hexadecimal digits without trailing zeros.
   [1, '8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8'],
   [2, 'c 4 4 4 c c 4 c c c c c 4 4 c 4 c 4 c 4'],
   [3, '4 c c c 4 4 c 4 4 4 4 4 c c 4 c 4 c 4 c'],

@@ -1,6 +1,6 @@
 /**
- * Pauses, steps and speeds drawn from a seed, sent to the page's server while subscribers
- * watch, leave the log equal to that of an unwatched run.
+ * Pauses, steps and speeds drawn from a seed, sent to the page's server while subscribers watch,
+ * leave the log equal to that of an unwatched run.
  */
 import { type ControlShown, type Server, startServer } from 'folkmoot/api';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
