@@ -166,7 +166,7 @@ test('series: reputation from events, for all agents and for each group', async 
   const at = (t: number, group: string | null) =>
     reputation.find((row) => row.t_ms === t && row.group === group)?.value;
   expect([at(0, null), at(5_000, null), at(5_000, 'west')]).toEqual([50, 50, 50]);
-  // Each voter's reputation moves far more than the events report.
+  // Each reputation moves far more than the smallest change that emits an event.
   expect(at(8_000, null)).toBe(measures.reputation_mean);
   expect(at(8_000, 'east')).toBeGreaterThan(at(8_000, 'west') as number);
   expect(agents[3]).toMatchObject({ overall_score: 50, votes: 0, status: 'active', dormant: 0 });
