@@ -23,7 +23,6 @@ export interface SentRequest {
 
 export interface Lived {
   result: SimResult;
-  /** Folder of the run. */
   folder: string;
   /** In the order in which the requests were sent. */
   sent: SentRequest[];
@@ -32,7 +31,6 @@ export interface Lived {
   agents: Cells<'agents.csv'>[];
 }
 
-/** Blocks and votes only. */
 export const quiet = {
   memes: { rate: 0 },
   discussion: { rate: 0 },

@@ -1,6 +1,4 @@
-/**
- * Scenario settings other than agents and faults: schedules, weights, length, signatures, seeds.
- */
+/** Scenario settings: schedules, weights, length, signatures and seeds. */
 import { completeScenario, loadScenario, shippedScenarios, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { live, quiet, type Raw } from './fixture.js';

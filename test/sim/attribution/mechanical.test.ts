@@ -146,8 +146,7 @@ test('mechanical: omits a meme, an elector, an alliance and its bonus', async ()
   await population.leave(c, gone);
   const meme = await population.meme(c, 'look');
   const hash = await population.open(a);
-  // 102 + 102 against 100 + 100. Without the alliance it is a tie, which rejects; 200 of 404 misses
-  // the turnout.
+  // 102 + 102 against 100 + 100. Without the alliance: a tie, which rejects. 200 of 404 is too few.
   await population.vote(a, hash, 'approve', { meme_references: [meme] });
   await population.vote(b, hash, 'approve', { meme_references: [meme] });
   await population.votes([c, d], hash, 'reject');

@@ -1,7 +1,4 @@
-/**
- * Bugs to seed in a copy of the built engine, one per line. `seeded(was, is)` returns `is` and
- * counts the calls where the two differ.
- */
+/** Bugs to seed in a copy of the built engine. `seeded(was, is)` returns `is`. */
 import { attendance, places } from './mutants-attendance.js';
 import { bft, type Mutant, whole } from './mutants-terms.js';
 

@@ -13,9 +13,7 @@ import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 import { instant, START_MS } from '../../support/citizens.js';
 import { auditedTown } from './town.js';
 
-/**
- * 0..3 join; 4 and 5 propose A and B; 6 and 7 approve A; 8 finalizes A and orphans B; 9 proposes C.
- */
+/** 0..3 join; 4, 5 propose A, B; 6, 7 approve A; 8 finalizes A, orphans B; 9 proposes C. */
 async function history() {
   const { town, puts, wait } = await auditedTown();
   const [ada, bob, cem, dan] = await town.joinMany(4, ['validator', 'producer']);
@@ -27,10 +25,7 @@ async function history() {
   return puts;
 }
 
-/**
- * By `majority`: A and B have one vote each and the same deadline; entry 6 comes after the
- * deadline.
- */
+/** By `majority`: A and B have one vote each and one deadline; entry 6 comes after it. */
 async function twins() {
   const { town, puts, wait } = await auditedTown({
     genesis: { policy: 'majority', participation_bps: 0 },
@@ -73,7 +68,6 @@ function told<T extends EventType>(put: ObservedStep | undefined, type: T, nth =
   return alike[nth]!.data as EventData[T];
 }
 
-/** Data of the response. */
 const answer = (put: ObservedStep | undefined) =>
   (put!.outcome as { data: object }).data as {
     height: number;

@@ -1,6 +1,4 @@
-/**
- * Two futures of one past: the votes that differ, by agent and from the first one on; and the page.
- */
+/** Two futures of one past: different votes, by agent and since the fork; and their page. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareKept, forkScenario, readKept, runFork } from 'folkmoot/sim';

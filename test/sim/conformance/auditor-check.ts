@@ -36,7 +36,6 @@ function asSaid({ result, data, reason, details }: NonNullable<ExpectedLine['out
   return { result, refusal: { code, status, reason, message: '', ...more } } as Outcome;
 }
 
-/** Returns the first violation, or null. */
 export async function audited(input: readonly InputLine[], expected: readonly ExpectedLine[]) {
   const genesis = input[0]!.genesis as Genesis;
   const auditor = new Auditor(genesis);

@@ -92,7 +92,6 @@ async function compared(suite: Suite, results: readonly object[], partial = fals
   return checkResults(suite.folder, Readable.from([Buffer.from(text)]), { partial });
 }
 
-/** Contents of a suite, by file. */
 function bytesOf({ folder, file }: Suite): Map<string, string> {
   const files = file.cases.flatMap(({ name, kind }) =>
     kind === 'log'

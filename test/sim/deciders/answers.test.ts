@@ -1,7 +1,4 @@
-/**
- * Slow, unreachable, lying or malformed deciders: their agents do nothing, and failures are
- * counted.
- */
+/** Slow, dead, lying or malformed deciders: agents do nothing, and failures are counted. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

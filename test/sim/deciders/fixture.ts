@@ -5,7 +5,6 @@ import { completeScenario, type Scenario, type SimOptions, simulate } from 'folk
 import { expect, onTestFinished } from 'vitest';
 import { nearby, quiet, type Raw } from '../fixture.js';
 
-/** Body of a question. */
 export interface Posted {
   id: string;
   agent: number;

@@ -10,7 +10,6 @@ import { main } from '../../support/paths.js';
 
 export interface Minds {
   folder: string;
-  /** Scenario file. */
   file: string;
   /** Ids of the questions to the program, one per line in `asked.txt`. */
   asked(): string[];
@@ -105,9 +104,7 @@ export const notesKeys = `
   const named = ['MIND_KEY', 'OTHER_KEY'].map((name) => process.env[name] ?? 'none').join(' ');
   appendFileSync('env.txt', named + '\\n');`;
 
-/**
- * Expects that a program receives only the requested key, and that no file of the run contains it.
- */
+/** Expects that a program receives only the requested key, and that no file contains it. */
 export async function expectOneKey({ folder, file }: Minds): Promise<void> {
   const args = ['sim', file, '--record', '--out', join(folder, 'run')];
   const unset = await folkmoot(args);

@@ -1,7 +1,4 @@
-/**
- * Everything before an intervention is unchanged; with an intervention without effect, everything
- * is.
- */
+/** Interventions change nothing before their instant, and nothing at all without an effect. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';

@@ -48,7 +48,6 @@ export function collect(
 
 export const timeOf = (event: Event): number => Date.parse(event.data.timestamp);
 
-/** All events of a network so far, in order. */
 export const eventsOf = (network: Network): Event[] => [
   ...network.read.events(1, network.read.position.event_seq),
 ];

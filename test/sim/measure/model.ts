@@ -1,7 +1,4 @@
-/**
- * Recomputes the measures of a run, slowly and from other data: from the list of its events, the
- * rows of its votes and the records of its network, with loops over pairs.
- */
+/** Recomputes the measures of a run, slowly, from its events, vote rows and records. */
 import type { Event, EventData, EventType, Network } from 'folkmoot';
 import type { Row } from 'folkmoot/sim';
 import type { MeasuredAgent } from '../../../dist/sim/measure/population.js';

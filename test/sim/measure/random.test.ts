@@ -15,9 +15,7 @@ import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';
 import { blocksOf, expectedGroup, expectedMeasures, type Told } from './model.js';
 
 const groups = ['north', 'south', 'empty'];
-/**
- * The last two of the network's nine agents are outside the scenario; the eighth never registers.
- */
+/** Of nine agents, the last two are outside the scenario, and the eighth never registers. */
 const agents = agentsIn(['north', 'north', 'south', 'south', 'north', 'south', 'north']);
 
 async function lived(genesis: GenesisOptions, script: Attempt[]) {

@@ -33,7 +33,6 @@ export async function served(folder: string): Promise<Served> {
   return { there: new World({ url: server.url, wsUrl: '' }), history, network };
 }
 
-/** Reads all pages of a list. */
 export async function allOf<T>(there: World, path: string, name: string, limit: number) {
   const rows: T[] = [];
   let cursor = '';

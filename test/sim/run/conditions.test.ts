@@ -58,8 +58,7 @@ test('until: a condition held for a time and a number of closed blocks', async (
 });
 
 test('until: a condition that lapses starts again', async () => {
-  // Blocks are rejected and finalized in turn, so the rejected share repeatedly falls below one
-  // half.
+  // Blocks are rejected and finalized in turn: the rejected share repeatedly falls below one half.
   const agents = [
     { group: 'town', count: 6, producers: 1, strategy: { kind: 'honest' }, traits: { care: 1 } },
     { group: 'liar', count: 1, producers: 1, strategy: { kind: 'bloc' } },

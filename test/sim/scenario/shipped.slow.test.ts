@@ -17,14 +17,12 @@ import { live, type Raw } from '../fixture.js';
 
 type Change = readonly [path: string, value: unknown];
 
-/** Runs a shipped scenario with some values changed. */
 async function outcome(name: string, ...changes: Change[]): Promise<SimResult> {
   const { raw, folder } = loadScenario(name);
   const scenario = completeScenario(withValues(raw, changes), folder);
   return simulate(scenario, { store: 'memory', verifier: 'off', folder });
 }
 
-/** Runs it and reads its tables. */
 async function kept(name: string) {
   const { raw, folder } = loadScenario(name);
   const { agents, ...sections } = raw as { agents: Raw[] } & Raw;

@@ -8,7 +8,6 @@ import { live } from '../fixture.js';
 
 type Traits = Parameters<typeof drawnTraits>[0];
 
-/** Draws one trait of many agents. */
 function many(name: keyof Traits, trait: object, count = 20_000): number[] {
   const streams = new Streams('traits');
   return Array.from({ length: count }, (_, agent) => {

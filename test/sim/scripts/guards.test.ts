@@ -1,6 +1,4 @@
-/**
- * Forbidden actions of a script: writing to its view, unseeded randomness, clocks, exits and loops.
- */
+/** Forbidden to a script: writing to its view, unseeded randomness, clocks, exits and loops. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

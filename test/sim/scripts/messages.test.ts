@@ -3,9 +3,7 @@ import { expect, test } from 'vitest';
 import { live, nearby, type Raw } from '../fixture.js';
 import { mistake, run, scripted } from './fixture.js';
 
-/**
- * One agent in a ring sends a message. Each agent reports in its vote the messages and their times.
- */
+/** One agent in a ring sends a message. Each vote reports the messages and their times. */
 const gossip = (sends: string) => `
   export const start = ({ me, nowMs }) =>
     me.ordinal === 5 && nowMs < 4_000 ? [{ do: 'wake', ms: 4_000 - nowMs }] : null;

@@ -6,7 +6,6 @@ import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
 
-/** Writes a town with a script; returns its file. */
 function town(text: string, module = 'lib/own.ts'): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'lib'));

@@ -11,7 +11,6 @@ import {
 
 type Sweep = NonNullable<Scenario['sweep']>;
 
-/** Completes a sweep with its defaults. */
 function sweepOf(sweep: object): Sweep {
   const agents = [{ group: 'town', count: 4, producers: 1 }];
   return completeScenario({ title: 'a sweep', agents, sweep }).sweep!;

@@ -10,7 +10,6 @@ import type { Ended } from '../../support/command.js';
 export const sweepIn = (file: string, out: string, ...args: string[]): Promise<Ended> =>
   folkmoot(['sweep', file, '--out', out, '--jobs', '1', ...args]);
 
-/** Text of every file, by path in the folder. */
 export function filesIn(folder: string): Map<string, string> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   const files = names.filter((name) => statSync(join(folder, name)).isFile());

@@ -137,8 +137,7 @@ describe('morris: elementary effects', () => {
   });
 
   test('morris: show an interaction as a deviation, with signs that cancel in the mean', () => {
-    // x runs from -1 to 3 in steps of 8/3. The effect of y in y z is 4 z, of mean 4 (the mean of z
-    // is 1).
+    // x runs from -1 to 3 in steps of 8/3. y z has the effect 4 z, of mean 4 (z has mean 1).
     const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);
     expect(of(0, 'mean').value!).toBeCloseTo(0, 0);
     expect(of(0, 'mean_absolute').value).toBeGreaterThan(4);

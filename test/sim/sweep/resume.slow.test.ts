@@ -1,6 +1,4 @@
-/**
- * Sweeps that are killed, interrupted or disturbed: nothing is lost, and the output is the same.
- */
+/** Killed, interrupted or disturbed sweeps lose nothing, and the output is the same. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';

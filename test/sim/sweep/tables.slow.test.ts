@@ -6,7 +6,6 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { rowsIn, runsIn, sweepIn } from './folders.js';
 import { alternating, smallRaw, writeScenario } from './scenarios.js';
 
-/** Runs a sweep and returns its folder. */
 async function swept(raw: object, ...args: string[]): Promise<string> {
   const folder = temporaryFolder();
   const out = join(folder, 'out');

@@ -1,6 +1,4 @@
-/**
- * More requests at one instant than the commit queue holds: the world waits, and nothing is lost.
- */
+/** More requests at one instant than the commit queue holds: nothing is lost. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from 'folkmoot';

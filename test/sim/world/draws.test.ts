@@ -1,7 +1,4 @@
-/**
- * A draw depends only on the agent that makes it and the block that it is about. No other part of a
- * scenario shifts it.
- */
+/** A draw depends only on its agent and its block. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';

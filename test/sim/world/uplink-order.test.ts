@@ -1,6 +1,4 @@
-/**
- * Uplinks are first in, first out for any windows: checked event by event against a simple model.
- */
+/** Uplinks are first in, first out for any windows: checked against a simple model. */
 import fc from 'fast-check';
 import type { Scenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';

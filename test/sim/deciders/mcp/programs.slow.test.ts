@@ -1,6 +1,4 @@
-/**
- * MCP servers as child processes, by the command line: killed, resumed, and replayed without them.
- */
+/** MCP servers as child processes: killed, resumed, and replayed without the server. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -30,7 +30,6 @@ export interface McpDecider {
   /** Names of the listed tools. */
   tools: string[];
   before: Before;
-  /** Open sessions by id. */
   sessions: Map<string, Server>;
   /** Number of sessions started. */
   begun: number;

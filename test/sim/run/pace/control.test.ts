@@ -1,7 +1,4 @@
-/**
- * Pauses, steps and speeds drawn from a seed, sent to the page's server while subscribers watch,
- * leave the log equal to that of an unwatched run.
- */
+/** Random pauses, steps and speeds, with subscribers, do not change the log of a run. */
 import { type ControlShown, type Server, startServer } from 'folkmoot/api';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';

@@ -7,7 +7,6 @@ import { type Begun, begin } from '../../../support/running-command.js';
 export const worker = (url: string, ...args: string[]): Begun =>
   begin(['worker', '--queue', url, '--jobs', '1', '--lease-seconds', '2', ...args]);
 
-/** Starts a sweep whose runs are executed by workers. */
 export const queued = (file: string, out: string, url: string, ...args: string[]): Begun =>
   begin(['sweep', file, '--out', out, '--queue', url, ...args]);
 

@@ -7,7 +7,6 @@ export type Change = (
   value: { [Name in 'scenario' | 'modules' | 'shard' | 'values']: object },
 ) => unknown;
 
-/** Edits a JSON file. */
 export function edit(path: string, change: Change) {
   const value = JSON.parse(readFileSync(path, 'utf8'));
   change(value);

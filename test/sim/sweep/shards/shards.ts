@@ -17,11 +17,9 @@ export const made = build();
 export const whole = (file: string, out: string, options: Partial<SweepOptions> = {}) =>
   sweep(planSweep(file), { out, made, jobs: 1, ...options });
 
-/** Folders of shards 1 to `of`. */
 export const foldersIn = (around: string, of: number): string[] =>
   Array.from({ length: of }, (_, index) => join(around, `shard-${index + 1}`));
 
-/** Runs every shard in a separate folder. */
 export async function dealt(
   file: string,
   around: string,

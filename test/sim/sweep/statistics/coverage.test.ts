@@ -106,7 +106,6 @@ function covers({ kind, mean, draw }: Case, runs: number, rng: Stream): boolean 
   return low === null || (low <= mean && mean <= high!);
 }
 
-/** Share of cells whose interval contains the mean. */
 function coverage(one: Case, runs: number): number {
   const rng = new Streams('coverage').of(runs, `${one.kind}/${one.name}`);
   let held = 0;

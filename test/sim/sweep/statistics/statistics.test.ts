@@ -99,8 +99,7 @@ test('student: computes the cube root', () => {
 });
 
 test('statistics: equals five numbers computed by hand', () => {
-  // t(0.975; 4) = 2.776445105, sd = sqrt(2.5), half = t * sd / sqrt(5). The sample is symmetric, so
-  // Hall's correction is zero.
+  // t(0.975; 4) = 2.776445105, sd = sqrt(2.5), half = t * sd / sqrt(5). Hall's correction is 0.
   const { n, mean, sd, low, high, interval } = of([1, 2, 3, 4, 5], 't_skew');
   expect([n, mean, sd, interval]).toEqual([5, 3, 1.58113883, 't_skew']);
   expect([low, high]).toEqual([1.03675684, 4.96324316]);

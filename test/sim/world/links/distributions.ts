@@ -20,7 +20,7 @@ const above = (least: number, cumulative: Cumulative): Cumulative => {
   return (ms) => (ms <= least ? 0 : cumulative(ms));
 };
 
-/** Normal distribution of mean `m` and spread `s`. */
+/** Distributions of mean `m` and spread `s`, by kind. */
 export const theory = {
   uniform: (m: number, s: number): Cumulative => {
     return (ms) => Math.min(1, Math.max(0, (ms - m + s) / (2 * s)));
@@ -35,7 +35,6 @@ export const theory = {
     const middle = Math.log(m) - variance / 2;
     return above(0, (ms) => normal((Math.log(ms) - middle) / Math.sqrt(variance)));
   },
-  /** Pareto distribution of mean `m` and a shape. */
   pareto: (m: number, shape: number) => {
     const least = (m * (shape - 1)) / shape;
     return above(least, (ms) => 1 - (least / ms) ** shape);
