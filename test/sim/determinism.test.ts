@@ -1,10 +1,10 @@
-/** The check of determinism as a function: two runs in this process, and where they part. */
+/** checkDeterminism: runs twice in this process and reports the first difference. */
 import { checkDeterminism } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { scripted, small } from './sweep/scenarios.js';
 
-test('check: a run that is the same again', async () => {
+test('check: accepts a deterministic run', async () => {
   const found = await checkDeterminism(small(8), { seed: 'again' });
   expect(found).toMatchObject({ same: true, difference: null });
   expect(found.digest).toMatch(/^[0-9a-f]{64}$/);
@@ -12,9 +12,9 @@ test('check: a run that is the same again', async () => {
   expect(other.digest).not.toBe(found.digest);
 });
 
-test('check: a script that counts beside its notes is found, with its voter', async () => {
+test('check: finds a script that counts outside its memory, and names the voter', async () => {
   const folder = temporaryFolder();
-  // The module is loaded once for both runs, and so is its counter.
+  // The module is loaded once for both runs, so its counter is shared.
   const body = `const calls = (globalThis.folkmootCalls = (globalThis.folkmootCalls ?? 0) + 1);
     return { do: 'vote', decision: 'approve', reason: String(calls) };`;
   const { same, difference } = await checkDeterminism(scripted(folder, body), { folder });

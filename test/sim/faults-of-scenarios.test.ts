@@ -1,22 +1,22 @@
-/** Each kind of fault does what it says, to those whom it names, for as long as it lasts. */
+/** Each kind of fault has its effect, on the selected agents, while it lasts. */
 import { expect, test } from 'vitest';
 import { allVote, live, nearby, quiet, type Raw, sentBy, votesOf } from './fixture.js';
 
 const town = { group: 'town', count: 6, producers: 2, strategy: { kind: 'honest' } };
 const hit = { group: 'hit', count: 4, strategy: { kind: 'honest' } };
 const whom = [{ group: 'hit' }];
-/** Blocks are proposed at 5, 10, 15, ... s; this lasts over those of 10 and 15 s. */
+/** Blocks are proposed at 5, 10, 15, ... s. The fault covers those of 10 and 15 s. */
 const during = { start_ms: 9_000, length_ms: 9_000 };
 const inside = (ms: number) => ms >= 9_000 && ms < 18_000;
 const seconds = (count: number) => ({ length: { virtual_ms: count * 1_000 } });
 
-/** The fault on the hit group, in 40 s: 7 blocks. */
+/** Applies the fault to the hit group, in a run of 40 s with 7 blocks. */
 const faulty = (fault: Raw, sections: Raw = {}) =>
   live([town, hit], { faults: [{ ...during, whom, ...fault }], ...seconds(40), ...sections });
 
 const votedMs = (votes: { voted_ms?: string }[]) => votes.map((vote) => Number(vote.voted_ms));
 
-test('partition: what they say does not arrive, they hear nothing; then as before', async () => {
+test('partition: cuts off both directions, and then heals', async () => {
   const lived = await faulty({ kind: 'partition' });
   const votes = votesOf(lived, 'hit');
   expect(votedMs(votes).filter(inside)).toEqual([]);
@@ -27,7 +27,7 @@ test('partition: what they say does not arrive, they hear nothing; then as befor
   expect(votesOf(lived, 'town').some(({ voted_ms }) => inside(Number(voted_ms)))).toBe(true);
 });
 
-test('partition out: they hear of blocks, and their votes are lost', async () => {
+test('partition out: agents hear of blocks, and their votes are lost', async () => {
   const lived = await faulty({ kind: 'partition', direction: 'out' });
   const sent = sentBy(lived, 'hit', 'vote').filter(({ ms }) => inside(ms));
   expect(sent).toHaveLength(4);
@@ -35,10 +35,10 @@ test('partition out: they hear of blocks, and their votes are lost', async () =>
   expect(lived.result.measures.messages_lost).toBeGreaterThanOrEqual(4);
 });
 
-test('partition in: they hear nothing new, and what they say arrives', async () => {
+test('partition in: agents hear nothing new, and their votes arrive', async () => {
   const speaking = { ...during, start_ms: 5_100 };
   const lived = await faulty({ kind: 'partition', direction: 'in', ...speaking });
-  // They had heard of the first block before.
+  // The agents had heard of the first block before.
   const first = votesOf(lived, 'hit').filter(({ block }) => block === '0');
   expect(votedMs(first).filter((ms) => ms > 5_100 && ms < 14_100)).toHaveLength(4);
   const of = new Set(
@@ -49,7 +49,7 @@ test('partition in: they hear nothing new, and what they say arrives', async () 
   expect(of.size).toBe(1);
 });
 
-test('partition: under bft 40 % away stop finality, and it comes back', async () => {
+test('partition: under bft, 40 % of agents cut off stop finality until it heals', async () => {
   const consensus = { policy: 'bft', dormant_after: 0, voting_period_ms: 4_000 };
   const lived = await faulty({ kind: 'partition' }, { consensus });
   const ended = (from: number, to: number) =>
@@ -57,20 +57,20 @@ test('partition: under bft 40 % away stop finality, and it comes back', async ()
       .filter(({ proposed_ms }) => Number(proposed_ms) >= from && Number(proposed_ms) < to)
       .map(({ status }) => status);
   expect(ended(0, 9_000)).toEqual(['finalized']);
-  // That of 15 s is still open when the partition heals.
+  // The block of 15 s is still open when the partition heals.
   expect(ended(9_000, 14_000)).toEqual(['expired']);
   expect(new Set(ended(18_000, 36_000))).toEqual(new Set(['finalized']));
   expect(lived.result.verdict).toBe('pass');
 });
 
-test('crash: they send nothing, and start again at the end', async () => {
+test('crash: agents send nothing, and restart at the end', async () => {
   const lived = await faulty({ kind: 'crash' });
   const votes = sentBy(lived, 'hit', 'vote');
   expect(votes.filter(({ ms }) => inside(ms))).toEqual([]);
   expect(votes.filter(({ ms }) => ms >= 18_000).length).toBeGreaterThanOrEqual(4 * 4);
 });
 
-test('crash: before they have joined, they join afterwards', async () => {
+test('crash: agents that crash before registration register afterwards', async () => {
   const lived = await faulty({ kind: 'crash', start_ms: 0, length_ms: 12_000 });
   const joined = sentBy(lived, 'hit', 'register');
   expect(joined.map(({ ms }) => ms)).toEqual([12_000, 12_000, 12_000, 12_000]);
@@ -78,11 +78,11 @@ test('crash: before they have joined, they join afterwards', async () => {
 });
 
 const thinking = { think_ms: 3_000 };
-/** A block that misses votes is decided before the next one is due. */
+/** A block with missing votes is decided before the next one is due. */
 const shortVoting = { consensus: { ...allVote, voting_period_ms: 4_000 } };
 const moment = { start_ms: 5_050, length_ms: 1 };
 
-test('crash: what they had begun is forgotten', async () => {
+test('crash: discards pending actions', async () => {
   const faults = [{ kind: 'crash', ...moment, whom }];
   const lived = await live([town, { ...hit, traits: thinking }], {
     faults,
@@ -94,7 +94,7 @@ test('crash: what they had begun is forgotten', async () => {
   expect(blocks.length).toBeGreaterThan(0);
 });
 
-test('pause: what they had begun goes on', async () => {
+test('pause: resumes pending actions', async () => {
   const faults = [{ kind: 'pause', start_ms: 5_050, length_ms: 6_000, whom }];
   const lived = await live([town, { ...hit, traits: thinking }], { faults, ...seconds(40) });
   const first = votesOf(lived, 'hit').filter(({ block }) => block === '0');
@@ -102,7 +102,7 @@ test('pause: what they had begun goes on', async () => {
   for (const ms of votedMs(first)) expect(ms).toBeGreaterThanOrEqual(11_050);
 });
 
-test('crash, pause: a producer that is down makes no blocks', async () => {
+test('crash, pause: a stopped producer proposes no blocks', async () => {
   for (const kind of ['crash', 'pause']) {
     const faults = [{ kind, ...during, whom: [{ group: 'maker' }] }];
     const maker = { group: 'maker', count: 1, producers: 1, strategy: { kind: 'honest' } };
@@ -113,7 +113,7 @@ test('crash, pause: a producer that is down makes no blocks', async () => {
   }
 });
 
-test('slow_link: what they send and hear takes so many times as long', async () => {
+test('slow_link: multiplies the latency in both directions', async () => {
   const quick = { traits: { think_ms: 0 } };
   const fault = { kind: 'slow_link', factor: 20, start_ms: 0, length_ms: 100_000, whom };
   const lived = await live(
@@ -124,7 +124,7 @@ test('slow_link: what they send and hear takes so many times as long', async () 
     { faults: [fault] },
   );
   const after = (group: string) => new Set(votesOf(lived, group).map(({ after_ms }) => after_ms));
-  // There and back, and 200 ms to think.
+  // The round trip, and 200 ms to think.
   expect(after('town')).toEqual(new Set([String(20 + 200 + 20)]));
   expect(after('hit')).toEqual(new Set([String(400 + 200 + 400)]));
 });
@@ -142,7 +142,7 @@ test.each([
   expect(votesOf(lived, 'hit').some(({ voted_ms }) => Number(voted_ms) > 18_000)).toBe(true);
 });
 
-test('churn: they leave and come back, stay away so long, and are there at the end', async () => {
+test('churn: agents leave and return after the given time, and are present at the end', async () => {
   const times = { start_ms: 10_000, length_ms: 300_000, stay_ms: 20_000, away_ms: 10_000 };
   const faults = [{ kind: 'churn', whom, ...times }];
   const lived = await live([town, hit], { faults, ...seconds(330) });
@@ -163,7 +163,7 @@ test('churn: they leave and come back, stay away so long, and are there at the e
   expect(sentBy(lived, 'town', 'status')).toEqual([]);
 });
 
-test('faults: hit so many as they name, the same for one seed, others for another', async () => {
+test('faults: hit the given number of agents, drawn by the seed', async () => {
   const fault = { kind: 'crash', start_ms: 0, length_ms: 60_000, whom: [{ share: 0.3 }] };
   const hitBy = async (seed: string) => {
     const sections = { faults: [fault], seed, ...seconds(20), consensus: allVote };
@@ -176,7 +176,7 @@ test('faults: hit so many as they name, the same for one seed, others for anothe
   expect(other).not.toEqual(one);
 });
 
-test('links: loss and duplication are counted, and change nothing that is done twice', async () => {
+test('links: loss and duplication are counted; duplicates have no effect', async () => {
   const links = { ...nearby, loss: 0.2, duplication: 0.3 };
   const { result, sent } = await live([{ ...town, count: 30 }], { links, social: quiet });
   const { measures, refused } = result;

@@ -1,4 +1,4 @@
-/** Faults on the way to the network: what is tampered with is refused, and the rest goes on. */
+/** Faults on the way to the network: tampered requests are refused, and the run continues. */
 import { join } from 'node:path';
 import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkmoot';
 import { defaultScenario, type SimOptions, type SimResult, simulate } from 'folkmoot/sim';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   untouched = await simulate(scenario, options);
 });
 
-/** The hex text with one bit of one byte turned over. */
+/** Flips one bit of one byte in a hex text. */
 function flipBit(hex: string, bit: number): string {
   const bytes = Buffer.from(hex, 'hex');
   bytes[bit >> 3]! ^= 1 << (bit & 7);
@@ -26,7 +26,7 @@ function flipBit(hex: string, bit: number): string {
 
 const textOf = ({ body }: SignedRequest) => Buffer.from(body).toString();
 
-/** The request with one bit of its own signature turned over, wherever that stands. */
+/** Flips one bit of the request's own signature. */
 function spoil(request: SignedRequest, bit = 0): SignedRequest {
   if (request.signature !== '') return { ...request, signature: flipBit(request.signature, bit) };
   const body = JSON.parse(textOf(request)) as { signature: string };
@@ -34,7 +34,7 @@ function spoil(request: SignedRequest, bit = 0): SignedRequest {
   return { ...request, body: Buffer.from(JSON.stringify(spoilt)) };
 }
 
-/** Spoils the nth request of a kind; `hit` is what it was. */
+/** Corrupts the nth request of a kind; `hit` receives the original. */
 function spoilOne(kind: SignedRequest['kind'], number: number, bit: number) {
   const seen: { count: number; hit: SignedRequest | null } = { count: 0, hit: null };
   const hooks: FaultHooks = {
@@ -70,13 +70,13 @@ test.each([
   expect([match, digest]).toEqual([true, result.digest]);
 });
 
-/** What a request says, without its signature. */
+/** Request without its signature. */
 function contentOf(one: Pick<Line, 'kind' | 'public_key' | 'timestamp' | 'body'>): string {
   const body = one.body.replace(/"signature":"[0-9a-f]{128}"}$/, '');
   return [one.kind, one.public_key, one.timestamp, body].join(' ');
 }
 
-test('faults: a hook that changes nothing changes nothing', async () => {
+test('faults: an identity hook changes nothing', async () => {
   const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...figures } = untouched;
   const result = await simulateWithFaults(scenario, options, {
     inTransit: (request) => ({ ...request }),
@@ -84,7 +84,7 @@ test('faults: a hook that changes nothing changes nothing', async () => {
   expect(result).toMatchObject(figures);
 });
 
-test('faults: the signature of one transaction refuses the whole proposal', async () => {
+test('faults: an invalid signature of one transaction refuses the whole proposal', async () => {
   let spoilt = 0;
   const result = await simulateWithFaults(scenario, options, {
     inTransit(request) {
@@ -96,12 +96,12 @@ test('faults: the signature of one transaction refuses the whole proposal', asyn
       return { ...request, body: Buffer.from(text.replace(signature, flipBit(signature, 9))) };
     },
   });
-  // The proposal's own signature covers its transactions, so it fails as a whole.
+  // The proposal's signature covers its transactions, so the proposal fails as a whole.
   expect(result.refused.MISMATCH).toBe(1);
   expect(result.digest).not.toBe(untouched.digest);
 });
 
-test('faults: spoilt votes finalize nothing, and that is no progress', async () => {
+test('faults: corrupted votes finalize nothing, so the run stalls', async () => {
   const inTransit = (one: SignedRequest) => (one.kind === 'vote' ? spoil(one) : one);
   const result = await simulateWithFaults(scenario, options, { inTransit });
   const { votes, finalized } = result.measures;
@@ -110,13 +110,13 @@ test('faults: spoilt votes finalize nothing, and that is no progress', async () 
   expect(result.digest).not.toBe(untouched.digest);
 });
 
-test('faults: when every registration is spoilt the run ends by itself', async () => {
+test('faults: the run ends when every registration is corrupted', async () => {
   const inTransit = (one: SignedRequest) => (one.kind === 'register' ? spoil(one) : one);
   const result = await simulateWithFaults(scenario, options, { inTransit });
   expect([result.verdict, result.entries, result.verified]).toEqual(['no_progress', 1, 0]);
 });
 
-test('faults: a hook that throws ends the run and leaves its folder unlocked', async () => {
+test('faults: a hook that throws ends the run and unlocks its folder', async () => {
   const out = temporaryFolder();
   const inTransit = () => {
     throw new Error('the hook broke');

@@ -1,4 +1,4 @@
-/** Runs of small scenarios: what was sent, what was voted, and the tables that are left. */
+/** Runs small scenarios; returns the requests, votes and tables. */
 import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
 import { completeScenario, type Row, type SimResult, type TableName } from 'folkmoot/sim';
@@ -8,14 +8,14 @@ import { temporaryFolder } from '../support/fixture.js';
 import { csvRows } from '../support/runs.js';
 
 export type Raw = Record<string, unknown>;
-/** A row of a table as it is read: texts. */
+/** A table row as text. */
 type Cells<T extends TableName> = Record<keyof Row<T>, string>;
 
-/** A request as its agent sent it, whether or not it arrived. */
+/** A request as its agent sent it, delivered or not. */
 export interface SentRequest {
   kind: CommandKind;
   publicKey: string;
-  /** By the sender's clock, RFC 3339; and in milliseconds of the run. */
+  /** Sender's clock as RFC 3339, and milliseconds of the run. */
   timestamp: string;
   ms: number;
   body: Record<string, unknown>;
@@ -23,16 +23,14 @@ export interface SentRequest {
 
 export interface Lived {
   result: SimResult;
-  /** Where it is kept. */
   folder: string;
-  /** In the order in which they were sent. */
+  /** In the order in which the requests were sent. */
   sent: SentRequest[];
   votes: Cells<'votes.csv'>[];
   blocks: Cells<'blocks.csv'>[];
   agents: Cells<'agents.csv'>[];
 }
 
-/** Nothing but blocks and votes. */
 export const quiet = {
   memes: { rate: 0 },
   discussion: { rate: 0 },
@@ -40,13 +38,13 @@ export const quiet = {
   breaks: { rate: 0 },
 };
 
-/** Fast and equal links, so that what is measured is what agents do. */
+/** Fast and equal links, so that a test measures the agents alone. */
 export const nearby = { latency: { distribution: 'constant', mean_ms: 20, spread_ms: 0 } };
 
 /** Every vote counts: a block is decided when all have voted, or at its deadline. */
 export const allVote = { policy: 'majority', participation: 0, dormant_after: 0 };
 
-/** Runs some groups in a quiet world; sections replace those of it. */
+/** Runs groups in a quiet world; the given sections replace the defaults. */
 export async function live(agents: Raw[], sections: Raw = {}, folder?: string): Promise<Lived> {
   const scenario = completeScenario(
     {
@@ -94,7 +92,7 @@ export function votesOf({ votes, blocks }: Lived, group: string) {
   return those.map((vote) => ({ ...vote, of: blocks[Number(vote.block)]! }));
 }
 
-/** What a group sent of a kind. Keys are told apart by the first registration of each name. */
+/** Requests of a kind that a group sent. The first registration of each name identifies a key. */
 export function sentBy({ sent, agents }: Lived, group: string, kind: CommandKind): SentRequest[] {
   const names = new Set(agents.filter((one) => one.group === group).map(({ name }) => name));
   const keys = new Set(

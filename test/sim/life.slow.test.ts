@@ -1,4 +1,4 @@
-/** What scripted agents do in a run: every kind of request occurs, and everybody votes. */
+/** Requests of scripted agents: every kind occurs in a run, and agents vote. */
 import { join } from 'node:path';
 import type { CommandKind } from 'folkmoot';
 import { personalities } from 'folkmoot/sim';
@@ -51,7 +51,7 @@ test('life: agents of every personality vote, for and against', () => {
   expect(new Set(decisions)).toEqual(new Set(['approve', 'reject']));
 });
 
-test('life: nearly everybody votes, and nobody twice on one block', () => {
+test('life: nearly all agents vote, and no agent twice on one block', () => {
   const votes = ofKind('vote').map(({ public_key, body }) => {
     return `${public_key} ${bodyOf<{ block_hash: string }>(body).block_hash}`;
   });
@@ -61,7 +61,7 @@ test('life: nearly everybody votes, and nobody twice on one block', () => {
   expect(votes).toHaveLength(run.measures.votes!);
 });
 
-test('life: memes are referred to by votes, and files lie beside their entries', () => {
+test('life: votes refer to memes, and attachments match their entries', () => {
   expect(ofKind('meme').every(({ file }) => file !== undefined)).toBe(true);
   const referring = ofKind('vote').filter(
     ({ body }) => bodyOf<{ meme_references: string[] }>(body).meme_references.length > 0,
@@ -69,14 +69,14 @@ test('life: memes are referred to by votes, and files lie beside their entries',
   expect(referring.length).toBeGreaterThan(0);
 });
 
-test('life: invitations are accepted by some and declined by others', () => {
+test('life: some invitations are accepted and others declined', () => {
   const answers = ofKind('alliance_respond').map(
     ({ body }) => bodyOf<{ accepted: boolean }>(body).accepted,
   );
   expect(new Set(answers)).toEqual(new Set([true, false]));
 });
 
-test('life: time never goes back, and numbers have no gap', () => {
+test('life: timestamps never decrease, and sequence numbers have no gap', () => {
   for (const [index, { seq, at }] of lines.entries()) {
     expect(seq).toBe(index);
     if (index > 0) expect(at).toBeGreaterThanOrEqual(lines[index - 1]!.at);

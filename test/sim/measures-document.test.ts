@@ -1,4 +1,4 @@
-/** docs/measures.md is what the data dictionary says today. */
+/** docs/measures.md matches the data dictionary. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-test('docs/measures.md: as `npm run docs` writes it', () => {
+test('docs/measures.md: equals the output of `npm run docs`', () => {
   const written = execFileSync(process.execPath, [at('../../tools/measures.mjs'), '--print']);
   expect(readFileSync(at('../../docs/measures.md'), 'utf8')).toBe(written.toString());
 });
@@ -21,7 +21,7 @@ test('docs/measures.md: names every measure, table and column', () => {
   }
 });
 
-test('docs/measures.md: says of each table what a row is, and names it at the top', () => {
+test('docs/measures.md: describes the rows of each table, and lists each table at the top', () => {
   const text = readFileSync(at('../../docs/measures.md'), 'utf8');
   expect(text).not.toContain('undefined');
   const [top] = text.split('\n## ');

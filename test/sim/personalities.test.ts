@@ -1,11 +1,11 @@
-/** The built-in personalities: their weights as specified, and where approval begins. */
+/** Built-in personalities: specified weights and thresholds of approval. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Personality, personalities } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { approves } from '../../dist/sim/scenario/schema/personalities.js';
 
-/** Weights of the technical, social, meme and random opinion in percent; the threshold. */
+/** Weights of the technical, social, meme and random opinion in percent, and the threshold. */
 const specified: Record<string, [number, number, number, number, number]> = {
   lawful: [80, 15, 0, 5, 60],
   rational: [70, 20, 5, 5, 55],
@@ -20,7 +20,7 @@ const specified: Record<string, [number, number, number, number, number]> = {
 const opinionNames = ['technical', 'social', 'meme', 'random'] as const;
 const named = Object.entries(specified);
 
-test('personalities: the nine specified ones and no other', () => {
+test('personalities: are exactly the nine specified ones', () => {
   const weights = Object.entries(personalities).map(([name, one]) => {
     const { technical, social, meme, random, threshold } = one;
     return [name, [technical, social, meme, random, threshold]];
@@ -28,7 +28,7 @@ test('personalities: the nine specified ones and no other', () => {
   expect(Object.fromEntries(weights)).toEqual(specified);
 });
 
-test('docs/model.md: has every trait of every personality', () => {
+test('docs/model.md: lists every trait of every personality', () => {
   const file = fileURLToPath(new URL('../../docs/model.md', import.meta.url));
   const lines = readFileSync(file, 'utf8').split('\n');
   const cellsOf = (line: string) =>
@@ -45,7 +45,7 @@ test('docs/model.md: has every trait of every personality', () => {
   expect(Object.fromEntries(shown)).toEqual(personalities);
 });
 
-test.each(named)('personalities: the weights of %s make 100 percent', (_, weights) => {
+test.each(named)('personalities: the weights of %s add up to 100 percent', (_, weights) => {
   expect(weights.slice(0, 4).reduce((sum, weight) => sum + weight, 0)).toBe(100);
 });
 
@@ -53,20 +53,20 @@ describe.each(named)('approves: %s', (name, [, , , , threshold]) => {
   const personality = personalities[name]!;
   const all = (value: number) => opinions(value, value, value, value);
 
-  test('approves: with four equal opinions, from the threshold on', () => {
+  test('approves: with four equal opinions, approves from the threshold on', () => {
     expect(approves(personality, all(threshold))).toBe(true);
     expect(approves(personality, all(threshold - 1))).toBe(false);
     expect([approves(personality, all(100)), approves(personality, all(0))]).toEqual([true, false]);
   });
 
-  test('approves: one step of any opinion that weighs decides at the edge', () => {
+  test('approves: one step of any weighted opinion decides at the threshold', () => {
     for (const opinion of opinionNames) {
       const lower = { ...all(threshold), [opinion]: threshold - 1 };
       expect(approves(personality, lower), opinion).toBe(personality[opinion] === 0);
     }
   });
 
-  test('approves: the weighted mean decides, for each opinion by itself', () => {
+  test('approves: decides by the weighted mean, for each opinion alone', () => {
     for (const opinion of opinionNames) {
       const alone = { ...all(0), [opinion]: 100 };
       expect(approves(personality, alone), opinion).toBe(personality[opinion] >= threshold);
@@ -74,7 +74,7 @@ describe.each(named)('approves: %s', (name, [, , , , threshold]) => {
   });
 });
 
-test('approves: the edge lies between two neighbours that differ by one point of the mean', () => {
+test('approves: the threshold lies between two values one point of the mean apart', () => {
   const half: Personality = { ...personalities.neutral!, threshold: 50 };
   // 40 * 50 + 40 * 50 + 10 * 50 + 10 * 50 = 50 * 100; one random point less makes 4,990.
   expect(approves(half, opinions(50, 50, 50, 50))).toBe(true);

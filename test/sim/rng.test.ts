@@ -1,4 +1,4 @@
-/** Seeded draws: their values and frequencies, their independence, and refusals. */
+/** Seeded draws: values, frequencies, independence and refusals. */
 import type { Stream } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { Streams } from '../../dist/sim/rng.js';
@@ -6,7 +6,7 @@ import { Streams } from '../../dist/sim/rng.js';
 const streamOf = (name: string): Stream => new Streams('draws').of('world', name);
 const times = <T>(count: number, draw: () => T): T[] => Array.from({ length: count }, draw);
 
-/** So far from the expected count lies one of 10^5 seeds. */
+/** One of 10^5 seeds deviates further from the expected count. */
 const SIGMAS = 4.4;
 
 function expectBinomial(found: number, draws: number, probability: number): void {
@@ -23,7 +23,7 @@ describe('chance', () => {
     expectBinomial(found, 2_000_000, probability);
   });
 
-  test('0 is never and 1 is always, and each is one draw', () => {
+  test('is never true for 0 and always for 1, with one draw each', () => {
     const [rng, twin] = [streamOf('ends'), streamOf('ends')];
     expect(times(10_000, () => rng.chance(0)).some((hit) => hit)).toBe(false);
     expect(times(10_000, () => rng.chance(1)).every((hit) => hit)).toBe(true);
@@ -38,7 +38,7 @@ describe('chance', () => {
 });
 
 describe('int', () => {
-  test('gives each number alike, also where 32 bits are too few', () => {
+  test('gives each number equally often, also beyond 32 bits', () => {
     const rng = streamOf('int');
     const dice = times(60_000, () => rng.int(6));
     for (let face = 0; face < 6; face += 1) {
@@ -53,7 +53,7 @@ describe('int', () => {
   });
 });
 
-test('real: from 0 to 1, in all 53 bits', () => {
+test('real: gives numbers from 0 to 1, with 53 bits', () => {
   const rng = streamOf('real');
   const values = times(100_000, () => rng.real());
   expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
@@ -62,7 +62,7 @@ test('real: from 0 to 1, in all 53 bits', () => {
   expect(values.every((value) => Number.isInteger(value * 2 ** 53))).toBe(true);
 });
 
-test('normal: as many lie within one, two and three deviations as should', () => {
+test('normal: has the expected counts within one, two and three deviations', () => {
   const rng = streamOf('normal');
   const values = times(200_000, () => (rng.normal(7, 3) - 7) / 3);
   for (const [within, share] of [
@@ -79,7 +79,7 @@ test('normal: as many lie within one, two and three deviations as should', () =>
 });
 
 describe('choice, pick, shuffle', () => {
-  test('choice: each as often as its weight says, and never what weighs nothing', () => {
+  test('choice: draws in proportion to the weights, and never a weight of zero', () => {
     const rng = streamOf('choice');
     const drawn = times(100_000, () => rng.choice(['a', 'b', 'c', 'd'], [1, 0, 2.5, 0]));
     const count = (name: string) => drawn.filter((one) => one === name).length;
@@ -94,21 +94,21 @@ describe('choice, pick, shuffle', () => {
 
   test.each([
     ['too few', [1]],
-    ['one below 0', [2, -1]],
-    ['none above 0', [0, 0]],
-    ['no number', [1, Number.NaN]],
+    ['a negative weight', [2, -1]],
+    ['all zero', [0, 0]],
+    ['not a number', [1, Number.NaN]],
     ['infinite', [1, Infinity]],
   ])('choice: refuses weights: %s', (_, weights) => {
     expect(() => streamOf('bad').choice(['a', 'b'], weights)).toThrow(/expected 2 weights of 0 or/);
   });
 
-  test('nothing can be picked from nothing', () => {
+  test('pick: refuses an empty list', () => {
     expect(() => streamOf('bad').pick([])).toThrow(RangeError);
     expect(() => streamOf('bad').choice([])).toThrow(RangeError);
     expect(streamOf('bad').shuffle([])).toEqual([]);
   });
 
-  test('shuffle: a copy, and each order alike', () => {
+  test('shuffle: returns a copy, with each order equally often', () => {
     const rng = streamOf('shuffle');
     const given = Object.freeze(['a', 'b', 'c']);
     const orders = times(60_000, () => rng.shuffle(given).join(''));
@@ -119,7 +119,7 @@ describe('choice, pick, shuffle', () => {
   });
 });
 
-test('streams: what one draws never shifts another', () => {
+test('streams: draws of one stream do not shift another', () => {
   const [one, two] = [new Streams('s'), new Streams('s')];
   one.of(1, 'votes').real();
   expect(one.of(2, 'votes').real()).toBe(two.of(2, 'votes').real());
@@ -131,7 +131,7 @@ describe('draws about a subject', () => {
   const streams = new Streams('about');
   const [AGENTS, PLACES, NUMBERS] = [250, 8, 50];
 
-  /** Of every agent about every block: small and regular integers, as in a run. */
+  /** Draws of every agent about every block: small and regular integers, as in a run. */
   function* all(purpose: string, draws = 1): Iterable<number[]> {
     for (let place = 0; place < PLACES; place += 1) {
       for (let number = 0; number < NUMBERS; number += 1) {
@@ -143,7 +143,7 @@ describe('draws about a subject', () => {
     }
   }
 
-  /** Cells of a table that are filled alike; above the bound lies one table of 10^5. */
+  /** Expects equal frequencies in the cells of a table. One table of 10^5 exceeds the bound. */
   function expectEven(pairs: Iterable<[number, number]>): void {
     const cells = new Float64Array(256);
     let count = 0;
@@ -159,7 +159,7 @@ describe('draws about a subject', () => {
   }
 
   const firsts = (purpose: string) => Array.from(all(purpose), ([first]) => first!);
-  /** The same list, so many places further on. */
+  /** Pairs each element with the element `step` places later. */
   const beside = (list: readonly number[], step: number) =>
     list.map((one, at): [number, number] => [one, list[(at + step) % list.length]!]);
 
@@ -167,17 +167,17 @@ describe('draws about a subject', () => {
     ['agents', 1],
     ['numbers of blocks', AGENTS],
     ['producers', AGENTS * NUMBERS],
-  ])('of neighbouring %s are independent', (_, step) => {
+  ])('are independent for neighbouring %s', (_, step) => {
     expectEven(beside(firsts('whim'), step));
   });
 
-  test('of one stream, and of two purposes, are independent', () => {
+  test('are independent within a stream and between two purposes', () => {
     expectEven(Array.from(all('whim', 2), ([one, two]) => [one!, two!] as [number, number]));
     const other = firsts('pace');
     expectEven(firsts('whim').map((one, at) => [one, other[at]!] as [number, number]));
   });
 
-  test('two subjects that agree in the first number differ in the next', () => {
+  test('differ in the second number for two subjects that agree in the first', () => {
     const seen = new Map<number, number>();
     let agree = 0;
     for (const [one, two] of all('whim', 2)) {
@@ -188,7 +188,7 @@ describe('draws about a subject', () => {
     expect(agree).toBe(0);
   });
 
-  test('are the same again, and other ones for another seed, agent, subject or round', () => {
+  test('are reproducible, and differ by seed, agent, subject, round and purpose', () => {
     const draw = (seed = 's', agent = 1, place = 2, number = 3, round = 0, purpose = 'whim') =>
       new Streams(seed).about(agent, purpose, { place, number }, round).real();
     expect(draw()).toBe(draw());

@@ -1,4 +1,4 @@
-/** What scenarios set beside agents and faults: schedules, weights, lengths, signatures, seeds. */
+/** Scenario settings: schedules, weights, length, signatures and seeds. */
 import { completeScenario, loadScenario, shippedScenarios, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { live, quiet, type Raw } from './fixture.js';
@@ -15,7 +15,7 @@ describe('schedules', () => {
     }));
   };
 
-  test('round_robin: each producer in turn, a slot each', async () => {
+  test('round_robin: producers take turns, one slot each', async () => {
     const made = await makers('round_robin');
     const [first, second, third] = made.map(({ name }) => name);
     expect(new Set([first, second, third]).size).toBe(3);
@@ -25,7 +25,7 @@ describe('schedules', () => {
     });
   });
 
-  test('random: a producer drawn for each slot, the same for one seed', async () => {
+  test('random: draws a producer for each slot, the same for the same seed', async () => {
     const [made, again, other] = [
       await makers('random'),
       await makers('random'),
@@ -37,7 +37,7 @@ describe('schedules', () => {
     expect(new Set(made.map(({ name }) => name)).size).toBe(3);
   });
 
-  test('open: whoever sees no rival, at no fixed time', async () => {
+  test('open: any producer that sees no rival proposes, at no fixed time', async () => {
     const made = await makers('open');
     expect(new Set(made.map(({ name }) => name)).size).toBe(3);
     expect(new Set(made.map(({ ms }) => ms % 4_000)).size).toBeGreaterThan(10);
@@ -55,17 +55,17 @@ describe('weights', () => {
     return blocks.map(({ electorate, electors }) => Number(electorate) / Number(electors));
   };
 
-  test('equal: one each', async () => {
+  test('equal: weight 1 for each elector', async () => {
     expect(new Set(await weighed('equal'))).toEqual(new Set([1]));
   });
 
-  test('reputation: begins at 50 each, and rises with votes that go as the outcome', async () => {
+  test('reputation: starts at 50, and increases with votes that match the outcome', async () => {
     const mean = await weighed('reputation');
     expect(mean[0]).toBe(50);
     expect(mean.at(-1)).toBeGreaterThan(50);
   });
 
-  test('alliance_bonus: 100 each, up to 110 with allies', async () => {
+  test('alliance_bonus: 100 for each elector, up to 110 with allies', async () => {
     const mean = await weighed('alliance_bonus');
     expect(mean[0]).toBe(100);
     expect(mean.at(-1)).toBeGreaterThan(101);
@@ -74,25 +74,25 @@ describe('weights', () => {
 });
 
 describe('length', () => {
-  test('blocks: so many have closed', async () => {
+  test('blocks: ends after the given number of closed blocks', async () => {
     const { result } = await live([town], { length: { blocks: 4 } });
     expect(result.measures.finalized).toBe(4);
   });
 
-  test('virtual_ms: at that time, within a window', async () => {
+  test('virtual_ms: ends at that time, within a window', async () => {
     const { result } = await live([town], { length: { virtual_ms: 31_000 } });
     expect(result.virtual_ms).toBeGreaterThanOrEqual(31_000);
     expect(result.virtual_ms).toBeLessThan(36_100);
   });
 
-  test('until: the count is reached, and nothing more is closed', async () => {
+  test('until: ends at the count and closes no further block', async () => {
     const until = { measure: 'votes', reaches: 20 };
     const { result } = await live([town], { length: { until } });
     expect(result.measures.votes).toBeGreaterThanOrEqual(20);
     expect(result.measures.votes).toBeLessThan(20 + 9);
   });
 
-  test('whichever comes first', async () => {
+  test('ends at the condition that is met first', async () => {
     const length = { blocks: 100, virtual_ms: 12_000 };
     const { result } = await live([town], { length });
     expect(result.measures.proposed).toBeLessThanOrEqual(2);
@@ -100,7 +100,7 @@ describe('length', () => {
 });
 
 describe('digests', () => {
-  /** Something of everything, so that nothing that draws is left out. */
+  /** Uses every feature that draws random numbers. */
   const busy = {
     title: 'everything at once',
     agents: [
@@ -133,24 +133,24 @@ describe('digests', () => {
     return `${digest} ${log_digest}`;
   };
 
-  test('the same whoever checks the signatures, and whether they are checked', async () => {
+  test('are independent of signature checks and of where they run', async () => {
     const pool = await digestOf({}, 'pool');
     expect(await digestOf({}, 'inline')).toBe(pool);
     expect(await digestOf({}, 'off')).toBe(pool);
     expect(await digestOf({ signatures: 'unverified' }, 'pool')).toBe(pool);
   });
 
-  test('the same twice without signatures, and another for another seed', async () => {
+  test('are equal for two runs without signatures, and differ for another seed', async () => {
     const unsigned = await digestOf({ signatures: 'none' });
     expect(await digestOf({ signatures: 'none' })).toBe(unsigned);
     expect(await digestOf({ signatures: 'none', seed: '2' })).not.toBe(unsigned);
   });
 });
 
-test('limits: who gets the next block does not depend on what is durable by then', async () => {
+test('limits: access to the next block does not depend on durability', async () => {
   const { path } = shippedScenarios().find(({ name }) => name === 'takeover')!;
   const { scenario } = loadScenario(path);
-  // In memory, all is durable sooner than on any disk.
+  // In memory, commits are durable sooner than on any disk.
   const digests = [];
   for (const store of ['memory', 'lmdb', 'lmdb'] as const) {
     digests.push((await simulate(scenario, { store })).digest);

@@ -1,10 +1,10 @@
-/** Each strategy does what docs/scenarios.md says of it, and nothing else. */
+/** Each strategy does what docs/scenarios.md describes, and nothing else. */
 import { expect, test } from 'vitest';
 import { allVote, live, quiet, sentBy, votesOf } from './fixture.js';
 
-/** Makes sound blocks and judges by content alone. */
+/** Proposes sound blocks and judges by content alone. */
 const honest = { group: 'honest', count: 6, producers: 2, strategy: { kind: 'honest' } };
-/** Half of its transactions do not add up. */
+/** Half of its transactions do not balance. */
 const careless = {
   group: 'careless',
   count: 4,
@@ -12,10 +12,10 @@ const careless = {
   traits: { care: 0.5 },
   strategy: { kind: 'personality' },
 };
-/** Takes so long to think that everybody else has voted before. */
+/** Thinks until all other agents have voted. */
 const slow = { think_ms: 6_000 };
 
-test('honest: approves what adds up and rejects what does not, and always votes', async () => {
+test('honest: approves sound blocks, rejects unsound ones, and always votes', async () => {
   const lived = await live([honest, careless], { length: { blocks: 12 } });
   const votes = votesOf(lived, 'honest');
   for (const { decision, of } of votes) {
@@ -27,7 +27,7 @@ test('honest: approves what adds up and rejects what does not, and always votes'
   expect(new Set(own.map(({ soundness }) => soundness))).toEqual(new Set(['100']));
 });
 
-test('honest: approves from its soundness on', async () => {
+test('honest: approves from its soundness threshold on', async () => {
   const lenient = { ...honest, strategy: { kind: 'honest', soundness: 40 } };
   const lived = await live([lenient, careless], { length: { blocks: 12 } });
   for (const { decision, of } of votesOf(lived, 'honest')) {
@@ -35,7 +35,7 @@ test('honest: approves from its soundness on', async () => {
   }
 });
 
-test('silent: never votes, and bft stops when a third of the electors are', async () => {
+test('silent: never votes, and bft stops when a third of the electors are silent', async () => {
   const silent = { group: 'silent', count: 3, strategy: { kind: 'silent' } };
   const lived = await live([honest, silent], {
     consensus: { policy: 'bft', dormant_after: 0, voting_period_ms: 3_000 },
@@ -46,7 +46,7 @@ test('silent: never votes, and bft stops when a third of the electors are', asyn
   expect(lived.result.measures.expired).toBe(6);
 });
 
-test('equivocator: votes both ways, which becomes evidence; the first vote counts', async () => {
+test('equivocator: votes both ways, which is recorded as evidence; the first vote counts', async () => {
   const two = { group: 'two', count: 3, strategy: { kind: 'equivocator', gap_ms: 50 } };
   const sections = { consensus: { policy: 'bft', dormant_after: 0 } };
   const waiting = { ...honest, traits: slow };
@@ -63,7 +63,7 @@ test('equivocator: votes both ways, which becomes evidence; the first vote count
   expect(new Set(counted).size).toBe(counted.length);
 });
 
-test('equivocator: at rate 0 votes once', async () => {
+test('equivocator: votes once at rate 0', async () => {
   const one = { group: 'one', count: 3, strategy: { kind: 'equivocator', rate: 0 } };
   const { result } = await live([honest, one]);
   expect(result.measures.equivocations).toBe(0);
@@ -72,7 +72,7 @@ test('equivocator: at rate 0 votes once', async () => {
 test.each([
   [false, '0'],
   [true, '100'],
-])('bloc: approves its own blocks only; honest_blocks %s', async (honest_blocks, soundness) => {
+])('bloc: approves only its own blocks with honest_blocks %s', async (honest_blocks, soundness) => {
   const strategy = { kind: 'bloc', honest_blocks };
   const lived = await live([honest, { group: 'bloc', count: 4, producers: 2, strategy }]);
   const votes = votesOf(lived, 'bloc');
@@ -84,19 +84,19 @@ test.each([
   expect(new Set(own.map((block) => block.soundness))).toEqual(new Set([soundness]));
 });
 
-test('contrarian: votes against most of what it heard', async () => {
+test('contrarian: votes against the majority that it heard', async () => {
   const against = { group: 'against', count: 3, traits: slow, strategy: { kind: 'contrarian' } };
   const quick = { ...honest, count: 9, traits: { think_ms: 1 } };
   const lived = await live([quick, careless, against], { length: { blocks: 10 } });
   const votes = votesOf(lived, 'against');
   expect(votes.length).toBeGreaterThan(20);
-  // Who thinks longest has heard at least the nine quick ones, of thirteen others.
+  // The slowest agent has heard at least the nine fast ones of thirteen others.
   for (const { decision, of } of votes) {
     expect(decision).toBe(of.soundness === '100' ? 'reject' : 'approve');
   }
 });
 
-test('follower: waits for others, and votes as most of them', async () => {
+test('follower: waits for other votes, and votes with the majority', async () => {
   const strategy = { kind: 'follower', hears: 7, patience_ms: 20_000 };
   const followers = { group: 'followers', count: 4, personality: ['chaotic'], strategy };
   const producers = { ...careless, strategy: { kind: 'honest' } };
@@ -110,7 +110,7 @@ test('follower: waits for others, and votes as most of them', async () => {
   expect(new Set(votes.map(({ decision }) => decision)).size).toBe(2);
 });
 
-test('lazy: approves without looking, on about as many blocks as its effort says', async () => {
+test('lazy: approves unread in proportion to its effort', async () => {
   const lazy = { group: 'lazy', count: 40, strategy: { kind: 'lazy', effort: 0.3 } };
   const liars = { group: 'liars', count: 1, producers: 1, strategy: { kind: 'bloc' } };
   const lived = await live([lazy, liars], {
@@ -120,12 +120,12 @@ test('lazy: approves without looking, on about as many blocks as its effort says
   const votes = votesOf(lived, 'lazy');
   expect(new Set(votes.map(({ decision }) => decision))).toEqual(new Set(['approve']));
   expect(new Set(lived.blocks.map(({ soundness }) => soundness))).toEqual(new Set(['0']));
-  // 800 draws: five standard deviations are 0.08.
+  // 800 draws; five standard deviations are 0.08.
   const turnout = votes.length / (40 * lived.blocks.length);
   expect(Math.abs(turnout - 0.3)).toBeLessThan(0.08);
 });
 
-test('flip_flop: approves one block and rejects the next', async () => {
+test('flip_flop: alternates between approval and rejection', async () => {
   const lived = await live([honest, { group: 'flips', count: 3, strategy: { kind: 'flip_flop' } }]);
   const byAgent = new Map<string, string[]>();
   for (const { publicKey, body } of sentBy(lived, 'flips', 'vote')) {
@@ -139,7 +139,7 @@ test('flip_flop: approves one block and rejects the next', async () => {
   }
 });
 
-test('meme_spammer: posts its memes about each block, all different, and votes so', async () => {
+test('meme_spammer: posts distinct memes about each block, and votes accordingly', async () => {
   const strategy = { kind: 'meme_spammer', memes: 4, stance: 'reject' };
   const lived = await live([honest, { group: 'spam', count: 2, strategy }]);
   const { result, blocks } = lived;
@@ -151,14 +151,14 @@ test('meme_spammer: posts its memes about each block, all different, and votes s
   expect(result.measures.meme_reach_mean).toBeGreaterThan(1);
 });
 
-test('meme_spammer: turns votes of those who weigh memes, and of no others', async () => {
+test('meme_spammer: influences only agents that weigh memes', async () => {
   const strategy = { kind: 'meme_spammer', stance: 'reject' };
   const groups = [
     { group: 'memetic', count: 10, personality: ['memetic'], producers: 1, traits: { care: 1 } },
     { group: 'lawful', count: 10, personality: ['lawful'] },
     { group: 'spam', count: 2, strategy },
   ];
-  // Influence is 0.32 on average; over 20 blocks its standard deviation is 0.02.
+  // Influence is 0.32 on average. Over 20 blocks its standard deviation is 0.02.
   const { result, votes } = await live(groups, { seed: '2', length: { blocks: 20 } });
   const approving = (group: string) => {
     const those = votes.filter((vote) => vote.group === group);
@@ -169,7 +169,7 @@ test('meme_spammer: turns votes of those who weigh memes, and of no others', asy
   expect(result.measures.influence).toBeGreaterThan(0.3);
 });
 
-test('sybil: all its keys vote alike, at once, and ally with each other alone', async () => {
+test('sybil: all its keys vote alike and at once, and ally only with each other', async () => {
   const sybil = { group: 'sybil', count: 6, strategy: { kind: 'sybil', approves: 0.5 } };
   const lived = await live([{ ...honest, traits: { invites: 0 } }, sybil], {
     social: { ...quiet, alliances: { duration_ms: 3_600_000 } },
@@ -183,14 +183,14 @@ test('sybil: all its keys vote alike, at once, and ally with each other alone', 
   expect([...wills.values()].every((decisions) => decisions.size === 1)).toBe(true);
   const decisions = [...wills.values()].map((one) => [...one][0]);
   expect(new Set(decisions)).toEqual(new Set(['approve', 'reject']));
-  // 20 ms to hear, 1 ms, 20 ms to be heard.
+  // 20 ms to receive the block, 1 ms to vote, 20 ms to deliver the vote.
   expect(new Set(votes.map(({ after_ms }) => after_ms))).toEqual(new Set(['41']));
   const allies = lived.agents.filter(({ alliances }) => Number(alliances) > 0);
   expect(allies.length).toBeGreaterThanOrEqual(2);
   expect(new Set(allies.map(({ group }) => group))).toEqual(new Set(['sybil']));
 });
 
-test('censor: leaves out what the group signs, which others take', async () => {
+test('censor: leaves out the transactions of the group, which other producers include', async () => {
   const quarter = { group: 'quarter', count: 10 };
   const producers = (strategy: object) => ({ group: 'makers', count: 4, producers: 4, strategy });
   const sections = {

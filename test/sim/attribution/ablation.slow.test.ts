@@ -23,7 +23,7 @@ test('ablation: ranks the decisive meme among 200 first', async () => {
   for (const row of others) {
     expect(row).toMatchObject({ significant: false, difference: 0, p: 1, acted: 12 });
   }
-  // The decisions of the crowd name the same meme.
+  // The crowd's decisions name the same meme.
   const crowd = decisions.filter(({ group }) => group === 'crowd');
   expect(crowd.length).toBeGreaterThan(10);
   for (const { turned_by } of crowd) expect(turned_by).toEqual([first!.id]);
@@ -42,7 +42,7 @@ test('ablation: finds nothing in 20 runs without an effect', async () => {
       expect([p_holm, significant]).toEqual([1, false]);
     }
   }
-  // The outcome is random: each pair has other randomness.
+  // The outcome is random: each pair has different randomness.
   expect(finalized.size).toBeGreaterThan(2);
 });
 
@@ -76,14 +76,14 @@ test('ablation: doubles the pairs until each candidate is decided', async () => 
   expect(ablation).toMatchObject({ looks: 4, replicates: 8, most_replicates: 64, margin: 0.3 });
   const [first, ...others] = ablation.rows;
   expect(first).toMatchObject({ significant: true, within_margin: false, difference: -1 });
-  // Twelve of twelve is not enough for four looks at four candidates; sixteen is.
+  // Twelve of twelve is not enough for four looks at four candidates; sixteen of sixteen is.
   expect(first!.pairs).toBe(16);
   for (const row of others) {
     expect(row).toMatchObject({ significant: false, within_margin: true, difference: 0 });
     expect(row.p_margin).toBeLessThanOrEqual(0.05);
     expect(row.pairs).toBeLessThan(64);
   }
-  // The runs with everything are shared: fewer than two for each pair.
+  // The runs without an omission are shared, so there are fewer than two runs for each pair.
   const pairs = ablation.rows.reduce((sum, row) => sum + row.pairs, 0);
   expect(ablation.forks).toBeLessThanOrEqual(2 * pairs);
 });

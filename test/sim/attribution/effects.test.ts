@@ -18,7 +18,7 @@ import { counts } from '../../support/counts.js';
 const choose = (of: number, some: number): number =>
   some === 0 ? 1 : (choose(of - 1, some - 1) * of) / some;
 
-test('McNemar: as the binomial distribution has it, and never below a level too often', () => {
+test('McNemar: equals the binomial distribution, and keeps the significance level', () => {
   expect(mcNemar(0, 0)).toBe(1);
   expect(mcNemar(5, 5)).toBe(1);
   expect(mcNemar(0, 13)).toBeCloseTo(2 / 2 ** 13, 12);
@@ -61,7 +61,7 @@ test('effect: has the sign of the omission, inside an interval that narrows', ()
   expect(all.high).toBeCloseTo(-12 / 14 + 1.95996 * Math.sqrt((1 - (12 / 14) ** 2) / 14), 4);
 });
 
-test('Holm: steps down, keeps the order, and is never below what it adjusts', () => {
+test('Holm: steps down, keeps the order, and never lowers a p-value', () => {
   expect(holm([0.01, 0.04, 0.03])).toEqual([0.03, 0.06, 0.06]);
   expect(holm([])).toEqual([]);
   fc.assert(
@@ -99,7 +99,7 @@ test('detectable: finds an effect of that size in 4 of 5 trials', () => {
     expect(Math.abs(found(pairs, level, effect) - 0.8)).toBeLessThan(margin);
     expect(found(pairs, level, effect / 2)).toBeLessThan(0.5);
   }
-  // An effect of -0.187, which each of ten agents has, is far below what 20 pairs can show.
+  // An effect of -0.187, as each of ten agents has, is far below the power of 20 pairs.
   expect(detectableWith(20, 0.005)).toBeGreaterThan(0.4);
   expect(found(20, 0.005, 0.187)).toBeLessThan(0.05);
   expect(detectableWith(5, 0.005)).toBe(null);
@@ -107,7 +107,7 @@ test('detectable: finds an effect of that size in 4 of 5 trials', () => {
 
 test('equivalence: matches exact bounds, and claims nothing for few pairs', () => {
   const none = (pairs: number): Pairs => ({ pairs, both: pairs, only_with: 0, only_without: 0 });
-  // With no pair that differs both bounds are 1 - (p / 2)^(1 / n): (1 - 0.1)^40 is p / 2.
+  // Without a discordant pair both bounds are 1 - (p / 2)^(1 / n): (1 - 0.1)^40 is p / 2.
   expect(equivalence(none(40), 0.1)).toBeCloseTo(2 * 0.9 ** 40, 9);
   expect(equivalence(none(5), 0.1)).toBe(1);
   expect(equivalence({ pairs: 40, both: 0, only_with: 0, only_without: 40 }, 0.9)).toBe(1);
@@ -119,7 +119,7 @@ test('looks: doubles the pairs up to the maximum', () => {
   expect(planLooks(20, 100)).toEqual([20, 40, 80, 100]);
 });
 
-/** Shares of pairs that differ: finalized only with the candidate, and only without it. */
+/** Shares of discordant pairs: finalized only with the candidate, and only without it. */
 type Truth = readonly [onlyWith: number, onlyWithout: number];
 
 const sequence = new Streams('sequences of pairs').of('world', 'looks');

@@ -22,7 +22,7 @@ interface Told {
   explanation: Explanation;
 }
 
-/** A network on disk in which the first agent's block is voted on; and what is said of it. */
+/** Network on disk with votes on the first agent's block, and the explanation of the block. */
 async function poll(
   rule: Rule,
   personalities: readonly string[],
@@ -80,7 +80,7 @@ test('swings: predicts the outcome of each changed vote in a network', heavy, as
       const { explanation, population, hash, voters } = await poll(rule, personalities, cast, true);
       const status = population.blockStatus(hash)!;
       expect(explanation.outcome).toBe(status);
-      // Votes after it was decided are refused: they were never counted.
+      // Votes after the decision are refused, so they were never counted.
       const counted = cast.filter(([voter]) => {
         const record = explanation.electors.find(({ agent_id }) => agent_id === voters[voter]!.id);
         return record!.vote !== null;
@@ -100,7 +100,7 @@ test('swings: predicts the outcome of each changed vote in a network', heavy, as
           const outcome = said?.outcome ?? status;
           if (outcome === 'open') expect(found).toBe('voting');
           else if (found === 'voting') {
-            // All the others have voted: nothing but the deadline is missing.
+            // All other agents have voted; only the deadline is missing.
             const silent = new Set(voters.keys());
             for (const [one] of [...counted, ...changed]) silent.delete(one);
             expect(silent.size).toBe(0);
@@ -114,7 +114,7 @@ test('swings: predicts the outcome of each changed vote in a network', heavy, as
   );
 });
 
-test('swings: finds each approval of a two to one vote, and no other', async () => {
+test('swings: finds exactly the approvals of a two-to-one vote', async () => {
   const rule = { policy: 'majority', participation_bps: 5_000 } as const;
   const cast = [
     [0, 'approve'],
@@ -146,12 +146,12 @@ test('mechanical: omits a meme, an elector, an alliance and its bonus', async ()
   await population.leave(c, gone);
   const meme = await population.meme(c, 'look');
   const hash = await population.open(a);
-  // 102 + 102 against 100 + 100: without the pact a tie, which rejects; 200 of 404 are no turnout.
+  // 102 + 102 against 100 + 100. Without the alliance: a tie, which rejects. 200 of 404 is too few.
   await population.vote(a, hash, 'approve', { meme_references: [meme] });
   await population.vote(b, hash, 'approve', { meme_references: [meme] });
   await population.votes([c, d], hash, 'reject');
   await population.network.durable;
-  // What comes later changes nothing of what was in force.
+  // Later events do not change the weights that were in force.
   await population.leave(a, pact);
   await population.network.durable;
   const { mechanical, outcome, electors } = told(path, hash);

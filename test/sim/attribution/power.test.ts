@@ -11,7 +11,7 @@ import {
 const bits = (set: number, voters: number) =>
   Array.from({ length: voters }, (_, voter) => voter).filter((voter) => (set >> voter) & 1);
 
-/** By definition: every coalition, and every order by the size of the coalition before. */
+/** Computes power by definition, over every coalition and every order. */
 function bruteForce({ weights, quota, veto }: Game) {
   const voters = weights.length;
   const wins = Array.from({ length: 1 << voters }, (_, set) => {
@@ -82,9 +82,9 @@ test('power: equals a brute-force count for every policy', () => {
 test.each([
   'bft',
   'veto',
-] as const)('power: of 16 voters by %s is what brute force counts', (by) => {
+] as const)('power: equals a brute-force count for 16 voters by %s', (by) => {
   const weights = Array.from({ length: 16 }, (_, voter) => 3 + ((voter * 7) % 11));
-  // Three groups that can veto, and one that is too small.
+  // Three groups with a veto, and one that is too small.
   const personalities = weights.map((_, voter) => names[Math.floor(voter / 4.7)]!);
   expectAsBruteForce(decisionGame({ policy: by, participation_bps: 0 }, weights, personalities));
 });
@@ -94,7 +94,7 @@ test('power: is zero for a quota above the total weight', () => {
   expectAsBruteForce({ weights: [2, 2], quota: 5, veto: [] });
 });
 
-/** Each: weights, quota, swings, and the Shapley-Shubik index as it was published. */
+/** Weights, quota, swings, and the published Shapley-Shubik index. */
 const published: [string, number[], number, bigint[], number[]][] = [
   // Treaty of Rome, article 148; Brams and Affuso, Power and Size, Theory and Decision 7 (1976);
   // Felsenthal and Machover, The Measurement of Voting Power (1998), chapter 5.
@@ -172,7 +172,7 @@ test('power: is a thousandth for each of a thousand equal electors', () => {
   const weights = Array.from({ length: 1_000 }, () => 1);
   const power = computePower(decisionGame({ policy: 'bft', participation_bps: 0 }, weights, []));
   expect(new Set(power.shapley_shubik)).toEqual(new Set([0.001]));
-  // The others with exactly one vote less than the quota: 999 over 666.
+  // The other voters have exactly one vote less than the quota: 999 over 666.
   let coalitions = 1n;
   for (let one = 1n; one <= 666n; one += 1n) coalitions = (coalitions * (1_000n - one)) / one;
   expect(new Set(power.swings)).toEqual(new Set([coalitions]));

@@ -1,4 +1,4 @@
-/** Worlds whose answer is known: all hangs on one meme among many, or nothing on any. */
+/** Worlds with a known answer: the outcome depends on one meme of many, or on none. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
@@ -14,11 +14,11 @@ import { csvRows } from '../../support/runs.js';
 
 const CROWD = 30;
 const MURMURERS = 10;
-/** How many memes each of these posts, the last one less: with the preacher's, 200 in all. */
+/** Memes posted by each of these agents, one fewer by the last; 200 with the preacher's. */
 const MEMES = 20;
 export const murmured = MURMURERS * MEMES - 1;
 
-/** The crowd hears the preacher alone; the murmurers hear each other. */
+/** The crowd hears only the preacher. The murmurers hear each other. */
 function edges(): string {
   const [maker, preacher] = [0, 1];
   const crowd = Array.from({ length: CROWD }, (_, one) => 2 + one);
@@ -31,7 +31,7 @@ function edges(): string {
   return `a,b\n${links.map((link) => link.join(',')).join('\n')}\n`;
 }
 
-/** Traits of the crowd: memes turn it, or only its whim does: then a block has an even chance. */
+/** Traits of the crowd: memes decide, or only chance, which gives a block even odds. */
 const minds = {
   memes: { technical: 0, social: 0, meme: 90, random: 10, threshold: 60 },
   whim: { technical: 0, social: 0, meme: 0, random: 100, threshold: 66 },
@@ -41,16 +41,16 @@ export interface World {
   folder: string;
   out: string;
   result: SimResult;
-  /** The block that was proposed first. */
+  /** Hash of the block that was proposed first. */
   block: string;
-  /** Name of who posts what all hangs on. */
+  /** Name of the agent that posts the decisive meme. */
   preacher: string;
 }
 
 export async function worldOf(by: keyof typeof minds, seed: string): Promise<World> {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'edges.csv'), edges());
-  // Where none of them matters, few are enough.
+  // Where no meme matters, a few suffice.
   const each = by === 'memes' ? MEMES : 2;
   const posting = (memes: number) => ({ kind: 'meme_spammer', memes, stance: 'approve' });
   const scenario = completeScenario(
@@ -86,7 +86,7 @@ export async function worldOf(by: keyof typeof minds, seed: string): Promise<Wor
   return { folder, out, result, block, preacher: preacherName };
 }
 
-/** The founder's allies vote for each block, as the maker does; as many are against it. */
+/** The founder's allies vote for each block, as its proposer does; equally many vote against it. */
 const minority = `
   export const start = ({ me, parameters }) =>
     me.ordinal === 1 ? { do: 'wake', ms: parameters.after_ms } : null;
@@ -97,9 +97,9 @@ const minority = `
   export const vote = ({ parameters }) => ({ do: 'vote', decision: parameters.votes });`;
 
 /**
- * A world in which the weight that comes by one alliance decides the second block.
+ * A world in which the weight from one alliance decides the second block.
  *
- * @param afterMs when its founder invites the others, counted from when it has joined.
+ * @param afterMs time from the founder's registration to its invitations.
  */
 export async function alliedWorld(latencyMs: number, afterMs: number): Promise<World> {
   const folder = temporaryFolder();

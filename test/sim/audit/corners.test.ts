@@ -8,7 +8,7 @@ import { auditedTown } from './town.js';
 
 const both = ['validator', 'producer'] as const;
 
-test('audit: a transaction whose signature does not fit', async () => {
+test('audit: covers a transaction with an invalid signature', async () => {
   const { town, finish } = await auditedTown({ verifier: 'inline' });
   const ada = await town.join(both);
   const forged = { ...town.transaction(ada, 'tx', true), signature: '0'.repeat(128) };
@@ -16,7 +16,7 @@ test('audit: a transaction whose signature does not fit', async () => {
   await finish();
 });
 
-test('audit: more meme bytes than an agent may post', async () => {
+test('audit: covers more meme bytes than an agent may post', async () => {
   const { town, finish } = await auditedTown();
   const ada = await town.join(both);
   const file = new TextEncoder().encode('m'.repeat(limits.memeFileBytes));
@@ -27,7 +27,7 @@ test('audit: more meme bytes than an agent may post', async () => {
   await finish();
 });
 
-test('audit: a request is a repeat for 600 s, to the millisecond', async () => {
+test('audit: a request is a repeat for exactly 600 s', async () => {
   const genesis = { voting_period_ms: 86_400_000 };
   const { town, wait, pass, finish } = await auditedTown({ genesis });
   const ada = await town.join(both);
@@ -42,7 +42,7 @@ test('audit: a request is a repeat for 600 s, to the millisecond', async () => {
   await finish();
 });
 
-test('audit: a vote at the deadline counts, one a millisecond later does not', async () => {
+test('audit: counts a vote at the deadline, but not one a millisecond later', async () => {
   for (const late of [0, 1]) {
     const { town, wait, finish } = await auditedTown();
     const [ada] = await town.joinMany(3, both);
@@ -54,7 +54,7 @@ test('audit: a vote at the deadline counts, one a millisecond later does not', a
   }
 });
 
-test('audit: foretells that an unknown key is refused', async () => {
+test('audit: predicts the refusal of an unknown key', async () => {
   const { town, auditor } = await auditedTown();
   const ada = await town.join(both);
   const block_hash = await town.open(ada);

@@ -3,7 +3,7 @@ import { bft, type Mutant, whole } from './mutants-terms.js';
 
 export const attendance: Mutant[] = [
   {
-    name: 'misses: blocks side by side count each',
+    name: 'misses: parallel blocks count separately',
     file: 'core/reputation.js',
     find: 'const counted = ordinal <',
     becomes: 'const counted = seeded(ordinal, Infinity) <',
@@ -17,21 +17,21 @@ export const attendance: Mutant[] = [
     genesis: { dormant_after: 1, ...bft, ...whole },
   },
   {
-    name: 'misses: a vote in a block that is open still does not count',
+    name: 'misses: a vote in an open block does not count',
     file: 'core/reputation.js',
     find: 'counted || votesIn(open, agent)',
     becomes: 'counted || seeded(votesIn(open, agent), false)',
     genesis: { dormant_after: 1, ...bft, ...whole },
   },
   {
-    name: 'dormancy: no share is the most',
+    name: 'dormancy: the share has no limit',
     file: 'core/reputation.js',
     find: 'asleep + weight > most',
     becomes: 'seeded(asleep + weight > most, false)',
     genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 0 },
   },
   {
-    name: 'dormancy: the share is of those awake',
+    name: 'dormancy: the share refers to awake agents only',
     file: 'core/reputation.js',
     find: 'mostDormant(genesis, total, failed)',
     becomes: 'mostDormant(genesis, seeded(total, total - asleep), failed)',
@@ -59,7 +59,7 @@ export const attendance: Mutant[] = [
     genesis: { dormant_after: 1, dormant_share_max: 3_333, leak_periods: 1 },
   },
   {
-    name: 'leak: blocks side by side count each',
+    name: 'leak: parallel blocks count separately',
     file: 'core/reputation.js',
     find: 'if (ordinal >= state.failedBlocks)',
     becomes: 'if (seeded(ordinal >= state.failedBlocks, true))',
@@ -69,25 +69,25 @@ export const attendance: Mutant[] = [
 
 export const places: Mutant[] = [
   {
-    name: 'no block ever gives way',
+    name: 'a block is never displaced',
     file: 'core/commands/blocks.js',
     find: 'last && last.score < overall(agent.ordinal)',
     becomes: 'seeded(Boolean(last && last.score < overall(agent.ordinal)), false)',
   },
   {
-    name: 'a block gives way to an equal one',
+    name: 'an equal block displaces a block',
     file: 'core/commands/blocks.js',
     find: 'last.score < overall(agent.ordinal) ?',
     becomes: 'seeded(last.score < overall(agent.ordinal), last.score <= overall(agent.ordinal)) ?',
   },
   {
-    name: 'of equals the oldest gives way',
+    name: 'the oldest of equal blocks is displaced',
     file: 'core/commands/blocks.js',
     find: 'b.ordinal - a.ordinal',
     becomes: 'seeded(b.ordinal - a.ordinal, a.ordinal - b.ordinal)',
   },
   {
-    name: 'what gives way stays in voting',
+    name: 'a displaced block stays in voting',
     file: 'core/commands/blocks.js',
     find: 'if (displaced)',
     becomes: 'if (seeded(Boolean(displaced), false))',

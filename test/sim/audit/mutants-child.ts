@@ -1,6 +1,6 @@
 /**
- * Lives random lives on copies of the engine, the auditor beside them; bundled and run as a child
- * process. Argument: a JSON file of `Errand`s. Prints one JSON line an errand.
+ * Plays random lives on copies of the engine with the auditor attached. Bundled and run as a child
+ * process. Argument: a JSON file of `Errand`s. Prints one JSON line per errand.
  */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -15,19 +15,19 @@ export interface Errand {
   /** Path of the copy's engine/index.js. */
   engine: string;
   genesis: Partial<GenesisOptions>;
-  /** Left to the safety rules: what is foretold would be found before. */
+  /** True to find the bug by safety rules alone; predictions would find the bug earlier. */
   safety: boolean;
 }
 
 export interface Report {
   name: string;
-  /** How often the seeded bug made a difference. */
+  /** Number of times the seeded bug made a difference. */
   ran: number;
   lives: number;
   violation: { rule: string; text: string } | null;
 }
 
-/** How many lives at most. */
+/** Largest number of lives. */
 const LIVES = 60;
 let ran = 0;
 Object.assign(globalThis, {

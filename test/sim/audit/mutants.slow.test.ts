@@ -52,7 +52,7 @@ async function reportsOf(seeded: readonly Mutant[]): Promise<Map<string, Report>
   return new Map(reports.map((line) => JSON.parse(line)).map((one: Report) => [one.name, one]));
 }
 
-test(`audit: each ${full ? '' : 'third '}seeded bug is reached, and found`, async () => {
+test(`audit: each ${full ? '' : 'third '}seeded bug is reached and found`, async () => {
   const seeded = mutants.filter((_, index) => full || index % 3 === 0);
   const reports = await reportsOf(seeded);
   expect(reports.get(UNTOUCHED)).toMatchObject({ ran: 0, violation: null });

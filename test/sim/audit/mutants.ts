@@ -1,7 +1,4 @@
-/**
- * Bugs to seed in a copy of the built engine, a line each. `seeded(was, is)` gives `is` and notes
- * where that made a difference.
- */
+/** Bugs to seed in a copy of the built engine. `seeded(was, is)` returns `is`. */
 import { attendance, places } from './mutants-attendance.js';
 import { bft, type Mutant, whole } from './mutants-terms.js';
 
@@ -10,7 +7,7 @@ const veto = { policy: 'veto', weights: 'equal', voting_period_ms: 30_000 } as c
 
 const quorum: Mutant[] = [
   {
-    name: 'bft: two thirds are enough',
+    name: 'bft: two thirds suffice',
     file: 'core/quorum.js',
     find: '3 * approve > 2 * total',
     becomes: 'seeded(3 * approve > 2 * total, 3 * approve >= 2 * total)',
@@ -90,7 +87,7 @@ const tally: Mutant[] = [
     genesis: { weights: 'alliance_bonus' },
   },
   {
-    name: 'who is not active votes',
+    name: 'an inactive agent may vote',
     file: 'core/commands/blocks.js',
     find: 'const problem = refuseInactive(agent) ??',
     becomes: 'const problem = seeded(refuseInactive(agent), null) ??',
@@ -118,7 +115,7 @@ const electorate: Mutant[] = [
     becomes: 'seeded(agent.validator, true) &&',
   },
   {
-    name: 'electorate: not drawn up again',
+    name: 'electorate: is not renewed',
     file: 'core/commands/agents.js',
     find: 'agent.validator && wanted !== agent.status',
     becomes: 'seeded(agent.validator && wanted !== agent.status, false)',

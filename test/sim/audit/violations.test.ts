@@ -13,7 +13,7 @@ import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 import { instant, START_MS } from '../../support/citizens.js';
 import { auditedTown } from './town.js';
 
-/** 0..3 join; 4, 5 propose A and B; 6, 7 approve A; 8 finalizes it and orphans B; 9 proposes C. */
+/** 0..3 join; 4, 5 propose A, B; 6, 7 approve A; 8 finalizes A, orphans B; 9 proposes C. */
 async function history() {
   const { town, puts, wait } = await auditedTown();
   const [ada, bob, cem, dan] = await town.joinMany(4, ['validator', 'producer']);
@@ -25,7 +25,7 @@ async function history() {
   return puts;
 }
 
-/** By `majority`: A and B have one vote each and the same deadline; 6 comes after it. */
+/** By `majority`: A and B have one vote each and one deadline; entry 6 comes after it. */
 async function twins() {
   const { town, puts, wait } = await auditedTown({
     genesis: { policy: 'majority', participation_bps: 0 },
@@ -42,11 +42,11 @@ type Change = (puts: ObservedStep[]) => void;
 
 interface FindOptions {
   genesis?: Partial<Genesis>;
-  /** False: events keep their numbers. */
+  /** False if events keep their numbers. */
   renumber?: boolean;
 }
 
-/** Finding in a changed history. */
+/** Returns the finding in a changed history. */
 function found(puts: ObservedStep[], change: Change, options: FindOptions = {}): Violation | null {
   const { genesis = {}, renumber = true } = options;
   const changed = copied(puts);
@@ -62,13 +62,12 @@ const plain = { network_id: 'devnet', ...genesisDefaults };
 
 const listOf = (put: ObservedStep | undefined) => put!.events as Event[];
 
-/** The data of the first (or a later) event of a type. */
+/** Data of the first (or a later) event of a type. */
 function told<T extends EventType>(put: ObservedStep | undefined, type: T, nth = 0): EventData[T] {
   const alike = listOf(put).filter((event) => event.type === type);
   return alike[nth]!.data as EventData[T];
 }
 
-/** The data of the answer. */
 const answer = (put: ObservedStep | undefined) =>
   (put!.outcome as { data: object }).data as {
     height: number;
@@ -117,7 +116,7 @@ const changes: Broken[] = [
   broken('event', (puts) => (told(puts[0], 'agent_status').reason = 'bored')),
 ];
 
-test('audit: what breaks a rule is named, found and expected', async () => {
+test('audit: names the violated rule, with the found and expected values', async () => {
   const puts = await history();
   expect(found(puts, () => {})).toBeNull();
   for (const [rule, change] of changes) {
@@ -127,7 +126,7 @@ test('audit: what breaks a rule is named, found and expected', async () => {
   }
 });
 
-test('audit: an event that was left out shows in the numbers', async () => {
+test('audit: an omitted event shows in the sequence numbers', async () => {
   const change: Change = (puts) => listOf(puts[8]).splice(2, 1);
   expect(found(await history(), change, { renumber: false })).toMatchObject({
     rule: 'event-number',
@@ -136,7 +135,7 @@ test('audit: an event that was left out shows in the numbers', async () => {
   });
 });
 
-test('audit: two final blocks of one height, both with a quorum', async () => {
+test('audit: finds two final blocks of one height, both with a quorum', async () => {
   const puts = await twins();
   const options = { genesis: { policy: 'majority', participation_bps: 0 } } as const;
   expect(found(puts, () => {}, options)).toBeNull();
@@ -144,7 +143,7 @@ test('audit: two final blocks of one height, both with a quorum', async () => {
   expect(found(puts, change, options)).toMatchObject({ rule: 'one-block-a-height' });
 });
 
-test('audit: a violation is one readable line', async () => {
+test('audit: prints a violation in one readable line', async () => {
   const puts = await history();
   const text = (change: Change) => violationText(found(puts, change)!);
   expect(text((all) => listOf(all[8]).splice(1))).toBe(
@@ -157,7 +156,7 @@ test('audit: a violation is one readable line', async () => {
   );
 });
 
-test('audit: only the first violation is told', async () => {
+test('audit: reports only the first violation', async () => {
   const puts = await history();
   const auditor = new Auditor(plain);
   const first = auditor.observe({ ...puts[0]!, events: [] });
@@ -166,7 +165,7 @@ test('audit: only the first violation is told', async () => {
   expect(auditor.violation).toBe(first);
 });
 
-test('audit: what is shown at the end is compared', async () => {
+test('audit: compares the final state', async () => {
   const { town, auditor } = await auditedTown();
   const ada = await town.join();
   const { read } = town.network;

@@ -1,4 +1,4 @@
-/** Two futures of one past: which votes are otherwise, whose, and from when on; and their page. */
+/** Two futures of one past: different votes, by agent and since the fork; and their page. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareKept, forkScenario, readKept, runFork } from 'folkmoot/sim';
@@ -30,7 +30,7 @@ async function compared(a: string, b: string) {
   return { found, futures, file, page, words };
 }
 
-/** The same counted again, from the logs themselves. */
+/** Recounts the same from the logs. */
 async function votesIn(folder: string): Promise<Map<string, string>> {
   const hashes = csvRows(join(folder, 'blocks.csv'));
   const numbers = new Map(hashes.map(({ block_hash, number }) => [block_hash, number]));

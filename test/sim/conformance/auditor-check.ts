@@ -1,4 +1,4 @@
-/** A case of vectors as the auditor sees it: it foretells each outcome and event. */
+/** Runs a case of vectors through the auditor, which predicts each outcome and event. */
 import type { Command, Event, Genesis, Outcome, Reason, SignedRequest } from 'folkmoot';
 import { Auditor, type ExpectedLine, type InputLine, type InputRequest } from 'folkmoot/sim';
 import { admit } from 'folkmoot/testing';
@@ -12,7 +12,7 @@ function bytesOf(request: InputRequest): Pick<SignedRequest, 'body' | 'file'> {
   return { body: whole(body_filled) ?? text, ...(file ? { file } : {}) };
 }
 
-/** The command of a request that came as far as the engine; null of what was refused before. */
+/** Command of a request that reached the engine; null if the request was refused before. */
 async function commandOf(
   { request }: InputLine,
   { outcome }: ExpectedLine,
@@ -36,7 +36,6 @@ function asSaid({ result, data, reason, details }: NonNullable<ExpectedLine['out
   return { result, refusal: { code, status, reason, message: '', ...more } } as Outcome;
 }
 
-/** The first violation, or null. */
 export async function audited(input: readonly InputLine[], expected: readonly ExpectedLine[]) {
   const genesis = input[0]!.genesis as Genesis;
   const auditor = new Auditor(genesis);

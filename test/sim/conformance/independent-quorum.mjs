@@ -1,6 +1,6 @@
-/** Counts the votes of each block by the rules of the protocol, and what they decide. */
+/** Counts the votes of each block by the rules of the protocol, and derives the outcome. */
 
-/** Weights of electors by number, out of the records that were written. */
+/** Weights of electors by number, from the written records. */
 export function quorumOf(genesis) {
   const electorates = new Map();
   const numbers = new Map();
@@ -59,7 +59,7 @@ export function quorumOf(genesis) {
 
   return {
     see,
-    /** An accepted vote: its answer must be what counting gives. */
+    /** The response to an accepted vote must equal the count. */
     check(where, { public_key, body }, data) {
       const { block_hash, decision } = JSON.parse(body);
       const block = blocks.get(block_hash.toLowerCase());

@@ -1,4 +1,4 @@
-/** Registrations that were accepted, and status updates judged whole: form, signature, rule. */
+/** Accepted registrations, and the complete outcome of status updates: form, signature and rule. */
 
 const TARGET = /^\/api\/v1\/agents\/([^/?]+)\/status(?:\?|$)/;
 const STAMP =
@@ -50,7 +50,7 @@ function isDuration(text) {
   return [years, months, weeks].every((count) => count < 2n ** 32n) && whole < 2n ** 53n;
 }
 
-/** Milliseconds, or null. */
+/** Returns milliseconds, or null. */
 function instant(text) {
   const found = STAMP.exec(text);
   if (!found) return null;
@@ -92,7 +92,7 @@ export class Register {
     if (kind === 'status') this.#last.set(data.agent_id, { at: instant(timestamp), input });
   }
 
-  /** What must become of a status update; null for other kinds. */
+  /** Returns the expected outcome of a status update; null for other kinds. */
   judge(request, bytes, { signed, isSignedBy }) {
     if (request.kind !== 'status') return null;
     const form = this.#form(request, bytes);
@@ -127,7 +127,7 @@ export class Register {
     return /^[0-9a-fA-F]{128}$/.test(signature) ? null : 'MALFORMED';
   }
 
-  /** A duration is looked at after the target: until then any text will do. */
+  /** The duration is checked after the target; before that, any text is valid. */
   #isOnlyDuration(value) {
     return text(value?.expected_duration ?? '', 64) && isBody({ ...value, expected_duration: '' });
   }

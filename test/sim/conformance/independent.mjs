@@ -1,7 +1,7 @@
 /**
  * A small second implementation, written from docs/protocol.md and docs/conformance.md alone: it
- * shares no code with the engine. It reads a suite and prints results, one JSON object a line:
- * digests of all, signing inputs and ids of all that was done, status updates as a whole, quorums.
+ * shares no code with the engine. It reads a suite and prints results, one JSON object per line:
+ * all digests, signing inputs and ids of accepted requests, full status updates and quorums.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -64,7 +64,7 @@ const paths = {
 
 const withoutSignature = ({ signature: _, ...rest }) => rest;
 
-/** The text that a request's signature covers, and the signature. */
+/** Text covered by a request's signature, and the signature. */
 function signed(request) {
   const bytes = bodyOf(request);
   const { kind, target, timestamp, signature } = request;
@@ -91,7 +91,7 @@ export function isSignedBy(publicKey, text, signature) {
   return verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'));
 }
 
-/** The ids that follow from what was asked, by the member of the answer that has them. */
+/** Ids derived from the request, by the member of the response that holds them. */
 function idsOf(request, networkId) {
   const { text, body, object } = signed(request);
   const { kind } = request;

@@ -1,4 +1,4 @@
-/** Section 17 of protocol.md, held against every step of the conformance suite. */
+/** Section 17 of protocol.md, checked against every step of the conformance suite. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const recordsOf = ({ records }: ExpectedEntry) => records as Written[];
 
 const close = '(open- blocks (heights (transactions )*(state )*(state- )*(open- blocks )*)?)';
 const after = '(agent_states )*(standings )*(network )?';
-/** What each kind of entry writes; `-` behind a table stands for null. */
+/** Order of records by kind of entry; `-` after a table stands for null. */
 const order: Record<string, string> = {
   genesis: 'network ',
   register: 'agents agent_numbers agent_states standings network ',
@@ -57,7 +57,7 @@ test('records: each step writes in the order of the document', () => {
   expect([...kinds].sort()).toEqual(Object.keys(order).sort());
 });
 
-test('records: agents and standings ascend by ordinal, nothing stands twice', () => {
+test('records: agents and standings ascend by ordinal, without duplicates', () => {
   const ordinals = new Map<unknown, number>();
   for (const step of steps) {
     const keys = recordsOf(step).map(([table, key]) => JSON.stringify([table, key]));
@@ -76,11 +76,11 @@ test('records: agents and standings ascend by ordinal, nothing stands twice', ()
   }
 });
 
-/** The names in backquotes of a cell that look like members. */
+/** Names in backquotes in a cell that look like members. */
 const namesIn = (cell: string): string[] =>
   [...cell.matchAll(/`([a-z0-9_, ]+)`/g)].flatMap(([, list]) => list!.split(/, */));
 
-/** The last row of the section that begins with this name in backquotes. */
+/** Last row of the section that begins with this name in backquotes. */
 function rowOf(name: string, column: number): string {
   const section = document.slice(document.indexOf('## 17. Records'));
   const row = section.split('\n').filter((line) => line.startsWith(`| \`${name}\``));
@@ -102,7 +102,7 @@ test.each(tables)('records: %s has the members of the document', (table) => {
     if (actors.includes(table)) expect(Object.keys(value).sort()).toEqual(['context', 'state']);
     const told = namesIn(rowOf(table, 2));
     expect(told).toEqual(expect.arrayContaining(Object.keys(members)));
-    // Other words in backquotes are names of other things.
+    // Other words in backquotes name other things.
     const others = ['active', 'network_metrics', 'agent_id', 'veto', 'alliance', 'status', 'seq'];
     const missing = told.filter((name) => !Object.hasOwn(members, name) && !others.includes(name));
     if (table !== 'requests') expect(missing).toEqual([]);

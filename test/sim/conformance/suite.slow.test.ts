@@ -1,4 +1,4 @@
-/** The conformance suite: what it holds, and that others can tell whether they agree with it. */
+/** The conformance suite: its contents, and its use by other implementations. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const independent = fileURLToPath(new URL('./independent.mjs', import.meta.url))
 const scenarios = shippedScenarios().map(({ name }) => name);
 const vectors = caseNames().filter((name) => !scenarios.includes(name));
 
-/** The reasons that stand in the sources of admission and engine, and that of a bad signature. */
+/** Reasons named in the sources of admission and engine, and that of an invalid signature. */
 function possibleReasons(): string[] {
   const root = fileURLToPath(new URL('../../../engine/', import.meta.url));
   const texts = ['admit', 'core']
@@ -71,7 +71,7 @@ async function written(only: readonly string[], folder: string): Promise<Suite> 
   };
 }
 
-/** What was written by an implementation that agrees in everything it was asked. */
+/** Results of an implementation that agrees with the suite. */
 function agreeing({ folder, file, expected }: Suite): object[] {
   return file.cases.flatMap(({ name, kind }): object[] => {
     if (kind === 'vectors') return expected(name).map((line) => ({ case: name, ...line }));
@@ -92,7 +92,6 @@ async function compared(suite: Suite, results: readonly object[], partial = fals
   return checkResults(suite.folder, Readable.from([Buffer.from(text)]), { partial });
 }
 
-/** The bytes of a suite, by file. */
 function bytesOf({ folder, file }: Suite): Map<string, string> {
   const files = file.cases.flatMap(({ name, kind }) =>
     kind === 'log'
@@ -103,7 +102,7 @@ function bytesOf({ folder, file }: Suite): Map<string, string> {
   return new Map(all.map((path) => [path, readFileSync(join(folder, path), 'utf8')]));
 }
 
-/** The vectors and the logs, written once for the tests that only read them. */
+/** Vectors and logs, written once for the tests that only read them. */
 let whole: Suite;
 const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
 beforeAll(async () => {
@@ -111,7 +110,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('suite: every reason of the engine occurs; lines are as the schemas say', () => {
+test('suite: contains every reason of the engine, in lines that match the schemas', () => {
   const suite = whole;
   const ajv = new Ajv(ajvOptions);
   const schema = (name: string) => {
@@ -155,7 +154,7 @@ function documentedPointers(): Map<string, RegExp[]> {
   return allowed;
 }
 
-test('suite: refusals point where the protocol document says, and all that it lists occurs', () => {
+test('suite: refusals have the pointers of the protocol document, and cover all of them', () => {
   const allowed = documentedPointers();
   const seen = new Set<string>();
   for (const name of vectors) {
@@ -172,7 +171,7 @@ test('suite: refusals point where the protocol document says, and all that it li
   expect([...seen].sort()).toEqual([...allowed.keys()].sort());
 });
 
-test('suite: the same bytes each time', async () => {
+test('suite: has the same bytes each time', async () => {
   const some = full ? caseNames() : ['life', 'refusals', 'veto-equal', 'alliances'];
   const again = await written(some, join(temporaryFolder(), 'suite'));
   const first = bytesOf(whole);
@@ -183,7 +182,7 @@ test('suite: the same bytes each time', async () => {
   expect(again.file.cases).toEqual(rows);
 });
 
-test('suite: a second implementation, and the auditor, agree with it', async () => {
+test('suite: agrees with a second implementation and with the auditor', async () => {
   const suite = whole;
   const printed = execFileSync(process.execPath, [independent, suite.folder], {
     encoding: 'utf8',
@@ -205,7 +204,7 @@ test('suite: a second implementation, and the auditor, agree with it', async () 
   }
 });
 
-test('suite: results that differ are named; so is what is missing', async () => {
+test('suite: names different and missing results', async () => {
   const suite = await written(['life', 'veto-equal'], join(temporaryFolder(), 'suite'));
   const good = agreeing(suite) as ({ case: string } & ExpectedLine)[];
   expect(await compared(suite, good)).toMatchObject({ match: true, cases: 2 });

@@ -20,7 +20,7 @@ const load = (name) => import(pathToFileURL(join(package_, 'dist/sim/conformance
 const [{ playCase }, { vectorCases }] = await Promise.all([load('harness.js'), load('cases.js')]);
 const digests = {};
 for (const one of vectorCases.filter(({ name }) => cases.includes(name))) {
-  // A story that the bug brings to an end is told apart by its error.
+  // A case that the bug ends early is identified by its error.
   digests[one.name] = await playCase(one).then(
     ({ digest }) => digest,
     (error) => `failed: ${error.message}`,

@@ -1,4 +1,4 @@
-/** Wrong implementations of attendance: the vectors tell each of them from the protocol. */
+/** Wrong implementations of attendance: the vectors distinguish each from the protocol. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ import type { Mutant } from '../audit/mutants-terms.js';
 const child = fileURLToPath(new URL('./wrong-engines-child.mjs', import.meta.url));
 const cases = caseNames().filter((name) => /^(attendance-|places$)/.test(name));
 
-/** Mistakes that implementers made with only the protocol document in hand. */
+/** Mistakes of implementers who had only the protocol document. */
 const implementers: Mutant[] = [
   {
-    name: 'an elector that left active falls dormant',
+    name: 'an elector that is not active becomes dormant',
     file: 'core/reputation.js',
     find: 'if (weight === undefined || agent.context.dormant ||',
     becomes: 'if ((weight === undefined && !seeded(false, true)) || agent.context.dormant ||',
@@ -53,7 +53,7 @@ function play(folder: string, mutant: Mutant | null): Played {
   return JSON.parse(printed) as Played;
 }
 
-test('vectors: tell each wrong rule of attendance and of places', () => {
+test('vectors: detect each wrong rule of attendance and of places', () => {
   const folder = temporaryFolder();
   const right = play(join(folder, 'right'), null);
   expect(Object.keys(right.digests)).toEqual(cases);

@@ -1,4 +1,4 @@
-/** Deciders that are slow, dead, lie or answer garbage: their agents do nothing; it is counted. */
+/** Slow, dead, lying or malformed deciders: agents do nothing, and failures are counted. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { atOnce, bySoundness, deciderServer, own, type Rule, runIn, town } from 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const schema = JSON.parse(readFileSync(`${root}docs/deciders.schema.json`, 'utf8'));
 
-test('docs/deciders.schema.json: is what the code says', () => {
+test('docs/deciders.schema.json: equals the generated schema', () => {
   expect(schema, 'npm run docs').toEqual(JSON.parse(JSON.stringify(deciderSchema())));
 });
 
@@ -25,7 +25,7 @@ const raw =
     return own;
   };
 
-/** Runs it with a decider of the rule, then again from its cassette. */
+/** Runs with a decider of the rule, then again from its cassette. */
 async function decidedBy(rule: Rule, strategy: Raw = {}, sections: Raw = {}) {
   const decider = await deciderServer(rule);
   const scenario = town({ url: decider.url, retries: 0, ...atOnce, ...strategy }, sections);
@@ -43,7 +43,7 @@ async function decidedBy(rule: Rule, strategy: Raw = {}, sections: Raw = {}) {
 
 const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   [
-    'a status',
+    'an error status',
     'refused',
     /500/,
     (_, response) => {
@@ -60,13 +60,13 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
       return own;
     },
   ],
-  ['no bytes', 'no_json', /not JSON/, raw('')],
+  ['an empty body', 'no_json', /not JSON/, raw('')],
   ['garbage', 'no_json', /not JSON/, raw(Buffer.from([0xff, 0xfe, 0x00]))],
-  ['a page', 'no_json', /not JSON/, raw('<html>busy</html>')],
+  ['an HTML page', 'no_json', /not JSON/, raw('<html>busy</html>')],
   ['a megabyte', 'too_long', /262144 bytes/, raw(`"${'x'.repeat(1_048_576)}"`)],
-  ['depth', 'no_json', /nested deeper than 16/, () => deep(50)],
-  ['a name that is refused', 'no_json', /reserved name/, raw('{"__proto__":{"commands":[]}}')],
-  ['a text', 'wrong', /answer/, () => 'approve'],
+  ['deep nesting', 'no_json', /nested deeper than 16/, () => deep(50)],
+  ['a reserved name', 'no_json', /reserved name/, raw('{"__proto__":{"commands":[]}}')],
+  ['a string', 'wrong', /answer/, () => 'approve'],
   ['an unknown member', 'wrong', /\/mood /, () => ({ commands: [], mood: 1 })],
   ['an unknown command', 'wrong', /vote \| meme/, () => ({ do: 'abolish' })],
   ['a wrong command', 'wrong', /decision/, () => ({ do: 'vote', decision: 'maybe' })],
@@ -91,7 +91,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ],
   ['a control character', 'wrong', /U\+001b/, () => ({ ...vote, reason: 'red \u001b[31m' })],
   [
-    'a connection that breaks',
+    'a broken connection',
     'unreachable',
     /./,
     (_, response) => {
@@ -101,7 +101,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ],
 ];
 
-test.each(bad)('answers: %s is %s', async (_, reason, detail, rule) => {
+test.each(bad)('answers: counts %s as %s', async (_, reason, detail, rule) => {
   const { result, cassette, minds } = await decidedBy(rule, {}, { length: { blocks: 1 } });
   const { questions, failures } = result.deciders!;
   expect(questions).toBeGreaterThan(0);
@@ -117,7 +117,7 @@ test.each(bad)('answers: %s is %s', async (_, reason, detail, rule) => {
     expect(failure).toEqual({ reason, detail: expect.stringMatching(detail) });
 });
 
-test('answers: one that is slow, and one that never begins, are given up in time', async () => {
+test('answers: gives up on a slow decider, and on one that never starts, in time', async () => {
   const slow = await decidedBy(() => new Promise(() => {}), { timeout_ms: 20 });
   expect(slow.result.deciders!.failures).toEqual({ timeout: slow.result.deciders!.questions });
   const dead = await deciderServer();
@@ -130,11 +130,11 @@ test('answers: one that is slow, and one that never begins, are given up in time
   const { deciders } = await simulate(scenario, { out, deciders: { record: true } }, hooks);
   expect(deciders!.failures).toEqual({ unreachable: deciders!.questions });
   expect(notes).toEqual([expect.stringMatching(/group minds .*\(unreachable: .*ECONN/)]);
-  // Once it is seen to be down, nothing is asked twice.
+  // After the decider is known to be down, nothing is retried.
   expect(deciders!.calls).toBe(deciders!.questions + 3 * 2);
 });
 
-test('answers: what fails is asked again; the first answer that can be used holds', async () => {
+test('answers: retries failures, and uses the first valid answer', async () => {
   const tries = new Map<string, number>();
   const { result, decider } = await decidedBy(
     (question, response, headers) => {
@@ -152,7 +152,7 @@ test('answers: what fails is asked again; the first answer that can be used hold
   expect(result.measures.decider_calls).toBe(calls);
 });
 
-test('answers: one that changes its mind each time is recorded with the first', async () => {
+test('answers: records the first answer of a decider that changes its answers', async () => {
   let turn = 0;
   const { result } = await decidedBy(() => {
     turn += 1;
@@ -161,7 +161,7 @@ test('answers: one that changes its mind each time is recorded with the first', 
   expect(result.deciders!.failures).toEqual({});
 });
 
-test('answers: memory, thoughts, tokens and lists of commands', async () => {
+test('answers: support memory, thoughts, tokens and lists of commands', async () => {
   const { result, decider, minds } = await decidedBy(
     ({ kind, view }) => {
       const seen = [...((view.memory.seen as string[]) ?? []), kind];
@@ -173,7 +173,7 @@ test('answers: memory, thoughts, tokens and lists of commands', async () => {
   );
   const votes = decider.asked.filter(({ kind }) => kind === 'vote');
   expect(votes.length).toBeGreaterThan(3);
-  // It waits for a millisecond: the vote is asked for in the same window, after the answer.
+  // The agent waits a millisecond: its vote is requested in the same window, after the answer.
   for (const { agent, number, view } of votes) {
     const before = Array.from({ length: number }, () => ['hear', 'vote']).flat();
     expect([agent, view.memory]).toEqual([agent, { seen: [...before, 'hear'] }]);
@@ -184,7 +184,7 @@ test('answers: memory, thoughts, tokens and lists of commands', async () => {
   expect([minds.decider_input_tokens, minds.votes]).toEqual([input_tokens, votes.length]);
 });
 
-test('answers: a key goes to the server, and nowhere else', async () => {
+test('answers: sends a key to the server only', async () => {
   process.env.TEST_DECIDER_KEY = 'sk-very-secret-0123456789';
   let seen: unknown;
   const { result, cassette } = await decidedBy(
@@ -200,7 +200,7 @@ test('answers: a key goes to the server, and nowhere else', async () => {
   expect(cassette + JSON.stringify(result)).not.toContain('very-secret');
 });
 
-test('answers: questions of each kind fit the schema, and so do answers', async () => {
+test('answers: questions and answers of each kind match the schema', async () => {
   const ajv = new Ajv2020({ strict: false });
   ajv.addSchema(schema);
   const isQuestion = ajv.getSchema('urn:folkmoot:decider#/$defs/question')!;

@@ -1,4 +1,4 @@
-/** Recorded decisions: taken again without anybody, gone on with, forked; and damaged ones. */
+/** Recorded decisions: replayed without a decider, resumed, forked, and damaged. */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ import { atOnce, bySoundness, deciderServer, failing, own, runIn, town } from '.
 const record = { deciders: { record: true } };
 const textIn = (folder: string) => readFileSync(join(folder, 'decisions.cassette'), 'utf8');
 
-/** A run that is recorded, in a folder of its own. */
+/** A recorded run in a new folder. */
 async function recorded(sections = {}) {
   const decider = await deciderServer();
   const scenario = town({ url: decider.url, ...atOnce }, sections);
@@ -22,7 +22,7 @@ async function recorded(sections = {}) {
   return { decider, scenario, folder, out, result, text: textIn(out) };
 }
 
-test('cassette: fifty minds, then again without the server, and with one that lies', async () => {
+test('cassette: replays fifty minds without the server, and with a lying one', async () => {
   const decider = await deciderServer();
   const minds = { group: 'minds', count: 50, producers: 3 };
   const strategy = { kind: 'http', url: decider.url, ...atOnce };
@@ -46,9 +46,9 @@ test('cassette: fifty minds, then again without the server, and with one that li
   expect(textIn(join(folder, 'lied'))).toBe(textIn(cassette));
 });
 
-test('cassette: all of an instant is asked at once, and no order of answers matters', async () => {
+test('cassette: asks all questions of an instant at once, independent of the order of answers', async () => {
   const decider = await deciderServer(async (question, response, headers) => {
-    // The last of those that wait is answered first.
+    // The last waiting question is answered first.
     const turn = decider.asked.length;
     while (decider.asked.length < 4) await new Promise((resolve) => setImmediate(resolve));
     for (let pass = turn; pass < 8; pass += 1) await new Promise((go) => setImmediate(go));
@@ -64,7 +64,7 @@ test('cassette: all of an instant is asked at once, and no order of answers matt
   expect(textIn(join(folder, 'early'))).toBe(textIn(join(folder, 'late')));
 });
 
-test('cassette: a run whose calls are spent goes on, and asks nothing twice', async () => {
+test('cassette: resumes a run with a spent call budget, and asks nothing twice', async () => {
   const { scenario, decider, folder, result, text } = await recorded();
   const before = decider.asked.length;
   const out = join(folder, 'budget');
@@ -101,7 +101,7 @@ test('cassette: asks only about changed views after a change of the scenario', a
   expect((await runIn(longer, undefined, again)).digest).toBe(forked.digest);
 });
 
-test('cassette: with interventions, only those are asked who see it, or are new', async () => {
+test('cassette: with interventions, asks only about changed views and for new agents', async () => {
   const { scenario, decider, folder, out } = await recorded({ length: { blocks: 5 } });
   const before = decider.asked.length;
   const forkOf = async (name: string, interventions: unknown[]) => {
@@ -113,7 +113,7 @@ test('cassette: with interventions, only those are asked who see it, or are new'
     const result = await runIn(fork, join(folder, name), { deciders });
     return { result, anew: decider.asked.length - asked };
   };
-  // Mind 4 votes on block 2 whatever its decider says; it decides nothing else.
+  // Mind 4 votes on block 2 independent of its decider, and decides nothing else.
   const otherwise = { kind: 'vote', agent: 4, block: 2, decision: 'reject', at_ms: 0 };
   const { result, anew } = await forkOf('voted', [otherwise]);
   expect(result.interventions).toEqual([expect.objectContaining({ did: 1 })]);
@@ -129,7 +129,7 @@ test('cassette: with interventions, only those are asked who see it, or are new'
   expect(more.result.deciders!.questions).toBeGreaterThan(before);
 });
 
-test('cassette: what is asked and not there is named, with what is seen otherwise', async () => {
+test('cassette: names a missing question, and the difference in the view', async () => {
   const { scenario, out, folder, decider } = await recorded();
   // The cassette of a run with different parameters.
   const strategy = { url: decider.url, ...atOnce, parameters: { mood: 'glad' } };
@@ -180,7 +180,7 @@ test('cassette: refuses a truncated, edited or duplicated cassette', async () =>
   expect(readFileSync(join(out, 'decisions.cassette'), 'utf8')).toBe(text);
 });
 
-test('cassette: no byte of it can be another one, and no end missing, unnoticed', async () => {
+test('cassette: detects any changed byte, and any missing end', async () => {
   const { scenario, folder, out } = await recorded();
   const bytes = readFileSync(join(out, 'decisions.cassette'));
   let number = 0;
@@ -201,14 +201,14 @@ test('cassette: no byte of it can be another one, and no end missing, unnoticed'
   );
 });
 
-test('cassette: what a killed run left half written is asked again, and nothing else', async () => {
+test('cassette: asks only half-written answers again after a kill', async () => {
   const { scenario, decider, folder, result, text } = await recorded();
   const lines = text.split('\n');
   const before = decider.asked.length;
   for (const [index, kept] of [2, 5].entries()) {
     const torn = `${lines.slice(0, kept + 1).join('\n')}\n${lines[kept + 1]!.slice(0, 70)}`;
     const out = changed(folder, `killed${index}`, torn);
-    // As a killed run leaves it: tables half written, and a network that ends somewhere.
+    // As after a kill: partial tables, and a network that ends anywhere.
     writeFileSync(join(out, '.blocks.csv.part'), 'number');
     copyFileSync(join(folder, 'run', 'agents.csv'), join(out, 'agents.csv'));
     const asked = decider.asked.length;
@@ -226,11 +226,11 @@ test('cassette: what a killed run left half written is asked again, and nothing 
   expect(textIn(out)).toBe(text);
 });
 
-/** The lines of a cassette that say that a call was begun. */
+/** Lines of a cassette that record the start of a call. */
 const callsIn = (text: string) =>
   text.split('\n').filter((line) => line.startsWith('{"call":') && !line.includes('"unusable":'));
 
-test('cassette: a call is on disk before it is made, and counts when it never ends', async () => {
+test('cassette: writes a call to disk before making it, and counts it even if it never ends', async () => {
   const { scenario, decider, folder, result, text } = await recorded();
   const out = join(folder, 'stopped');
   const end = new AbortController();
@@ -263,7 +263,7 @@ test('cassette: a call is on disk before it is made, and counts when it never en
   );
 });
 
-test('cassette: one of format 1 is read and gone on with', async () => {
+test('cassette: reads and resumes format 1', async () => {
   const { scenario, decider, folder, result, text } = await recorded();
   const lines = text.trim().split('\n');
   let before = '';

@@ -1,11 +1,10 @@
-/** Small worlds whose agents are decided for by a server of the test, and what comes of them. */
+/** Small worlds with an HTTP decider in the test process. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { completeScenario, type Scenario, type SimOptions, simulate } from 'folkmoot/sim';
 import { expect, onTestFinished } from 'vitest';
 import { nearby, quiet, type Raw } from '../fixture.js';
 
-/** What is posted. */
 export interface Posted {
   id: string;
   agent: number;
@@ -14,15 +13,15 @@ export interface Posted {
   view: Raw & { block: { soundness: number; producer: number }; memory: Raw; now_ms: number };
 }
 
-/** Answers a question: with JSON, or by itself. */
+/** Returns the JSON answer to a question, or responds directly. */
 export type Rule = (question: Posted, response: ServerResponse, headers: Raw) => unknown;
 
 export interface DeciderServer {
   url: string;
-  /** All that it was asked, in order. */
+  /** All questions, in order. */
   asked: Posted[];
   rule: Rule;
-  /** The most questions that were under way at once. */
+  /** Largest number of questions in flight. */
   most: number;
   close(): Promise<void>;
 }
@@ -32,7 +31,7 @@ export const bySoundness: Rule = ({ view }) => ({
   decision: view.block.soundness >= 80 ? 'approve' : 'reject',
 });
 
-/** It is closed at the end of the test. */
+/** Starts a decider; closes it at the end of the test. */
 export async function deciderServer(rule: Rule = bySoundness): Promise<DeciderServer> {
   let underWay = 0;
   const server = createServer((request, response) => {
@@ -63,7 +62,7 @@ export async function deciderServer(rule: Rule = bySoundness): Promise<DeciderSe
   return decider;
 }
 
-/** Of a rule that answers by itself, or never. */
+/** Returned by a rule that responds directly, or never. */
 export const own = Symbol('own');
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -74,7 +73,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 const honest = { group: 'honest', count: 4, producers: 2, strategy: { kind: 'honest' } };
 
-/** Honest producers, and minds that are decided for. */
+/** Honest producers, and minds with a decider. */
 export function town(strategy: Raw, sections: Raw = {}, folder?: string): Scenario {
   return completeScenario(
     {
@@ -94,13 +93,13 @@ export function town(strategy: Raw, sections: Raw = {}, folder?: string): Scenar
   );
 }
 
-/** Nothing of a test is asked twice after a pause. */
+/** Retries without delay. */
 export const atOnce = { backoff_ms: 0 };
 
 export const runIn = (scenario: Scenario, out: string | undefined, options: SimOptions = {}) =>
   simulate(scenario, { ...(out === undefined ? { store: 'memory' } : { out }), ...options });
 
-/** Why a run did not come to its end. */
+/** Returns the error that a run rejects with. */
 export async function failing(work: Promise<unknown>): Promise<Error & { code?: string }> {
   const error = await work.then(
     () => null,

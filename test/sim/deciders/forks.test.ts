@@ -1,4 +1,4 @@
-/** Forks of runs with deciders: asked anew is only who sees something else; or it is refused. */
+/** Forks of runs with deciders: only changed views are asked again, or the fork is refused. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, forkScenario, readKept, runFork, simulate } from 'folkmoot/sim';
@@ -12,7 +12,7 @@ import { atOnce, type DeciderServer, deciderServer, failing, runIn, town } from 
 const record = { deciders: { record: true } };
 const late = { kind: 'silence', whom: [{ agent: 1 }], at_height: 3 };
 
-/** A run of minds that is recorded. */
+/** A recorded run of minds. */
 async function recorded(strategy: Raw = {}, folder?: string, decider?: DeciderServer) {
   const server = decider ?? (await deciderServer());
   const own = { url: server.url, ...atOnce, ...strategy };
@@ -35,7 +35,7 @@ async function forked(run: string, added: Raw[], hooks: Hooks) {
   return { out, scenario, fork: () => runFork(kept, scenario, out, hooks) };
 }
 
-test('forks: asked is only who sees something else; its cassette is whole', async () => {
+test('forks: ask only about changed views, and record a complete cassette', async () => {
   const { server, out: run } = await recorded();
   const before = new Map(server.asked.map((one) => [one.id, JSON.stringify(one.view)]));
   server.asked.length = 0;
@@ -52,7 +52,7 @@ test('forks: asked is only who sees something else; its cassette is whole', asyn
   expect([again.digest, again.deciders!.asked]).toEqual([result.digest, 0]);
 });
 
-test('forks: nobody is asked where nothing is seen otherwise', async () => {
+test('forks: ask nothing if no view changes', async () => {
   const { server, out: run, result } = await recorded();
   await server.close();
   const same = { kind: 'set', path: 'links.loss', value: 0, at_ms: 3_000 };
@@ -98,7 +98,7 @@ test('forks: continue after a spent call budget', async () => {
   ]);
 });
 
-test('forks: prompts are files of the run, and go with it', async () => {
+test('forks: copy prompts, which are files of the run', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'texts'));
   const prompt = join(folder, 'texts', 'vote.md');
@@ -116,14 +116,14 @@ test('forks: prompts are files of the run, and go with it', async () => {
   const kept = readKept(run, folder);
   const out = join(temporaryFolder(), 'fork');
   await runFork(kept, forkScenario(kept, [late]), out, { record: true });
-  // The fork has all that a fork of it needs.
+  // The fork has all files that a fork of it needs.
   expect(readKept(out).source).toBe(out);
   expect(readFileSync(join(out, 'texts/vote.md'), 'utf8')).toContain('A block');
   writeFileSync(prompt, 'Another one.');
   expect(() => readKept(run, folder)).toThrow(expect.objectContaining({ code: 'SOURCE_CHANGED' }));
 });
 
-test('forks: why refuses, and says what can be asked instead', async () => {
+test('forks: why refuses, and names an alternative', async () => {
   const { server, out: run } = await recorded();
   const asked = server.asked.length;
   const store = openForReading(run);

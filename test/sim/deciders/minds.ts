@@ -1,4 +1,4 @@
-/** Towns that a program of the test decides for, run by the command line, which is killed. */
+/** Towns with a program as decider, run by the command line and killed. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,15 +10,14 @@ import { main } from '../../support/paths.js';
 
 export interface Minds {
   folder: string;
-  /** The scenario. */
   file: string;
-  /** The ids that the program was asked, one a line in `asked.txt`. */
+  /** Ids of the questions to the program, one per line in `asked.txt`. */
   asked(): string[];
-  /** Puts another program in its place. */
+  /** Replaces the program. */
   become(program: string): void;
 }
 
-/** A town whose minds are decided for by `mind.mjs`; `strategy` is inside of braces. */
+/** A town whose minds ask `mind.mjs`; `strategy` holds further members of the strategy. */
 export function mindsOf(program: string, strategy: string, agents: number): Minds {
   const folder = temporaryFolder();
   const file = join(folder, 'town.yaml');
@@ -46,7 +45,7 @@ signatures: none
 
 export const cassetteIn = (of: string) => readFileSync(join(of, 'decisions.cassette'), 'utf8');
 
-/** Runs it and kills it once `until` says so. */
+/** Runs the command and kills it when `until` returns true. */
 async function killed(args: readonly string[], until: () => boolean): Promise<void> {
   const child = spawn(process.execPath, [main, 'sim', ...args], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -60,8 +59,8 @@ async function killed(args: readonly string[], until: () => boolean): Promise<vo
 }
 
 /**
- * Fifty minds, three asked at once: killed twice and gone on with; then from the cassette, with a
- * program that lies and with one that ends.
+ * Runs fifty minds, three questions at a time: killed twice and resumed; then from the cassette,
+ * with a program that lies and with one that exits.
  */
 export async function expectResumed(minds: Minds, liar: string): Promise<void> {
   const { folder, file, asked, become } = minds;
@@ -80,7 +79,7 @@ export async function expectResumed(minds: Minds, liar: string): Promise<void> {
   const resumed = await simJson(...args);
   expect(resumed.json.digest).toBe(json.digest);
   expect(resumed.ended.stderr).toMatch(/decisions\.cassette has \d+ answers/);
-  // At each kill, the calls under way are made twice: three at most. All of them count.
+  // The calls in flight at each kill are repeated: at most three. All of them count.
   const { calls, retries } = resumed.json.deciders!;
   expect(retries).toBe(calls - questions);
   expect(calls).toBeLessThanOrEqual(questions + 2 * 3);
@@ -100,17 +99,17 @@ export async function expectResumed(minds: Minds, liar: string): Promise<void> {
   expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining(json.digest)]);
 }
 
-/** To be run where a program begins: it notes which keys it has. */
+/** Code for the start of a program: records the keys in its environment. */
 export const notesKeys = `
   const named = ['MIND_KEY', 'OTHER_KEY'].map((name) => process.env[name] ?? 'none').join(' ');
   appendFileSync('env.txt', named + '\\n');`;
 
-/** A program that asks for one key is given that one, and it stands in no file of the run. */
+/** Expects that a program receives only the requested key, and that no file contains it. */
 export async function expectOneKey({ folder, file }: Minds): Promise<void> {
   const args = ['sim', file, '--record', '--out', join(folder, 'run')];
   const unset = await folkmoot(args);
   expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('MIND_KEY')]);
-  const env = { MIND_KEY: 'key-of-the-mind', OTHER_KEY: 'of nobody else' };
+  const env = { MIND_KEY: 'key-of-the-mind', OTHER_KEY: 'other-key' };
   const ended = await folkmoot(args, { env });
   expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
   const seen = new Set(readFileSync(join(folder, 'env.txt'), 'utf8').trim().split('\n'));

@@ -1,4 +1,4 @@
-/** A language model that votes: chat completions, prompts as files, and the worked example. */
+/** A language model as decider: chat completions, prompts in files, and the worked example. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, ScenarioError, type SimOptions, simulate } from 'folkmoot/sim';
@@ -20,7 +20,7 @@ const completion = (content: string) => ({
   usage: { prompt_tokens: 120, completion_tokens: 15, total_tokens: 135 },
 });
 
-/** A model that reads the transactions out of its prompt, and answers in a fence of Markdown. */
+/** A model that reads the transactions in its prompt, and answers in a Markdown fence. */
 function byRule(question: unknown) {
   const { messages } = question as Chat;
   const said = messages.at(-1)!.content;
@@ -30,7 +30,7 @@ function byRule(question: unknown) {
   return completion(`\`\`\`json\n${text}\n\`\`\``);
 }
 
-test('models: the worked example, recorded and taken again', async () => {
+test('models: records and replays the worked example', async () => {
   const model = await deciderServer(byRule);
   const url = model.url.replace('/decide', '/v1/chat/completions');
   const file = join(root, 'examples/deciders/model-town.yaml');
@@ -40,7 +40,7 @@ test('models: the worked example, recorded and taken again', async () => {
   const result = await simulate(scenario, { folder, out, deciders: { record: true } });
   const { questions, failures, input_tokens, output_tokens } = result.deciders!;
   expect([failures, input_tokens, output_tokens]).toEqual([{}, 120 * questions, 15 * questions]);
-  // Equal links and thoughts of different lengths: some are asked together.
+  // Equal links and different thinking times: some questions are asked together.
   expect(model.asked.length).toBe(questions);
   const { messages, ...request } = model.asked[0] as unknown as Chat;
   expect(request).toEqual({ model: 'llama3.2', temperature: 0, max_tokens: 200 });
@@ -54,7 +54,7 @@ test('models: the worked example, recorded and taken again', async () => {
   expect([again.digest, again.measures]).toEqual([result.digest, result.measures]);
 });
 
-test('models: without a prompt the question goes as JSON; no completion, no answer', async () => {
+test('models: sends the question as JSON without a prompt; needs a completion', async () => {
   const folder = temporaryFolder();
   let turn = 0;
   const bad = [{}, { choices: [] }, { choices: [{ message: { content: 7 } }] }, completion('Yes!')];
@@ -73,7 +73,7 @@ test('models: without a prompt the question goes as JSON; no completion, no answ
 
 test('models: counts the calls and tokens of answers that cannot be used', async () => {
   const folder = temporaryFolder();
-  // Not JSON, then not an answer, then an answer that claims to have cost nothing.
+  // Not JSON, then not an answer, then an answer that claims to have no cost.
   const claim = { commands: [{ do: 'vote', decision: 'approve' }], usage: { input_tokens: 0 } };
   const answers = ['Yes!', '{"do":"dance"}', JSON.stringify(claim)];
   let turn = 0;
@@ -96,7 +96,7 @@ test('models: counts the calls and tokens of answers that cannot be used', async
   expect(again.measures).toEqual(recorded.measures);
 });
 
-test('models: another prompt is another mind: its answers are asked for anew', async () => {
+test('models: asks again after a change of the prompt', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'texts'));
   const prompt = join(folder, 'texts', 'vote.md');
@@ -119,7 +119,7 @@ test('models: another prompt is another mind: its answers are asked for anew', a
   expect(model.asked.length).toBe(2 * before);
 });
 
-test('models: what cannot be is refused before anything runs', () => {
+test('models: refuses invalid options before the run', () => {
   const folder = temporaryFolder();
   const http = { url: 'http://127.0.0.1:1/' };
   const chat = { ...http, dialect: 'openai', model: 'm' };

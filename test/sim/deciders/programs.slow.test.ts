@@ -1,4 +1,4 @@
-/** Deciders that are programs, by the command line: killed, gone on with, and replayed without. */
+/** Programs as deciders, by the command line: killed, resumed, and replayed without the program. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';
 import { expectOneKey, expectResumed, mindsOf, notesKeys } from './minds.js';
 
-/** Answers line by line; `how` is what is done with a question before. */
+/** A program that answers line by line; `how` runs before each answer. */
 const program = (how = '') => `
 import { createInterface } from 'node:readline';
 import { appendFileSync } from 'node:fs';
@@ -21,10 +21,10 @@ for await (const line of createInterface({ input: process.stdin })) {
 const townOf = (how = '', strategy = '', agents = 4) =>
   mindsOf(program(how), `kind: exec${strategy}`, agents);
 
-test('programs: fifty minds, killed twice and gone on with, then without the program', () =>
+test('programs: fifty minds resume after two kills, and replay without the program', () =>
   expectResumed(townOf('', ', processes: 3', 50), program('continue;')));
 
-test('programs: each way to fail is a reason, and the run goes on', async () => {
+test('programs: each failure has a reason, and the run continues', async () => {
   const cases: [how: string, strategy: string, reason: string][] = [
     ['process.exit(3);', '', 'ended'],
     ["console.log('thinking'); continue;", '', 'no_json'],
@@ -43,7 +43,7 @@ test('programs: each way to fail is a reason, and the run goes on', async () => 
   }
 });
 
-test('programs: what a user can mend is said in a line, with its exit code', async () => {
+test('programs: reports user errors in one line, with the exit code', async () => {
   const { folder, file } = townOf();
   const run = join(folder, 'run');
   const without = await folkmoot(['sim', file]);
@@ -70,10 +70,10 @@ test('programs: what a user can mend is said in a line, with its exit code', asy
   expect(live.code).not.toBe(0);
 });
 
-test('programs: a program is given no more of the environment than it asks for', () =>
+test('programs: passes only the requested environment variables', () =>
   expectOneKey(townOf(notesKeys, ', env: [MIND_KEY]')));
 
-test('programs: a sweep keeps a cassette for each run, and is made again from them', async () => {
+test('programs: a sweep writes a cassette per run, and is repeated from them', async () => {
   const { folder, file, asked } = townOf('', '', 6);
   const factor = '{ path: consensus.policy, values: [bft, veto] }';
   const text = `${readFileSync(file, 'utf8')}sweep: { factors: [${factor}], replicates: 2 }\n`;
@@ -93,7 +93,7 @@ test('programs: a sweep keeps a cassette for each run, and is made again from th
   expect(asked().length).toBe(before);
 });
 
-test('programs: a sweep whose runs spend their calls is resumed to the same bytes', async () => {
+test('programs: a sweep with spent call budgets resumes to the same bytes', async () => {
   const { folder, file, asked } = townOf('', '', 6);
   const factor = '{ path: consensus.policy, values: [bft, veto] }';
   const text = `${readFileSync(file, 'utf8')}sweep: { factors: [${factor}], replicates: 2 }\n`;
@@ -115,7 +115,7 @@ test('programs: a sweep whose runs spend their calls is resumed to the same byte
     const { completed, finished, failed } = JSON.parse(ended.stdout);
     expect([finished, failed.kind]).toEqual([false, 'unanswered']);
     expect(readdirSync(join(out, 'runs')).length).toBe(completed);
-    // Each run makes at least one call a time.
+    // Each attempt makes at least one call per run.
     expect(tries).toBeLessThanOrEqual(questions);
     ended = await folkmoot([...args, ...budget, '--resume']);
   }
@@ -124,7 +124,7 @@ test('programs: a sweep whose runs spend their calls is resumed to the same byte
   expect(asked().length).toBe(questions);
   expect(filesOf(out)).toEqual(filesOf(whole));
 
-  // An earlier version kept such a run as failed.
+  // An earlier version recorded such a run as failed.
   const [kept] = readdirSync(join(out, 'runs'));
   const record = join(out, 'runs', kept!);
   const before = readFileSync(record, 'utf8');

@@ -1,4 +1,4 @@
-/** What others made of a kept run's folder: refused, with what is wrong, and nothing leaves it. */
+/** Damaged or forged run folders: refused with the problem, without output or outside access. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from 'folkmoot/signing';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await simulate(completeScenario(raw), { out: run });
 });
 
-/** The run in a folder of its own, its summary another one. */
+/** Copies the run into a new folder with a changed summary. */
 function changed(change: (summary: Raw) => unknown): string {
   const folder = join(temporaryFolder(), 'run');
   cpSync(run, folder, { recursive: true });
@@ -39,17 +39,17 @@ function changed(change: (summary: Raw) => unknown): string {
 
 const cases: [what: string, change: (summary: Raw) => unknown, said: RegExp][] = [
   ['null', () => null, /summary\.json/],
-  ['a list', () => [], /summary\.json/],
-  ['nothing in it', () => ({}), /summary\.json/],
+  ['a list in place of an object', () => [], /summary\.json/],
+  ['no members', () => ({}), /summary\.json/],
   ['no scenario', ({ scenario: _, ...rest }) => rest, /scenario/],
-  ['a scenario that is a text', (all) => ({ ...all, scenario: 'town' }), /\/scenario/],
-  ['a seed that is a number', (all) => ({ ...all, seed: 1 }), /\/seed/],
-  ['hashes that are none', (all) => ({ ...all, modules: { 'a.mjs': 'abc' } }), /\/modules\/a.mjs/],
-  ['entries below zero', (all) => ({ ...all, entries: -1 }), /\/entries/],
-  ['measures that are texts', (all) => ({ ...all, measures: { votes: '7' } }), /\/measures\/votes/],
+  ['a string as its scenario', (all) => ({ ...all, scenario: 'town' }), /\/scenario/],
+  ['a number as its seed', (all) => ({ ...all, seed: 1 }), /\/seed/],
+  ['invalid hashes', (all) => ({ ...all, modules: { 'a.mjs': 'abc' } }), /\/modules\/a.mjs/],
+  ['negative entries', (all) => ({ ...all, entries: -1 }), /\/entries/],
+  ['strings as measures', (all) => ({ ...all, measures: { votes: '7' } }), /\/measures\/votes/],
 ];
 
-test.each(cases)('damaged runs: a summary with %s, for fork, why and compare', async (...given) => {
+test.each(cases)('damaged runs: refuse a summary with %s', async (...given) => {
   const [, change, said] = given;
   const folder = changed(change);
   const expected = { name: 'StoreError', code: 'CORRUPT', problem: 'SUMMARY_INVALID' };
@@ -63,7 +63,7 @@ test.each(cases)('damaged runs: a summary with %s, for fork, why and compare', a
   await store.close();
 });
 
-test('damaged runs: nothing is put beside the data of a network', async () => {
+test('damaged runs: write nothing into the folder of a network', async () => {
   const network = join(
     changed((all) => all),
     'network',
@@ -81,7 +81,7 @@ test('damaged runs: nothing is put beside the data of a network', async () => {
   expect(readdirSync(network).sort()).toEqual(before);
 });
 
-test('damaged runs: a file of the run that is elsewhere is neither read nor copied', () => {
+test('damaged runs: neither read nor copy a file outside the run folder', () => {
   for (const path of ['../notes.txt', 'network/../../notes.txt']) {
     const folder = changed((all) => ({ ...all, files: { [path]: sha256Hex('mine') } }));
     writeFileSync(join(folder, path), 'mine');

@@ -1,4 +1,4 @@
-/** Forks of kept runs: all before is proved the same, or the script that is not is named. */
+/** Forks of saved runs: the prefix is proved identical, or the script that differs is named. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -25,7 +25,7 @@ async function forked({ folder }: Pick<Kept, 'folder'>, added: Raw[], source?: s
   return { out, result, prefix, acted };
 }
 
-test('fork: the digests at the last entry before are the same; the parting is named', async () => {
+test('fork: has the same digests up to the fork, and reports the first different entry', async () => {
   const base = await run(lively({ length: { blocks: 5 } }));
   const vote = { kind: 'vote', agent: 28, block: 3, decision: 'reject', at_height: 2 };
   const { out, prefix, acted } = await forked(base, [vote]);
@@ -43,7 +43,7 @@ test('fork: the digests at the last entry before are the same; the parting is na
   expect(votes.difference).toBe(votes.b! - votes.a!);
 });
 
-test('fork: of a fork; one that changes nothing is the same to the end', async () => {
+test('fork: forks a fork; a fork without changes is identical to the end', async () => {
   const base = await run(lively({ length: { blocks: 3 } }), [
     { kind: 'silence', whom: [{ agent: 2 }], at_height: 1 },
   ]);
@@ -59,7 +59,7 @@ test('fork: of a fork; one that changes nothing is the same to the end', async (
   expect(never.prefix).toMatchObject({ same: true, entry: base.result.entries - 1 });
 });
 
-test('fork: a script that is not the same again is named, with where the logs part', async () => {
+test('fork: names a script that is not deterministic, and the first different entry', async () => {
   const source = temporaryFolder();
   const body = `const calls = (globalThis.folkmootForks = (globalThis.folkmootForks ?? 0) + 1);
     return { do: 'vote', decision: 'approve', reason: String(calls) };`;
@@ -75,7 +75,7 @@ test('fork: a script that is not the same again is named, with where the logs pa
   expect(existsSync(join(out, 'script.mjs'))).toBe(true);
 });
 
-test('fork: scripts and data files are what the run had, and go with it', async () => {
+test('fork: uses and copies the scripts and data files of the run', async () => {
   const source = temporaryFolder();
   const scenario = scripted(source, "return { do: 'vote', decision: 'approve' };");
   const folder = join(temporaryFolder(), 'run');

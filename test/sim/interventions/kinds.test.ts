@@ -1,4 +1,4 @@
-/** Each kind of intervention: nothing before it is otherwise, and what follows is what it says. */
+/** Each kind of intervention has its effect, and leaves everything before it unchanged. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   lines = await logLines(base.folder);
 });
 
-/** Runs it, and holds all before against the run without. */
+/** Runs with the intervention, and compares the prefix with the run without it. */
 async function forked(intervention: Raw) {
   const fork = await run(lively(), [intervention]);
   const [acted] = fork.result.interventions!;
@@ -46,7 +46,7 @@ const votesOn = (log: readonly Line[], hash: string) =>
     .filter(({ block_hash }) => block_hash === hash);
 const hashOf = (number: number) => csvRows(join(base.folder, 'blocks.csv'))[number]!.block_hash!;
 
-test('silence: an agent sends nothing from then on, and what it had sent arrives', async () => {
+test('silence: an agent sends nothing more, and its earlier messages arrive', async () => {
   const { acted, log } = await forked({ kind: 'silence', whom: [{ agent: 2 }], at_ms: 15_000 });
   const from = log[acted.entry!]!.at;
   const later = log.filter(({ public_key, at }) => public_key === keyOf(2) && at > from + 2_000);
@@ -56,7 +56,7 @@ test('silence: an agent sends nothing from then on, and what it had sent arrives
   ).not.toEqual([]);
 });
 
-test('remove: agents leave for good, by status', async () => {
+test('remove: agents leave for good, with status inactive', async () => {
   const whom = [{ group: 'hill', count: 3 }];
   const { fork, acted } = await forked({ kind: 'remove', whom, at_height: 3 });
   expect(acted.did).toBe(3);
@@ -66,7 +66,7 @@ test('remove: agents leave for good, by status', async () => {
   expect(gone.filter(({ group }) => group === 'hill').length).toBe(3);
 });
 
-test.each(['approve', 'reject'] as const)('vote: one who abstains votes %s', async (decision) => {
+test.each(['approve', 'reject'] as const)('vote: an abstainer votes %s', async (decision) => {
   const one = { kind: 'vote', agent: 28, block: 4, decision, at_ms: 0 };
   const { acted, log } = await forked(one);
   expect(acted.did).toBe(1);
@@ -74,7 +74,7 @@ test.each(['approve', 'reject'] as const)('vote: one who abstains votes %s', asy
   expect(vote!.decision).toBe(decision);
 });
 
-test('vote: another decision, with all else that it says; or none', async () => {
+test('vote: changes the decision alone, or removes the vote', async () => {
   const own = votesOn(lines, hashOf(3))[2]!;
   const agent = csvRows(join(base.folder, 'agents.csv')).findIndex(
     (_, ordinal) => keyOf(ordinal) === own.public_key,
@@ -88,7 +88,7 @@ test('vote: another decision, with all else that it says; or none', async () => 
   expect(voters).not.toContain(own.public_key);
 });
 
-test('mute: whoever would have passed a meme on has not heard of it', async () => {
+test('mute: agents that would have passed the meme on have not heard of it', async () => {
   const referred = lines
     .filter(({ kind }) => kind === 'vote')
     .flatMap(({ body }) => bodyOf<{ meme_references: string[] }>(body).meme_references);
@@ -100,7 +100,7 @@ test('mute: whoever would have passed a meme on has not heard of it', async () =
   expect(fork.result.measures.memes).toBeGreaterThan(0);
 });
 
-test('mute: all memes of all authors leave no influence', async () => {
+test('mute: muting all memes of all authors leaves no influence', async () => {
   const { fork, acted } = await forked({ kind: 'mute', whom: [{}], at_ms: 0 });
   expect(acted.did).toBe(fork.result.measures.memes);
   expect(fork.result.messages['gossip.meme'].sent).toBe(0);
@@ -111,7 +111,7 @@ test('mute: all memes of all authors leave no influence', async () => {
   ).toEqual([]);
 });
 
-test('drop: a block never arrives, nor does its copy', async () => {
+test('drop: neither a block nor its duplicate arrives', async () => {
   const { acted, log } = await forked({ kind: 'drop', block: 3, at_ms: 0 });
   expect(acted.did).toBe(1);
   expect(log.some(({ kind, body }) => kind === 'propose' && body.includes(hashOf(3)))).toBe(false);
@@ -131,7 +131,7 @@ test('drop: an alliance never forms; dissolve: its members leave it', async () =
   expect(dissolved.log[dissolved.parts.seq]!.kind).toBe('alliance_leave');
 });
 
-test('strategy, traits: they act otherwise from then on', async () => {
+test('strategy, traits: change the behaviour of agents from then on', async () => {
   const liars = { kind: 'flip_flop' };
   await forked({ kind: 'strategy', whom: [{ group: 'town' }], strategy: liars, at_height: 2 });
   const careless = { kind: 'traits', whom: [{ group: 'town' }], traits: { care: 0 } };
@@ -140,7 +140,7 @@ test('strategy, traits: they act otherwise from then on', async () => {
   expect(sound.slice(6)).toContain(0);
 });
 
-test('set: a rate, and the loss of all links, from then on', async () => {
+test('set: changes a rate, and the loss of all links, from then on', async () => {
   const none = { kind: 'set', path: 'social.memes.rate', value: 0, at_height: 2 };
   const { acted, log } = await forked(none);
   const at = log[acted.entry!]!.at;
@@ -150,14 +150,14 @@ test('set: a rate, and the loss of all links, from then on', async () => {
   expect(fork.result.verdict).toBe('no_progress');
 });
 
-test('link: what passes between an agent and the network is lost', async () => {
+test('link: loses messages between an agent and the network', async () => {
   const { fork } = await forked({ kind: 'link', between: [0, 'network'], loss: 1, at_ms: 15_000 });
   const [agent] = csvRows(join(fork.folder, 'agents.csv'));
   const [before] = csvRows(join(base.folder, 'agents.csv'));
   expect(Number(agent!.votes)).toBeLessThan(Number(before!.votes));
 });
 
-test('interventions: reports one that did not act', async () => {
+test('interventions: reports an intervention without effect', async () => {
   const { result, folder } = await run(lively(), [
     { kind: 'silence', whom: [{ agent: 1 }], at_entry: 1_000_000 },
   ]);
@@ -173,7 +173,7 @@ test('interventions: reports one that did not act', async () => {
   );
 });
 
-test('redraw: chance is another from then on, and follows from its seed', async () => {
+test('redraw: changes the randomness from then on, determined by its seed', async () => {
   const redraw = (seed: string) => ({ kind: 'redraw', seed, at_ms: 15_000 });
   const { fork, acted } = await forked(redraw('a'));
   expect(acted.did).toBe(fork.result.scenario.population);
@@ -183,7 +183,7 @@ test('redraw: chance is another from then on, and follows from its seed', async 
   expect(other.result.digest).not.toBe(fork.result.digest);
 });
 
-/** One block after 5 s, and nothing more for two minutes. */
+/** One block after 5 s, and no other for two minutes. */
 const still = (sections: Raw = {}): Raw => ({
   title: 'A still town',
   signatures: 'none',
@@ -204,13 +204,13 @@ const still = (sections: Raw = {}): Raw => ({
 test.each([
   [{ measure: 'closed', at_least: 1, held_ms: 100_000 }],
   [{ measure: 'closed', at_least: 1, held_ms: 33_333 }],
-])('a condition that has to hold is a deadline, as it is of the end: %j', async (held) => {
+])('interventions: a held condition is a deadline, as for the end of a run: %j', async (held) => {
   const silence = { kind: 'silence', whom: [{ agent: 1 }], at_condition: held };
   const { result } = await run(still(), [silence]);
   const ended = await run(still({ length: { until: held } }));
   const [{ at_ms } = { at_ms: null }] = result.interventions!;
   expect(ended.result.ended_by).toMatch(/^until /);
-  // The end is exact; an intervention acts at the end of the window of at most 50 ms.
+  // The end of a run is exact. An intervention acts at the end of the window of at most 50 ms.
   expect(at_ms).toBeGreaterThanOrEqual(ended.result.virtual_ms);
   expect(at_ms).toBeLessThan(ended.result.virtual_ms + 50);
   expect(ended.result.virtual_ms).toBeLessThan(111_000);

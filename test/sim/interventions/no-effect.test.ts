@@ -1,4 +1,4 @@
-/** Whatever is made otherwise, all before is the same; and all is, where nothing is otherwise. */
+/** Interventions change nothing before their instant, and nothing at all without an effect. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { type Kept, lively, outcomeOf, parting, runsHere } from './world.js';
 
 const run = runsHere();
 
-/** Two worlds: in one, whoever sends much waits for its own uplink. */
+/** Two worlds; in the second, messages queue at the uplink of their sender. */
 const worlds = {
   'as it is': {},
   'with uplinks': { links: { loss: 0.02, uplink_kbps: 48 } },
@@ -93,7 +93,7 @@ const intervention = fc.tuple(action, moment).map(([what, when]) => ({ ...what, 
 
 test.each(
   each,
-)('interventions: %s, of any kind at any moment, all before is the same', async (world) => {
+)('interventions: %s, any kind at any moment leaves the prefix unchanged', async (world) => {
   const { base } = bases.get(world)!;
   await fc.assert(
     fc.asyncProperty(fc.array(intervention, { minLength: 1, maxLength: 3 }), async (list) => {
@@ -103,7 +103,7 @@ test.each(
       try {
         fork = await run(raw, list);
       } catch (error) {
-        // A vote of one who leaves at the same instant, say.
+        // For example, a vote of an agent that leaves at the same instant.
         expect((error as Error).message).toContain('contradicts');
         return;
       }
@@ -122,7 +122,7 @@ test.each(
 
 test.each(
   each,
-)('interventions: %s, that change nothing leave every byte as it was', async (world) => {
+)('interventions: %s, interventions without effect leave every byte unchanged', async (world) => {
   const { base, lines } = bases.get(world)!;
   const raw = lively(worlds[world]);
   const agents = csvRows(join(base.folder, 'agents.csv'));
@@ -155,7 +155,7 @@ test.each(
   expect(outcomeOf(await run(raw, nothing))).toEqual(outcomeOf(base));
 });
 
-test('interventions: whoever is far from them does what it did', async () => {
+test('interventions: agents far away are unaffected', async () => {
   const far = {
     agents: [
       { group: 'here', count: 12, producers: 2 },

@@ -1,4 +1,4 @@
-/** A lively town to intervene in, and where the log of a run parts from that of another. */
+/** A busy town for interventions, and the first difference between the logs of two runs. */
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import {
@@ -39,7 +39,7 @@ export interface Kept {
 
 let kept = 0;
 
-/** Runs with some interventions, which are kept in a folder of the file that calls this. */
+/** Runs with interventions; saves the runs in a folder of the calling file. */
 export function runsHere() {
   const folders = suiteFolder();
   return async (raw: Raw, interventions: readonly Raw[] = []): Promise<Kept> => {
@@ -58,7 +58,7 @@ const storeOf = ({ folder }: Kept) =>
     readOnly: true,
   });
 
-/** Where two runs part; null where their logs are the same. */
+/** First difference between two runs; null if their logs are equal. */
 export async function parting(a: Kept, b: Kept): Promise<LogDifference | null> {
   const stores = [storeOf(a), storeOf(b)] as const;
   try {
@@ -69,7 +69,7 @@ export async function parting(a: Kept, b: Kept): Promise<LogDifference | null> {
   }
 }
 
-/** What must be the same when nothing is otherwise. */
+/** Results that an intervention without effect must not change. */
 export function outcomeOf({ result }: Kept) {
   const { digest, log_digest, measures, messages, virtual_ms, refused, ended_by } = result;
   return { digest, log_digest, measures, messages, virtual_ms, refused, ended_by };

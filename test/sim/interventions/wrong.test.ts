@@ -15,13 +15,23 @@ const vote = 'kind: vote, agent: 1, block: 2, decision: approve';
 
 const wrong: [what: string, text: string, line: number, key: string][] = [
   ['no kind', one('at_ms: 1'), LINE, 'MISSING interventions.0.kind'],
-  ['a kind', one('kind: bribe, at_ms: 1'), LINE, 'INVALID_VALUE interventions.0.kind'],
-  ['a member', one('kind: drop, at_ms: 1, blok: 3'), LINE, 'UNKNOWN_KEY interventions.0.blok'],
-  ['no moment', one('kind: drop, block: 1'), LINE, 'EXPECTED_ONE interventions.0'],
-  ['two moments', one(`${vote}, at_ms: 1, at_entry: 2`), LINE, 'EXPECTED_ONE interventions.0'],
-  ['after the end', one(`${vote}, at_ms: 60000`), LINE, 'INVALID_VALUE interventions.0.at_ms'],
+  ['an unknown kind', one('kind: bribe, at_ms: 1'), LINE, 'INVALID_VALUE interventions.0.kind'],
   [
-    'a height after it',
+    'an unknown member',
+    one('kind: drop, at_ms: 1, blok: 3'),
+    LINE,
+    'UNKNOWN_KEY interventions.0.blok',
+  ],
+  ['no instant', one('kind: drop, block: 1'), LINE, 'EXPECTED_ONE interventions.0'],
+  ['two instants', one(`${vote}, at_ms: 1, at_entry: 2`), LINE, 'EXPECTED_ONE interventions.0'],
+  [
+    'an instant after the end',
+    one(`${vote}, at_ms: 60000`),
+    LINE,
+    'INVALID_VALUE interventions.0.at_ms',
+  ],
+  [
+    'a height after the end',
     one(`${vote}, at_height: 9`),
     LINE,
     'INVALID_VALUE interventions.0.at_height',
@@ -33,13 +43,13 @@ const wrong: [what: string, text: string, line: number, key: string][] = [
     'EXPECTED_ONE interventions.0.at_condition',
   ],
   [
-    'an agent',
+    'an unknown agent',
     one('kind: vote, agent: lawful-9, block: 2, decision: reject, at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.agent',
   ],
   [
-    'an ordinal',
+    'an unknown ordinal',
     one('kind: silence, whom: [{ agent: 6 }], at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.whom.0.agent',
@@ -50,7 +60,12 @@ const wrong: [what: string, text: string, line: number, key: string][] = [
     LINE,
     'NOT_VALIDATOR interventions.0.agent',
   ],
-  ['a block', one('kind: drop, block: 99, at_ms: 1'), LINE, 'INVALID_VALUE interventions.0.block'],
+  [
+    'an unknown block',
+    one('kind: drop, block: 99, at_ms: 1'),
+    LINE,
+    'INVALID_VALUE interventions.0.block',
+  ],
   [
     'an invalid hash',
     one('kind: drop, block: abc, at_ms: 1'),
@@ -58,9 +73,14 @@ const wrong: [what: string, text: string, line: number, key: string][] = [
     'INVALID_VALUE interventions.0.block',
   ],
   ['a missing meme', one('kind: mute, at_ms: 1'), LINE, 'EXPECTED_ONE interventions.0'],
-  ['a meme', one('kind: mute, meme: cat, at_ms: 1'), LINE, 'INVALID_VALUE interventions.0.meme'],
   [
-    'a group',
+    'an unknown meme',
+    one('kind: mute, meme: cat, at_ms: 1'),
+    LINE,
+    'INVALID_VALUE interventions.0.meme',
+  ],
+  [
+    'an unknown group',
     one('kind: remove, whom: [{ group: b }], at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.whom.0.group',
@@ -72,25 +92,25 @@ const wrong: [what: string, text: string, line: number, key: string][] = [
     'NO_AGENTS interventions.0.whom',
   ],
   [
-    'a strategy',
+    'an unknown strategy',
     one('kind: strategy, whom: [{}], strategy: { kind: clever }, at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.strategy.kind',
   ],
   [
-    'a trait',
+    'an invalid trait',
     one('kind: traits, whom: [{}], traits: { care: 2 }, at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.traits.care',
   ],
   [
-    'a policy',
+    'a path that cannot change',
     one('kind: set, path: consensus.policy, value: veto, at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.path',
   ],
   [
-    'a value',
+    'an invalid value',
     one('kind: set, path: links.loss, value: 1.5, at_ms: 1'),
     LINE,
     'INVALID_VALUE interventions.0.value',
@@ -108,19 +128,19 @@ const wrong: [what: string, text: string, line: number, key: string][] = [
     'NO_CHANGE interventions.0',
   ],
   [
-    'two votes',
+    'contradictory votes',
     two(`${vote}, at_ms: 5`, `${vote.replace('approve', 'reject')}, at_ms: 5`),
     LINE + 1,
     'CONTRADICTION interventions.1',
   ],
   [
-    'a silenced voter',
+    'a vote of a silenced agent',
     two(`${vote}, at_entry: 5`, 'kind: silence, whom: [{ group: a }], at_entry: 5'),
     LINE + 1,
     'CONTRADICTION interventions.1',
   ],
   [
-    'two values',
+    'contradictory values',
     two(
       'kind: set, path: links.loss, value: 0, at_ms: 1',
       'kind: set, path: links.loss, value: 1, at_ms: 1',
@@ -144,7 +164,7 @@ test.each(wrong)('interventions: rejects %s', (_, text, line, expected) => {
   expect(error.message).toContain(`${file}:${line}: `);
 });
 
-test('interventions: accepts repeated settings, and different ones at two moments', () => {
+test('interventions: accepts repeated settings, and different ones at two instants', () => {
   const later = `${vote.replace('approve', 'reject')}, at_ms: 6`;
   for (const text of [
     two(`${vote}, at_ms: 5`, later),

@@ -1,4 +1,4 @@
-/** The collector on small runs of a real network, whose figures are worked out by hand. */
+/** The collector on small runs of a network, with figures computed by hand. */
 import type { Event } from 'folkmoot';
 import { expect, test } from 'vitest';
 import type { Cause } from '../../../dist/sim/world/observer.js';
@@ -6,7 +6,7 @@ import { newPopulation, type Population } from '../../engine/helpers.js';
 import { START_MS } from '../../support/citizens.js';
 import { agentsIn, type Collected, collect, eventsOf, timeOf } from './fixture.js';
 
-/** Tells a town's events so far, votes with what they follow from, and ends the run now. */
+/** Feeds a town's events so far and the causes of its votes, and ends the run now. */
 function finished(
   town: Population,
   { collector, rows }: Collected,
@@ -29,7 +29,7 @@ function finished(
   };
 }
 
-/** Four voters, two of each group; the first proposes. */
+/** Four voters, two in each group; the first one proposes. */
 async function village() {
   const town = await newPopulation();
   const voters = await town.joinMany(4, ['validator', 'producer']);
@@ -42,7 +42,7 @@ async function village() {
   };
 }
 
-test('finality: from proposal to finalization; a rejected block has none', async () => {
+test('finality: from proposal to finalization; a rejected block has no finality time', async () => {
   const { town, voters, parts } = await village();
   const first = await town.open(voters[0]!);
   await town.at(1_000);
@@ -64,10 +64,10 @@ test('finality: from proposal to finalization; a rejected block has none', async
   expect(blocks[0]).toMatchObject({ producer_group: 'east', has_meme: 0, soundness: null });
 });
 
-test('agreement: of pairs of voters, within groups and between them', async () => {
+test('agreement: of pairs of voters, within and between groups', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
-  // East is of one mind, west is split: 3 of 6 pairs agree; 1 of 2 within, 2 of 4 between.
+  // East is unanimous, west is split: 3 of 6 pairs agree; 1 of 2 within, 2 of 4 between.
   await town.votes([voters[0]!, voters[1]!], hash, 'approve');
   await town.vote(voters[2]!, hash, 'reject');
   await town.vote(voters[3]!, hash, 'approve');
@@ -84,7 +84,7 @@ test('agreement: of pairs of voters, within groups and between them', async () =
   ]);
 });
 
-test('memes: reach, references and influence follow the notes of votes that counted', async () => {
+test('memes: reach, references and influence follow the notes of counted votes', async () => {
   const { town, voters, parts } = await village();
   const one = await town.meme(voters[0]!, 'one');
   const two = await town.meme(voters[1]!, 'two');
@@ -110,7 +110,7 @@ test('memes: reach, references and influence follow the notes of votes that coun
   ]);
 });
 
-test('transactions: of final blocks only, by signer; sound blocks apart from others', async () => {
+test('transactions: of final blocks only, by signer; sound blocks separate from others', async () => {
   const { town, voters, parts } = await village();
   const tell = (block: string, soundness: number, senders: number[]) =>
     parts.collector.published({ block, soundness, hasMeme: false, senders });
@@ -133,7 +133,7 @@ test('transactions: of final blocks only, by signer; sound blocks apart from oth
   expect(blocks.map(({ soundness }) => soundness)).toEqual([100, 50]);
 });
 
-test('alliances: largest size, time from active to the end, members at the end', async () => {
+test('alliances: largest size, time from activation to the end, members at the end', async () => {
   const { town, voters, parts } = await village();
   const [a, b, c, d] = voters;
   await town.allied(a!, [b!, c!], { duration: 'PT1H' });
@@ -147,7 +147,7 @@ test('alliances: largest size, time from active to the end, members at the end',
   expect(measures).toMatchObject({ alliance_lifetime_mean_ms: 6_000 });
   expect(agents.map(({ alliances }) => alliances)).toEqual([1, 1, 1, 0]);
   const active = series.filter(({ measure }) => measure === 'alliances_active');
-  // The instant of the start is after all that happened at it.
+  // An instant in the series comes after all its events.
   expect(active.map(({ t_ms, value }) => [t_ms, value])).toEqual([
     [0, 1],
     [5_000, 2],
@@ -155,7 +155,7 @@ test('alliances: largest size, time from active to the end, members at the end',
   ]);
 });
 
-test('series: reputation as told, for everybody and for each group', async () => {
+test('series: reputation from events, for all agents and for each group', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
   await town.at(7_000);
@@ -166,13 +166,13 @@ test('series: reputation as told, for everybody and for each group', async () =>
   const at = (t: number, group: string | null) =>
     reputation.find((row) => row.t_ms === t && row.group === group)?.value;
   expect([at(0, null), at(5_000, null), at(5_000, 'west')]).toEqual([50, 50, 50]);
-  // Each voter moves by far more than is told.
+  // Each reputation moves far more than the smallest change that emits an event.
   expect(at(8_000, null)).toBe(measures.reputation_mean);
   expect(at(8_000, 'east')).toBeGreaterThan(at(8_000, 'west') as number);
   expect(agents[3]).toMatchObject({ overall_score: 50, votes: 0, status: 'active', dormant: 0 });
 });
 
-test('others: agents that are not in the scenario count in totals and have no group', async () => {
+test('others: agents outside the scenario count in totals and have no group', async () => {
   const town = await newPopulation();
   const voters = await town.joinMany(4, ['validator', 'producer']);
   const parts = collect(['east'], agentsIn(['east', 'east']));
@@ -192,7 +192,7 @@ test('others: agents that are not in the scenario count in totals and have no gr
   ]);
 });
 
-test('agents: one that never registered keeps its row, without id, status and scores', async () => {
+test('agents: an agent that never registered keeps its row, without id, status and scores', async () => {
   const town = await newPopulation();
   await town.joinMany(1);
   const { agents, measures } = finished(town, collect(['all'], agentsIn(['all', 'all'])));
@@ -224,7 +224,7 @@ test('refusals: late votes and equivocations, by agent', async () => {
   expect(agents.map(({ late_votes }) => late_votes)).toEqual([1, 0]);
 });
 
-test('longest_wait_ms: from a refusal for want of room to the next accepted one', async () => {
+test('longest_wait_ms: from a refusal for lack of room to the next accepted proposal', async () => {
   const town = await newPopulation();
   const makers = await town.joinMany(3, ['validator', 'producer']);
   const agents = agentsIn(['all', 'all', 'all']);
@@ -242,14 +242,14 @@ test('longest_wait_ms: from a refusal for want of room to the next accepted one'
   expect(collector.finish(town.network.read, START_MS + 8_000).measures.longest_wait_ms).toBe(
     5_000,
   );
-  // Who waits still has waited until the end; a flooder's wait is none.
+  // A waiting producer counts until the end; a flooder does not count.
   collector.refused(1, 'propose', 'TOO_MANY_OPEN', START_MS + 1_000);
   expect(collector.finish(town.network.read, START_MS + 8_000).measures.longest_wait_ms).toBe(
     7_000,
   );
 });
 
-test('memes: a vote that was changed on its way has references and no influence', async () => {
+test('memes: a vote changed in transit has references and no influence', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
   await town.vote(voters[0]!, hash, 'approve');

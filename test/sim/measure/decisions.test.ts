@@ -1,4 +1,4 @@
-/** decisions.ndjson: what each vote rested on adds up, and asking for it changes nothing. */
+/** decisions.ndjson: decision factors are consistent, and recording them changes nothing. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
@@ -42,7 +42,7 @@ async function runOf(decisions: boolean) {
   return { out, result };
 }
 
-test('decisions: a line for each vote that counted, which adds up', async () => {
+test('decisions: has a consistent line for each counted vote', async () => {
   const { out, result } = await runOf(true);
   const plain = await runOf(false);
   expect(plain.result.digest).toBe(result.digest);
@@ -82,7 +82,7 @@ test('decisions: a line for each vote that counted, which adds up', async () => 
   expect(bases('bloc')).toEqual(new Set(['unknown']));
   expect(bases('own')).toEqual(new Set(['script', 'unknown']));
   expect(lines.find(({ basis }) => basis === 'script')!.reason).toBe('odd one');
-  // Some were turned by one meme, which is among those that they had received.
+  // Some votes were turned by one meme, which the agent had received.
   const turned = lines.filter(({ turned_by }) => turned_by && turned_by.length > 0);
   expect(turned.length).toBeGreaterThan(0);
   for (const { turned_by, memes } of turned)
@@ -93,7 +93,7 @@ const percent = fc.integer({ min: 0, max: 100 });
 const factors = ['technical', 'social', 'meme', 'random'] as const;
 const four = fc.record({ technical: percent, social: percent, meme: percent, random: percent });
 
-/** Every order in which the four factors come in, one after another. */
+/** Every order in which the four factors can be added. */
 function orders(of: readonly string[]): string[][] {
   if (of.length === 0) return [[]];
   return of.flatMap((one) =>
@@ -101,7 +101,7 @@ function orders(of: readonly string[]): string[][] {
   );
 }
 
-test('decisions: the Shapley value is the mean over all orders of the factors', () => {
+test('decisions: the Shapley value is the mean over all orders of factors', () => {
   fc.assert(
     fc.property(four, four, percent, (weights, opinions, threshold) => {
       const personality = { ...weights, threshold } as never;
@@ -128,7 +128,7 @@ test('decisions: the Shapley value is the mean over all orders of the factors', 
   );
 });
 
-test('decisions: a meme turned a vote when it would be another without it', () => {
+test('decisions: a meme turned a vote if the vote would differ without the meme', () => {
   const personality = { technical: 0, social: 0, meme: 100, random: 0, threshold: 60 } as never;
   const opinions = { technical: 50, social: 50, meme: 66, random: 50 };
   const meme = (id: string, stance: 'approve' | 'reject') => ({ id, stance, text: '' });

@@ -1,4 +1,4 @@
-/** What the measure tests share: a small population, and a run that is told event by event. */
+/** Shared by the measure tests: a small population, and a collector fed event by event. */
 import type { Event, Network } from 'folkmoot';
 import { personalities, type Row } from 'folkmoot/sim';
 import { Collector } from '../../../dist/sim/measure/collector.js';
@@ -7,7 +7,7 @@ import { citizenOf, paperSignatory, START_MS } from '../../support/citizens.js';
 
 export type CollectorScenario = ConstructorParameters<typeof Collector>[0];
 
-/** Names of groups are all that a collector reads of them. */
+/** A scenario with group names, all that the collector reads. */
 export function scenarioWith(groups: readonly string[], everyMs = 5_000): CollectorScenario {
   return {
     agents: groups.map((group) => ({ group })) as unknown as CollectorScenario['agents'],
@@ -34,7 +34,7 @@ export interface Collected {
   rows: Row<'votes.csv'>[];
 }
 
-/** A collector of these agents, and the votes that it tells. */
+/** A collector for these agents, and its vote rows. */
 export function collect(
   groups: readonly string[],
   agents: readonly MeasuredAgent[],
@@ -48,7 +48,6 @@ export function collect(
 
 export const timeOf = (event: Event): number => Date.parse(event.data.timestamp);
 
-/** All events of a network so far, in order. */
 export const eventsOf = (network: Network): Event[] => [
   ...network.read.events(1, network.read.position.event_seq),
 ];

@@ -1,7 +1,4 @@
-/**
- * The measures of a run computed again, slowly and from other data: from the list of its events,
- * the rows of its votes and the records of its network, with loops over pairs.
- */
+/** Recomputes the measures of a run, slowly, from its events, vote rows and records. */
 import type { Event, EventData, EventType, Network } from 'folkmoot';
 import type { Row } from 'folkmoot/sim';
 import type { MeasuredAgent } from '../../../dist/sim/measure/population.js';
@@ -16,7 +13,7 @@ export interface Told {
   agents: readonly MeasuredAgent[];
   network: Network;
   endMs: number;
-  /** Percent of transactions that add up, by block hash. */
+  /** Percent of balanced transactions, by block hash. */
   soundness: ReadonlyMap<string, number>;
 }
 
@@ -24,7 +21,7 @@ const mean = (values: number[]) =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 const ratio = (part: number, whole: number) => (whole === 0 ? null : part / whole);
 
-/** The least value with at least so many percent of all at or below it. */
+/** Smallest value with at least the given percent of all values at or below it. */
 function nearestRank(values: number[], percent: number) {
   const enough = (limit: number) =>
     100 * values.filter((value) => value <= limit).length >= percent * values.length;
@@ -32,7 +29,7 @@ function nearestRank(values: number[], percent: number) {
   return fitting.length === 0 ? null : Math.min(...fitting);
 }
 
-/** By its first definition: the mean difference of all pairs over twice the mean. */
+/** By the original definition: mean difference of all pairs over twice the mean. */
 function gini(values: number[]) {
   const sum = values.reduce((total, value) => total + value, 0);
   if (sum === 0) return null;
@@ -41,7 +38,7 @@ function gini(values: number[]) {
   return differences / (2 * values.length * sum);
 }
 
-/** The share of agreeing pairs among those that fit; null without such a pair. */
+/** Share of agreeing pairs among the selected ones; null without such a pair. */
 function alike(votes: Vote[], fits: (a: Vote, b: Vote) => boolean): number | null {
   let pairs = 0;
   let agreeing = 0;

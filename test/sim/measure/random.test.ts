@@ -1,4 +1,4 @@
-/** The collector against a slow recomputation, over random lives of a real network. */
+/** The collector against a slow recomputation, over random lives of a network. */
 import fc from 'fast-check';
 import { createVerifier, type Event, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';
 import { blocksOf, expectedGroup, expectedMeasures, type Told } from './model.js';
 
 const groups = ['north', 'south', 'empty'];
-/** The last two of the network's nine are others; the eighth of ours never comes. */
+/** Of nine agents, the last two are outside the scenario, and the eighth never registers. */
 const agents = agentsIn(['north', 'north', 'south', 'south', 'north', 'south', 'north']);
 
 async function lived(genesis: GenesisOptions, script: Attempt[]) {
@@ -39,7 +39,7 @@ async function lived(genesis: GenesisOptions, script: Attempt[]) {
   return { network, endMs: clock.now() };
 }
 
-/** What the agents say of themselves is made up, from the numbers of the events. */
+/** Invents the notes of agents from the numbers of the events. */
 function causeOf(event: Event & { type: 'block_validation' }, agent: number) {
   const { seq, data } = event;
   const ids = ['a', 'b', 'c'].slice(0, seq % 4);
@@ -76,7 +76,7 @@ function tell(events: Event[]) {
   return { ...collected, soundness };
 }
 
-/** Equal but for rounding to six decimals. */
+/** Expects equality up to rounding to six decimals. */
 function expectClose(found: Record<string, unknown>, expected: Record<string, unknown>) {
   for (const [name, value] of Object.entries(expected)) {
     if (typeof value === 'number') expect(found[name], name).toBeCloseTo(value, 5);
@@ -84,7 +84,7 @@ function expectClose(found: Record<string, unknown>, expected: Record<string, un
   }
 }
 
-test('measures, groups and tables: as recomputed from events, votes and records', async () => {
+test('measures, groups and tables: equal a recomputation from events, votes and records', async () => {
   const seen = { decided: 0, pairs: 0, alliances: 0, expired: 0 };
   const property = fc.asyncProperty(
     someGenesis,
@@ -106,7 +106,7 @@ test('measures, groups and tables: as recomputed from events, votes and records'
       await network.close();
     },
   );
-  // A few lives may hold too little of what is measured for the comparison to prove anything.
+  // A few lives may contain too few values to prove anything, so the test adds rounds.
   const enough = () => Object.values(seen).every((count) => count > 3);
   for (let round = 0; round === 0 || (round < 10 && !enough()); round += 1)
     await fc.assert(property, { numRuns: counts.measuredLives });

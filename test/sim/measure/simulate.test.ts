@@ -1,4 +1,4 @@
-/** A run of the simulator, measured from end to end: tables, measures, report, and once more. */
+/** A simulation end to end: tables, measures, report, and a repetition. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -35,7 +35,7 @@ async function kept() {
   return { out, ...result };
 }
 
-test('simulate: every total of the measures is found again in the tables', async () => {
+test('simulate: totals of the measures equal sums over the tables', async () => {
   const { out, measures } = await kept();
   const [blocks, agents, groups, votes] = ['blocks', 'agents', 'groups', 'votes'].map((name) =>
     rows(out, `${name}.csv`),
@@ -59,13 +59,13 @@ test('simulate: every total of the measures is found again in the tables', async
   expect(sum(votes!, 'meme_references')).toBe(measures.meme_references);
   expect(votes!.every(({ memes_heard }) => memes_heard !== '')).toBe(true);
   expect(blocks.every(({ soundness }) => soundness !== '')).toBe(true);
-  // Otherwise the comparison above says little.
+  // Guards against an empty comparison.
   for (const name of ['finalized', 'memes', 'equivocations', 'meme_references'] as const) {
     expect(measures[name], name).toBeGreaterThan(0);
   }
 });
 
-test('simulate: votes.csv is what the network has stored, vote by vote', async () => {
+test('simulate: votes.csv equals the votes stored by the network', async () => {
   const { out } = await kept();
   const votes = rows(out, 'votes.csv');
   const blocks = rows(out, 'blocks.csv');
@@ -87,7 +87,7 @@ test('simulate: votes.csv is what the network has stored, vote by vote', async (
   }
 });
 
-test('simulate: the kept scenario and seed give the same digest, tables and report', async () => {
+test('simulate: the saved scenario and seed reproduce digest, tables and report', async () => {
   const first = await kept();
   const again = temporaryFolder();
   const scenarioAgain = completeScenario(JSON.parse(read(first.out, 'scenario.json')));

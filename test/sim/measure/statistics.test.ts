@@ -1,10 +1,10 @@
-/** Percentiles and the Gini coefficient of the tables, seen through runs that are easy to count. */
+/** Percentiles and the Gini coefficient of the tables, on runs that are easy to count. */
 import { expect, test } from 'vitest';
 import { newPopulation } from '../../engine/helpers.js';
 import { START_MS } from '../../support/citizens.js';
 import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';
 
-/** A run in which one voter decides; block n is final after n times ten milliseconds. */
+/** A run in which one voter decides; block n is final after 10 n milliseconds. */
 async function ladder(blocks: number) {
   const town = await newPopulation();
   const [only] = await town.joinMany(1, ['validator', 'producer']);
@@ -16,7 +16,7 @@ async function ladder(blocks: number) {
   return town;
 }
 
-test('percentiles: nearest rank, whatever the order', async () => {
+test('percentiles: nearest rank, in any order of values', async () => {
   const town = await ladder(20);
   const { collector } = collect(['all'], agentsIn(['all']));
   for (const event of eventsOf(town.network)) collector.event(event, timeOf(event));
@@ -29,7 +29,7 @@ test('percentiles: nearest rank, whatever the order', async () => {
   });
 });
 
-test('series: a long run keeps a bounded number of instants, evenly spaced', async () => {
+test('series: a long run keeps a bounded number of evenly spaced instants', async () => {
   const town = await newPopulation();
   const { collector } = collect(['all'], agentsIn(['all']), 100);
   const { tables } = collector.finish(town.network.read, START_MS + 30 * 86_400_000);

@@ -1,4 +1,4 @@
-/** What a kept run leaves: strict CSV in the columns of the dictionary, adding up. */
+/** Output of a saved run: strict CSV with the columns of the dictionary, and consistent totals. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -12,7 +12,7 @@ import { agentsIn, type CollectorScenario, eventsOf, scenarioWith, timeOf } from
 
 type Finished = Parameters<typeof writeResult>[2];
 
-/** Strict: equal columns in each row, quotes where they belong, LF alone. */
+/** Strict: equal columns in each row, quotes where required, LF only. */
 function readTable(folder: string, name: string): Record<string, string>[] {
   const text = readFileSync(join(folder, name), 'utf8');
   expect(text.includes('\r'), name).toBe(false);
@@ -30,7 +30,7 @@ const result = (finished: Finished): SimResult =>
     reported: { run: {}, groups: {} },
   }) as SimResult;
 
-/** A kept run of four voters; names would break a careless table. */
+/** A saved run of four voters; the names need quoting. */
 async function kept(folder: string, change: (scenario: CollectorScenario) => void = () => {}) {
   const { Collector } = await import('../../../dist/sim/measure/collector.js');
   const town = await newPopulation();
@@ -57,7 +57,7 @@ async function kept(folder: string, change: (scenario: CollectorScenario) => voi
   return finished.measures;
 }
 
-test('tables: columns of the dictionary, and totals that are the measures', async () => {
+test('tables: have the columns of the dictionary, and totals equal to the measures', async () => {
   const folder = temporaryFolder();
   const measures = await kept(folder);
   const blocks = readTable(folder, 'blocks.csv');
@@ -87,7 +87,7 @@ test('tables: columns of the dictionary, and totals that are the measures', asyn
   }
 });
 
-test('folder: tables, scenario and summary, and no part files', async () => {
+test('folder: has tables, scenario and summary, and no partial files', async () => {
   const folder = temporaryFolder();
   const measures = await kept(folder);
   expect(readdirSync(folder).sort()).toEqual([
@@ -106,7 +106,7 @@ test('folder: tables, scenario and summary, and no part files', async () => {
   expect(read('scenario.json')).toEqual({ title: 'a "run", kept' });
 });
 
-test('votes.csv: only when the scenario asks for it', async () => {
+test('votes.csv: is written only if the scenario enables it', async () => {
   const folder = temporaryFolder();
   await kept(folder, (scenario) => {
     scenario.measure.votes = false;
@@ -114,7 +114,7 @@ test('votes.csv: only when the scenario asks for it', async () => {
   expect(readdirSync(folder)).not.toContain('votes.csv');
 });
 
-test('votes.csv: rows beyond one block of writing, in order; none of a failed run', async () => {
+test('votes.csv: keeps the order beyond one write block, and is absent for a failed run', async () => {
   const folder = temporaryFolder();
   const row = { block: 0, group: 'a', personality: 'lawful', decision: 'approve', voted_ms: 1 };
   const rest = {
@@ -144,14 +144,14 @@ test.each([
   ...Object.keys(sweepTables),
   'network',
   'summary.json',
-])('output: a folder that holds %s is refused, and stays as it is', async (name) => {
+])('output: refuses a folder that holds %s, and leaves it unchanged', async (name) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, name), 'mine');
   await expect(prepareOutput(folder)).rejects.toMatchObject({ code: 'OTHER_NETWORK' });
   expect(readFileSync(join(folder, name), 'utf8')).toBe('mine');
 });
 
-test('output: a folder that cannot be made or written says so', async () => {
+test('output: reports a folder that cannot be created or written', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'file');
   writeFileSync(file, '');
@@ -162,7 +162,7 @@ test('output: a folder that cannot be made or written says so', async () => {
   );
 });
 
-test('dictionary: every text says something, and no name is there twice', async () => {
+test('dictionary: has no empty text and no duplicate name', async () => {
   const { measures } = await import('folkmoot/sim');
   const texts = [measures, ...Object.values(dictionary), ...Object.values(sweepTables)].flatMap(
     (part) => Object.values(part),

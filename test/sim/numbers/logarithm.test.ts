@@ -1,4 +1,4 @@
-/** Logarithm, exponential and quantiles that are the same on every machine. */
+/** Logarithm, exponential and quantiles with the same bits on every machine. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { exp, ln, normalQuantile } from '../../../dist/sim/numbers.js';
@@ -6,12 +6,12 @@ import { Streams } from '../../../dist/sim/rng.js';
 
 const rng = new Streams('numbers').of('world', 'points');
 const count = 20_000;
-/** Numbers of all sizes, the smallest and those around 1 too. */
+/** Numbers of all magnitudes, including the smallest and those near 1. */
 const sizes = Array.from({ length: count }, () => (1 + rng.real()) * 2 ** (rng.int(2_098) - 1_074));
 const nearOne = Array.from({ length: count }, () => 1 + rng.normal() / 2 ** rng.int(50));
 const exponents = Array.from({ length: count }, () => 1_454 * rng.real() - 745);
 
-/** The distance to the next number. */
+/** Distance to the next number. */
 function ulp(value: number): number {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, Math.abs(value));
@@ -19,11 +19,11 @@ function ulp(value: number): number {
   return view.getFloat64(0) - Math.abs(value);
 }
 
-/** By how many units in the last place it is off at most. */
+/** Largest error in units in the last place. */
 const worst = (points: number[], ours: (x: number) => number, theirs: (x: number) => number) =>
   points.reduce((most, x) => Math.max(most, Math.abs(ours(x) - theirs(x)) / ulp(theirs(x))), 0);
 
-/** The bits of all values: another machine that rounds otherwise finds another hash. */
+/** Hash over the bits of all values; different rounding gives a different hash. */
 const bitsOf = (points: number[], of: (x: number) => number) =>
   createHash('sha256').update(Float64Array.from(points, of)).digest('hex').slice(0, 16);
 
@@ -81,7 +81,7 @@ describe('exp', () => {
 });
 
 describe('normalQuantile', () => {
-  // The first three are those that come with AS 241; the others are of every table.
+  // The first three values are published with AS 241; the others are in every table.
   test.each([
     [0.25, -0.6744897501960817],
     [0.001, -3.090232306167813],
@@ -94,7 +94,7 @@ describe('normalQuantile', () => {
     expect(Math.abs(normalQuantile(p) - expected)).toBeLessThanOrEqual(1e-14 * Math.abs(expected));
   });
 
-  test('rises, is symmetric, and is infinite at the ends', () => {
+  test('increases, is symmetric, and is infinite at the ends', () => {
     const points = Array.from({ length: 4_095 }, (_, at) => (at + 1) / 4_096);
     const values = points.map(normalQuantile);
     expect(values.every((value, at) => at === 0 || value > values[at - 1]!)).toBe(true);

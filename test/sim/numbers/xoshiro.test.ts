@@ -1,4 +1,4 @@
-/** xoshiro128** gives what the reference of its authors gives, and what its definition says. */
+/** xoshiro128** against the reference implementation and the definition. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Xoshiro128, type Xoshiro128State } from '../../../dist/sim/rng.js';
@@ -8,19 +8,19 @@ const drawn = (state: Xoshiro128State, count: number): number[] => {
   return Array.from({ length: count }, () => generator.next());
 };
 
-test('xoshiro128**: as the C reference of prng.di.unimi.it', () => {
+test('xoshiro128**: equals the C reference of prng.di.unimi.it', () => {
   expect(drawn([1, 2, 3, 4], 10)).toEqual([
     ...[11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034],
     ...[3734860849, 3729100597, 4258142804],
   ]);
-  // Negative numbers are what draws of 32 bits look like in JavaScript.
+  // Draws of 32 bits are signed integers in JavaScript.
   const bytes = [0x964d4a0c, 0xd40ab895, 0xad7fdecb, 0x3006f0f0] as const;
   const found = drawn(bytes, 4);
   expect(found).toEqual([0xf1391922, 0x6fe53806, 0xa5be2840, 0xf510ee70]);
   expect(drawn(bytes.map((one) => one | 0) as unknown as Xoshiro128State, 4)).toEqual(found);
 });
 
-/** Word by word, out of the paper, in whole numbers without a limit. */
+/** Word by word from the paper, with big integers. */
 function byDefinition(state: Xoshiro128State, count: number): number[] {
   const word = (value: bigint) => BigInt.asUintN(32, value);
   const rotated = (value: bigint, by: bigint) => word((value << by) | (value >> (32n - by)));
@@ -38,7 +38,7 @@ function byDefinition(state: Xoshiro128State, count: number): number[] {
   });
 }
 
-test('xoshiro128**: as its definition says, from any state', () => {
+test('xoshiro128**: equals its definition from any state', () => {
   const word = fc.integer({ min: 0, max: 2 ** 32 - 1 });
   fc.assert(
     fc.property(fc.tuple(word, word, word, word), (state) => {

@@ -1,4 +1,4 @@
-/** What votes rested on, over HTTP: the lines that the run wrote, by agent, at any entry. */
+/** Decision records over HTTP: the lines that the run wrote, by agent, at any entry. */
 import {
   appendFileSync,
   cpSync,
@@ -45,7 +45,7 @@ const linesIn = (folder: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-/** Ids of the agents, by place in the scenario. */
+/** Agent ids in scenario order. */
 async function idsOf({ there }: Awaited<ReturnType<typeof served>>): Promise<string[]> {
   const { groups } = (await there.read('/api/v1/scenario')) as { groups: { agents: string[] }[] };
   return groups.flatMap(({ agents }) => agents);
@@ -56,7 +56,7 @@ interface Row extends Omit<Line, 'block' | 'agent'> {
   entry: number;
 }
 
-test('decisions: each agent has its lines, newest first, page by page', async () => {
+test('decisions: pages through the lines of each agent, newest first', async () => {
   const here = await served(run);
   const ids = await idsOf(here);
   const lines = linesIn(run);
@@ -92,7 +92,7 @@ test('decisions: each agent has its lines, newest first, page by page', async ()
   expect(new Set(lines.map(({ basis }) => basis))).toEqual(new Set(['judgement', 'neighbours']));
 });
 
-test('decisions: at an entry, those of the votes that the engine has then', async () => {
+test('decisions: at an entry, serves the votes that the engine has then', async () => {
   const here = await served(run);
   const ids = await idsOf(here);
   const draw = drawnFrom(seed);
@@ -112,7 +112,7 @@ test('decisions: at an entry, those of the votes that the engine has then', asyn
   }
 });
 
-test('decisions: where there are none, it is said how to have them', async () => {
+test('decisions: without records, the error names the option that records them', async () => {
   const folder = join(temporaryFolder(), 'run');
   cpSync(run, folder, { recursive: true });
   rmSync(join(folder, 'decisions.ndjson'));
@@ -123,12 +123,12 @@ test('decisions: where there are none, it is said how to have them', async () =>
   expect(answer.error.message).toContain('--set measure.decisions=true --out');
   const live = await world();
   const { agentId } = await live.join('ada');
-  const nobody = await live.get(`/api/v1/agents/${agentId}/decisions`);
-  expectError(nobody, 404, 'INVALID_REQUEST', 'NO_DECISIONS');
-  expect(nobody.error.message).toContain('folkmoot explore');
+  const unrecorded = await live.get(`/api/v1/agents/${agentId}/decisions`);
+  expectError(unrecorded, 404, 'INVALID_REQUEST', 'NO_DECISIONS');
+  expect(unrecorded.error.message).toContain('folkmoot explore');
 });
 
-test('decisions: what is nothing of its kind is refused', async () => {
+test('decisions: refuses unknown agents, parameters and cursors', async () => {
   const here = await served(run);
   const [id] = await idsOf(here);
   for (const query of [
@@ -143,8 +143,8 @@ test('decisions: what is nothing of its kind is refused', async () => {
     const answer = await here.there.get(`/api/v1/agents/${id}/decisions?${query}`);
     expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
   }
-  const nobody = `agent_${'0'.repeat(32)}`;
-  const answer = await here.there.get(`/api/v1/agents/${nobody}/decisions`);
+  const unknownId = `agent_${'0'.repeat(32)}`;
+  const answer = await here.there.get(`/api/v1/agents/${unknownId}/decisions`);
   expectError(answer, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
   expectError(await here.there.get('/api/v1/agents/x/decisions'), 400, 'INVALID_REQUEST', 'SCHEMA');
   const beyond = await here.there.read(`/api/v1/agents/${id}/decisions?cursor=999999&at=999999`);
@@ -157,16 +157,21 @@ test('decisions: what is nothing of its kind is refused', async () => {
 
 const another = '{"block":0,"agent":0,"group":"town","decision":"approve"';
 const damages: [what: string, damage: (file: string) => void, status: number, said: RegExp][] = [
-  ['cut off', cut, 503, /LOG_DAMAGED/],
+  ['truncated', cut, 503, /LOG_DAMAGED/],
   ['garbage', (file) => writeFileSync(file, Buffer.alloc(3_000_000, 7)), 503, /line 1/],
   ['empty lines', (file) => appendFileSync(file, '\n\n'), 503, /LOG_DAMAGED/],
-  ['a line of another shape', (file) => writeFileSync(file, `${another}}\n`), 503, /LOG_DAMAGED/],
+  [
+    'a line of a different shape',
+    (file) => writeFileSync(file, `${another}}\n`),
+    503,
+    /LOG_DAMAGED/,
+  ],
   ['a line that is too long', long, 503, /line 1/],
-  ['a vote that is another', turned, 503, /LOG_DAMAGED/],
-  ['a block that is none', (file) => moved(file, 999_999_999), 503, /LOG_DAMAGED/],
-  ['an agent that is none', (file) => writeFileSync(file, '{"block":0,"agent":7654321,'), 503, /1/],
-  ['a link', link, 404, /decisions\.ndjson/],
-  ['nothing', (file) => writeFileSync(file, ''), 200, /./],
+  ['a changed vote', turned, 503, /LOG_DAMAGED/],
+  ['an unknown block', (file) => moved(file, 999_999_999), 503, /LOG_DAMAGED/],
+  ['an unknown agent', (file) => writeFileSync(file, '{"block":0,"agent":7654321,'), 503, /1/],
+  ['a symbolic link', link, 404, /decisions\.ndjson/],
+  ['no content', (file) => writeFileSync(file, ''), 200, /./],
 ];
 
 function cut(file: string): void {
@@ -191,7 +196,7 @@ function link(file: string): void {
   symlinkSync('/dev/zero', file);
 }
 
-test.each(damages)('decisions: a file that is %s harms nobody', async (...given) => {
+test.each(damages)('decisions: damage affects no other request: %s', async (...given) => {
   const [, damage, status, said] = given;
   const folder = join(temporaryFolder(), 'run');
   cpSync(run, folder, { recursive: true });
@@ -200,11 +205,11 @@ test.each(damages)('decisions: a file that is %s harms nobody', async (...given)
   const [id] = await idsOf(here);
   const answer = await here.there.get(`/api/v1/agents/${id}/decisions`);
   expect([answer.status, answer.text]).toEqual([status, expect.stringMatching(said)]);
-  // All else is answered as before.
+  // All other requests are answered as before.
   expect((await here.there.get(`/api/v1/agents/${id}`)).status).toBe(200);
 });
 
-test('decisions: a file that is gone is told, and so is one that comes back', async () => {
+test('decisions: reports a missing file, and serves a file that returns', async () => {
   const folder = join(temporaryFolder(), 'run');
   cpSync(run, folder, { recursive: true });
   const here = await served(folder);

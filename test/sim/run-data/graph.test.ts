@@ -1,4 +1,4 @@
-/** Who hears whom, over HTTP: the neighbours that the simulation had, and what cut them off. */
+/** Social graph over HTTP: the neighbours of the simulation, and the faults that cut them off. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KnownGraph } from 'folkmoot/api';
@@ -16,7 +16,7 @@ import { allOf, served } from './kept-run.js';
 const folder = suiteFolder();
 const EDGES = 'edges.csv';
 
-/** One that joins when the run is over never registers. */
+/** An agent that joins after the end never registers. */
 const never = { start_ms: 3_600_000, over_ms: 1, waves: 1, every_ms: 1 };
 const groups = [
   { group: 'town', count: 14, producers: 2 },
@@ -26,7 +26,7 @@ const groups = [
 
 type Raw = Record<string, unknown>;
 
-/** Runs and keeps it; gives who hears whom as the world itself has it. */
+/** Runs and saves the scenario; returns the graph as the world has it. */
 async function ran(name: string, sections: Raw): Promise<KnownGraph> {
   const agents = groups;
   const base = { title: name, agents, signatures: 'none', social: quiet, length: { blocks: 3 } };
@@ -67,18 +67,18 @@ beforeAll(() => {
   writeFileSync(join(folder, EDGES), 'a,b\n0,1\n0,2\n2,3\n5,18\n5,19\n17,3\n');
 });
 
-test.each(topologies)('graph: neighbours are those of the run, $kind', async (topology) => {
+test.each(topologies)('graph: serves the neighbours of the run, $kind', async (topology) => {
   const name = String(topology.kind);
   await ran(name, { topology });
   const { there, network } = await served(join(folder, name));
   const ids = await idsOf(there);
-  // What the simulation wrote at its end.
+  // Edges that the simulation wrote at its end.
   const edges = csvRows(join(folder, name, 'edges.csv')).map(({ a, b }) => [Number(a), Number(b)]);
   const { graph } = await there.read('/api/v1/scenario');
   const { knows } = await there.read('/api/v1/control');
   expect(knows).toEqual(['history', 'scenario', 'neighbours']);
   if (topology.file) {
-    // The tables of the run have a file of the same name: that is not the one it was given.
+    // The run's tables include a file of the same name, which is not the input file.
     const answer = await there.get(`/api/v1/agents/${ids[0]}/neighbours`);
     expect([graph, answer.error.details.reason]).toEqual([null, 'UNKNOWN_SCENARIO']);
     return;
@@ -101,7 +101,7 @@ test.each(topologies)('graph: neighbours are those of the run, $kind', async (to
   }
 });
 
-test('graph: of a file of links, as long as it is there and the same', async () => {
+test('graph: serves a file of links while the file is present and unchanged', async () => {
   const name = 'links';
   mkdirSync(join(folder, 'given'));
   const file = 'given/links.csv';
@@ -146,7 +146,7 @@ const otherwise = {
   ],
 };
 
-test('graph: what cuts off is as the world itself had it, at any entry', async () => {
+test('graph: reports the faults that cut an agent off, at any entry', async () => {
   const own = await ran('otherwise', otherwise);
   const { there, network } = await served(join(folder, 'otherwise'));
   const ids = await idsOf(there);
@@ -175,7 +175,7 @@ test('graph: what cuts off is as the world itself had it, at any entry', async (
   expect(allied.length, 'an alliance was silenced').toBeGreaterThan(0);
 });
 
-test('graph: a partition is there while it lasts', async () => {
+test('graph: reports a partition while it lasts', async () => {
   const { there, network } = await served(join(folder, 'otherwise'));
   const ids = await idsOf(there);
   const across = async (entry: number) => {
@@ -195,7 +195,7 @@ test('graph: a partition is there while it lasts', async () => {
   expect(during).toBeGreaterThan(0);
 });
 
-test('graph: who is of no scenario has none, and what is no parameter is refused', async () => {
+test('graph: refuses agents outside the scenario and unknown parameters', async () => {
   const there = await world();
   const { agentId } = await there.join('town-0');
   const answer = await there.get(`/api/v1/agents/${agentId}/neighbours`);
@@ -208,32 +208,28 @@ test('graph: who is of no scenario has none, and what is no parameter is refused
   }
   const beyond = await kept.get(`/api/v1/agents/${id}/neighbours?at=999999`);
   expectError(beyond, 404, 'INVALID_REQUEST', 'UNKNOWN_ENTRY');
-  const nobody = await kept.get(`/api/v1/agents/agent_${'0'.repeat(32)}/neighbours`);
-  expectError(nobody, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
+  const unknown = await kept.get(`/api/v1/agents/agent_${'0'.repeat(32)}/neighbours`);
+  expectError(unknown, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
 });
 
 type Summary = { scenario: Raw & { topology: Raw }; interventions: { at_ms: unknown }[] };
 
 const lies: [what: string, lie: (summary: Summary) => void, said: RegExp][] = [
   [
-    'far too many links',
+    'too many links',
     ({ scenario }) => Object.assign(scenario, { population: 200_000, agents: [huge] }),
     /100000000 links/,
   ],
   ['no topology', ({ scenario }) => Object.assign(scenario, { topology: 7 }), /topology/],
-  [
-    'a degree that is none',
-    ({ scenario }) => Object.assign(scenario.topology, { degree: -3 }),
-    /./,
-  ],
-  ['a file elsewhere', elsewhere, /given|etc|inside|not/],
+  ['an invalid degree', ({ scenario }) => Object.assign(scenario.topology, { degree: -3 }), /./],
+  ['a file outside the folder', elsewhere, /given|etc|inside|not/],
 ];
 const huge = { group: 'town', count: 200_000, producers: 1 };
 function elsewhere({ scenario }: Summary): void {
   scenario.topology = { kind: 'edges', file: '../../../../../etc/passwd' };
 }
 
-test.each(lies)('graph: a summary with %s harms nobody', async (...given) => {
+test.each(lies)('graph: tolerates a summary with %s', async (...given) => {
   const [, lie, said] = given;
   const kept = join(temporaryFolder(), 'run');
   cpSync(join(folder, 'ring'), kept, { recursive: true });

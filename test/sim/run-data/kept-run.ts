@@ -1,4 +1,4 @@
-/** A kept run, served as `folkmoot explore` serves it, and what its agents are called there. */
+/** A saved run, served as `folkmoot explore` serves it, with the ids of its agents. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startServer } from '../../../dist/api/index.js';
@@ -15,7 +15,7 @@ export interface Served {
   network: KeptNetwork;
 }
 
-/** Until the test is over. */
+/** Serves the run until the test ends. */
 export async function served(folder: string): Promise<Served> {
   const path = join(folder, 'network');
   const network = KeptNetwork.open({ path });
@@ -33,7 +33,6 @@ export async function served(folder: string): Promise<Served> {
   return { there: new World({ url: server.url, wsUrl: '' }), history, network };
 }
 
-/** All pages of a list. */
 export async function allOf<T>(there: World, path: string, name: string, limit: number) {
   const rows: T[] = [];
   let cursor = '';

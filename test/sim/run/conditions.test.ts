@@ -1,4 +1,4 @@
-/** Conditions of `length.until`: each ends the run where own code finds that it was first met. */
+/** Conditions of `length.until`: each ends the run when an independent check first finds it met. */
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -19,12 +19,12 @@ async function until(condition: unknown, sections: Raw = {}) {
   return { ...result, closed };
 }
 
-test('until: a count that is reached, as before', async () => {
+test('until: ends at a count', async () => {
   const { ended_by, measures } = await until({ measure: 'finalized', reaches: 4 });
   expect([ended_by, measures.finalized]).toEqual(['until finalized at_least 4', 4]);
 });
 
-test('until: of several, the one that is met first is named', async () => {
+test('until: names the condition that was met first', async () => {
   const { ended_by, measures } = await until([
     { measure: 'votes', at_least: 1_000 },
     { measure: 'transactions', at_least: 1 },
@@ -34,7 +34,7 @@ test('until: of several, the one that is met first is named', async () => {
   expect(measures.finalized).toBe(1);
 });
 
-test('until: held for so long, to the millisecond of a window', async () => {
+test('until: a condition held for a time ends the run within one window', async () => {
   const condition = { measure: 'finalized_share', at_least: 0.9, held_ms: 12_340 };
   const { ended_by, virtual_ms, closed } = await until(condition);
   expect(ended_by).toBe('until finalized_share at_least 0.9 for 12340 ms');
@@ -43,22 +43,22 @@ test('until: held for so long, to the millisecond of a window', async () => {
   expect(late).toBeLessThanOrEqual(WINDOW_MS);
 });
 
-test('until: held while so many blocks closed', async () => {
+test('until: a condition held for a number of closed blocks', async () => {
   const condition = { measure: 'finalized', at_least: 2, held_blocks: 3 };
   const { ended_by, measures } = await until(condition);
   expect(ended_by).toBe('until finalized at_least 2 for 3 blocks');
   expect(measures.finalized).toBe(5);
 });
 
-test('until: held for so long and while so many blocks closed', async () => {
+test('until: a condition held for a time and a number of closed blocks', async () => {
   const condition = { measure: 'finalized', at_least: 1, held_ms: 1_000, held_blocks: 3 };
   const { ended_by, measures } = await until(condition);
   expect(ended_by).toBe('until finalized at_least 1 for 1000 ms and 3 blocks');
   expect(measures.finalized).toBe(4);
 });
 
-test('until: what lapses meanwhile begins anew', async () => {
-  // Rejected and finalized in turn: the share of the rejected falls below one half again and again.
+test('until: a condition that lapses starts again', async () => {
+  // Blocks are rejected and finalized in turn: the rejected share repeatedly falls below one half.
   const agents = [
     { group: 'town', count: 6, producers: 1, strategy: { kind: 'honest' }, traits: { care: 1 } },
     { group: 'liar', count: 1, producers: 1, strategy: { kind: 'bloc' } },
@@ -71,13 +71,13 @@ test('until: what lapses meanwhile begins anew', async () => {
   expect(Math.abs(measures.rejected! - measures.finalized!)).toBe(1);
 });
 
-test('until: at_most holds from the first block on, not where nothing can be said', async () => {
+test('until: at_most applies from the first block on, not to a missing value', async () => {
   const condition = { measure: 'rejected_share', at_most: 0 };
   const { ended_by, measures } = await until(condition);
   expect([ended_by, measures.finalized]).toEqual(['until rejected_share at_most 0', 1]);
 });
 
-test('until: the reputation of a group', async () => {
+test('until: follows the reputation of a group', async () => {
   const condition = { measure: 'reputation_mean', group: 'town', at_least: 52 };
   const { ended_by, measures } = await until(condition);
   expect(ended_by).toBe('until reputation_mean of town at_least 52');
@@ -99,6 +99,6 @@ test.each([
     [{ measure: 'reputation_mean', group: 'north', at_least: 1 }],
     /^length.until.0.group is north; expected one of town/,
   ],
-])('until: %j is refused', (condition, message) => {
+])('until: refuses %j', (condition, message) => {
   expect(() => completeScenario({ ...town(), length: { until: condition } })).toThrow(message);
 });

@@ -1,4 +1,4 @@
-/** Which rule ended a run, and what its end cut short: never silently. */
+/** The rule that ended a run, and the data that its end cut short. */
 import type { SignedRequest } from 'folkmoot';
 import { type Scenario, simulate } from 'folkmoot/sim';
 import { simulateWithFaults } from 'folkmoot/testing';
@@ -8,7 +8,7 @@ import { town } from './town.js';
 
 const honest = { group: 'honest', count: 7, producers: 1, strategy: { kind: 'honest' } };
 const silent = { group: 'silent', count: 7, strategy: { kind: 'silent' } };
-/** Votes against whatever is in a block. */
+/** Rejects every block. */
 const against = { group: 'against', count: 7, strategy: { kind: 'sybil', approves: 0 } };
 const bft = { policy: 'bft', dormant_after: 0, voting_period_ms: 3_000 };
 
@@ -20,14 +20,12 @@ const ended = async (scenario: Scenario) => {
   return { ended_by, virtual_ms, verdict, measures, censored };
 };
 
-test('ended_by: blocks, once as many have closed', async () => {
+test('ended_by: blocks, after the given number of closed blocks', async () => {
   const { ended_by, measures, verdict } = await ended(town({ length: { blocks: 3 } }));
   expect([ended_by, measures.finalized, verdict]).toEqual(['blocks', 3, 'pass']);
 });
 
-test.each([
-  1_234, 12_345, 60_000,
-])('ended_by: virtual_ms, at %i ms and not a millisecond later', async (virtual_ms) => {
+test.each([1_234, 12_345, 60_000])('ended_by: virtual_ms, at exactly %i ms', async (virtual_ms) => {
   const found = await live([honest, silent], { consensus: bft, length: { virtual_ms } });
   const { result, blocks } = found;
   expect([result.ended_by, result.virtual_ms]).toEqual(['virtual_ms', virtual_ms]);
@@ -35,8 +33,8 @@ test.each([
   expect(Math.max(0, ...times)).toBeLessThanOrEqual(virtual_ms);
 });
 
-test('ended_by: time passes to the end although all is due later', async () => {
-  // The next turn is at 605 s: the run must not go there and say that it ended after 100 s.
+test('ended_by: virtual_ms, also if the next event is due later', async () => {
+  // The next turn is at 605 s, but the run must end at 100 s.
   const producers = { schedule: 'round_robin', block_interval_ms: 600_000 };
   const scenario = town({ producers, length: { virtual_ms: 100_000 } });
   const { ended_by, virtual_ms, measures } = await ended(scenario);
@@ -54,16 +52,16 @@ test('ended_by: stalled, one patience after the last decided block', async () =>
   expect(result.censored[0]).toMatch(/^ended by patience: .* 4 voting periods/);
 });
 
-test('rejected blocks are progress: a network that rejects all goes on to its end', async () => {
+test('rejected blocks are progress: a network that rejects all blocks runs to its end', async () => {
   const sections = { consensus: bft, length: { blocks: 12 }, patience_periods: 4 };
   const { result } = await live([honest, against], sections);
   const { rejected, finalized } = result.measures;
   expect([result.ended_by, result.verdict, rejected, finalized]).toEqual(['blocks', 'pass', 12, 0]);
-  // Far longer than its patience of 12 s.
+  // Far beyond the patience of 12 s.
   expect(result.virtual_ms).toBeGreaterThan(50_000);
 });
 
-test('cut short: blocks in voting are counted, and said', async () => {
+test('censored: counts and reports blocks in voting', async () => {
   const length = { virtual_ms: 6_000 };
   const { result, blocks } = await live([honest, silent], { consensus: bft, length });
   expect(blocks.map(({ status }) => status)).toEqual(['voting']);

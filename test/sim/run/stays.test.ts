@@ -1,4 +1,4 @@
-/** Joining and leaving by schedule: when, who is called, who is an elector, and what holds up. */
+/** Scheduled joining and leaving: times, agents called, electors and the end of the run. */
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { type Lived, live, type Raw, sentBy } from '../fixture.js';
@@ -15,7 +15,7 @@ const electors = ({ blocks }: Lived, fromMs: number, toMs: number) => {
   return [...new Set(inside.map(({ electors: count }) => Number(count)))];
 };
 
-test('join: in waves, each in its time; nobody is called before', async () => {
+test('join: agents join in waves, and are not called before', async () => {
   const join = { start_ms: 20_000, over_ms: 1_000, waves: 3, every_ms: 10_000 };
   const lived = await live([honest, { ...late, join }], { length: { blocks: 10 } });
   const joined = times(lived, 'late', 'register').sort((a, b) => a - b);
@@ -31,7 +31,7 @@ test('join: in waves, each in its time; nobody is called before', async () => {
   expect(censored.filter((text) => text.includes('join'))).toEqual([]);
 });
 
-test('leave: for good, by status; who has left does nothing more and is no elector', async () => {
+test('leave: agents leave for good, with status inactive, and are no longer electors', async () => {
   const leave = { at_ms: 22_000, over_ms: 3_000 };
   const lived = await live([honest, { ...late, leave }], { length: { blocks: 10 } });
   const left = times(lived, 'late', 'status');
@@ -44,7 +44,7 @@ test('leave: for good, by status; who has left does nothing more and is no elect
   expect(lived.result.broken).toBe(null);
 });
 
-test('leave: what is lost is said again, until the network has heard it', async () => {
+test('leave: repeats a lost request until the network has received it', async () => {
   const links = { latency: { distribution: 'constant', mean_ms: 20, spread_ms: 0 }, loss: 0.5 };
   const sections = { links, length: { virtual_ms: 330_000 } };
   const leave = { at_ms: 200_000, over_ms: 0 };
@@ -54,16 +54,16 @@ test('leave: what is lost is said again, until the network has heard it', async 
   expect(gone.map(({ status }) => status)).toEqual(Array(6).fill('inactive'));
 });
 
-test('leave: when all have left nothing is due, and the run ends there', async () => {
+test('leave: the run ends when all agents have left and nothing is due', async () => {
   const all = { ...honest, leave: { at_ms: 17_000, over_ms: 1_000 } };
   const { result } = await live([all], { length: { blocks: 1_000 } });
   expect([result.ended_by, result.verdict]).toEqual(['nothing_due', 'pass']);
-  // Calls that nobody answers any more are still due.
+  // Calls of agents that have left are still due.
   expect(result.virtual_ms).toBeLessThan(120_000);
   expect(result.censored[0]).toMatch(/^no event left /);
 });
 
-test('join: whoever is down when it should join or leave does so when it is up', async () => {
+test('join: an agent that is down at its time joins or leaves when it restarts', async () => {
   const coming = { ...late, join: { start_ms: 20_000, over_ms: 100 } };
   const going = { ...late, group: 'going', leave: { at_ms: 20_000, over_ms: 100 } };
   const whom = [{ group: 'late' }, { group: 'going' }];
@@ -74,7 +74,7 @@ test('join: whoever is down when it should join or leave does so when it is up',
   expect(electors(lived, 36_000, 100_000)).toEqual([13]);
 });
 
-test('leave: churn brings nobody back who has left for good', async () => {
+test('leave: churn does not return agents that have left for good', async () => {
   const leave = { at_ms: 30_000, over_ms: 0 };
   const whom = [{ group: 'late' }];
   const churn = { kind: 'churn', start_ms: 6_000, length_ms: 60_000, whom };
@@ -89,7 +89,7 @@ test('leave: churn brings nobody back who has left for good', async () => {
   expect(electors(lived, 30_100, 100_000)).toEqual([7]);
 });
 
-test('join: late Sybils turn what is decided', async () => {
+test('join: late Sybils change the outcome', async () => {
   const sybils = {
     group: 'sybils',
     count: 12,
@@ -106,7 +106,7 @@ test('join: late Sybils turn what is decided', async () => {
   expect([ends(true), ends(false)]).toEqual([new Set(['finalized']), new Set(['rejected'])]);
 });
 
-test('join: producers that come late take their turns from then on', async () => {
+test('join: late producers take their turns from then on', async () => {
   const producing = { ...late, producers: 2, join: { start_ms: 30_000, over_ms: 0 } };
   const schedules = ['open', 'round_robin', 'random'];
   for (const schedule of schedules) {
@@ -119,7 +119,7 @@ test('join: producers that come late take their turns from then on', async () =>
   }
 });
 
-test('join: patience counts from the last that is scheduled to come', async () => {
+test('join: patience counts from the last scheduled join', async () => {
   const alone = { ...honest, count: 1, strategy: { kind: 'silent' } };
   const sections = (agents: Raw[]) => ({
     agents,
@@ -135,7 +135,7 @@ test('join: patience counts from the last that is scheduled to come', async () =
   expect(later.measures.votes).toBeGreaterThan(0);
 });
 
-test('cut short: those that were to join or leave after the end', async () => {
+test('censored: lists agents that were to join or leave after the end', async () => {
   const coming = { ...late, join: { start_ms: 90_000 } };
   const going = { ...late, group: 'going', leave: { at_ms: 10_000, waves: 2, every_ms: 90_000 } };
   const scenario = town({ agents: [honest, coming, going], length: { virtual_ms: 30_000 } });
@@ -154,7 +154,7 @@ test.each([
   [{ leave: {} }, /^agents.0.leave.at_ms is missing; expected .* from 0/],
   [{ join: { at_ms: 1 } }, /^agents.0.join.at_ms .*start_ms, over_ms/],
   [{ join: { waves: 0 } }, /^agents.0.join.waves is 0; expected .* from 1/],
-])('stays: %j is refused', (stay, message) => {
+])('stays: refuses %j', (stay, message) => {
   const agents = [{ ...honest, ...stay }];
   expect(() => completeScenario({ ...town(), population: undefined, agents })).toThrow(message);
 });

@@ -1,4 +1,4 @@
-/** A town that finalizes a block every five seconds; sections replace those of it. */
+/** A town that finalizes a block every five seconds; the given sections replace the defaults. */
 import { completeScenario, type Scenario } from 'folkmoot/sim';
 import { nearby, quiet, type Raw } from '../fixture.js';
 

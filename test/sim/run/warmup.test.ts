@@ -1,4 +1,4 @@
-/** The warm-up: its measures are those of own code over the tables of the same run without one. */
+/** Measures with a warm-up equal independent computations from the tables of a run without one. */
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -32,7 +32,7 @@ async function kept(measure: Record<string, unknown>) {
 
 type Kept = Awaited<ReturnType<typeof kept>>;
 
-/** Without a warm-up: made once, in the first test that asks. */
+/** The run without a warm-up, made once by the first test that needs it. */
 let made: Promise<Kept> | undefined;
 const wholeRun = (): Promise<Kept> => {
   made ??= kept({});
@@ -41,7 +41,7 @@ const wholeRun = (): Promise<Kept> => {
 
 const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
 
-/** The share of agreeing pairs, by counting them. */
+/** Counts the share of agreeing pairs. */
 function agreement(votes: Cells[]): number {
   let pairs = 0;
   let alike = 0;
@@ -54,7 +54,7 @@ function agreement(votes: Cells[]): number {
   return alike / pairs;
 }
 
-/** What is measured from an instant of the whole run on. */
+/** Measures of the whole run from an instant on. */
 function measuredFrom(run: Kept, fromMs: number) {
   const blocks = run.blocks.filter(({ proposed_ms }) => Number(proposed_ms) >= fromMs);
   const numbers = new Set(blocks.map(({ number }) => number));
@@ -96,26 +96,26 @@ function expectSame(found: Record<string, unknown>, expected: Record<string, num
   }
 }
 
-test('without a warm-up, own code over the tables finds the measures', async () => {
+test('warm-up: without one, the measures equal computations from the tables', async () => {
   const whole = await wholeRun();
   expect(whole.measured_from_ms).toBe(0);
   expectSame(whole.measures, measuredFrom(whole, 0));
   expect(whole.blocks.every(({ warmup }) => warmup === '0')).toBe(true);
 });
 
-test('warmup_ms: the same run, and the measures of what came after', async () => {
+test('warmup_ms: keeps the run, and measures the time after the warm-up', async () => {
   const whole = await wholeRun();
   const late = await kept({ warmup_ms: 40_000 });
   expect([late.digest, late.measured_from_ms]).toEqual([whole.digest, 40_000]);
   expectSame(late.measures, measuredFrom(whole, 40_000));
-  // Otherwise the comparison says little.
+  // Guards against an empty comparison.
   expect(late.measures.proposed!).toBeLessThan(whole.measures.proposed! - 3);
   expect(late.measures.memes!).toBeGreaterThan(3);
   expect(late.measures.messages_sent!).toBeLessThan(whole.measures.messages_sent!);
   expect(late.measures.reputation_mean).toBe(whole.measures.reputation_mean);
 });
 
-test('warmup_blocks: it ends when so many have closed', async () => {
+test('warmup_blocks: ends after the given number of closed blocks', async () => {
   const whole = await wholeRun();
   const late = await kept({ warmup_blocks: 7 });
   const closed = whole.blocks.filter(({ status }) => status !== 'voting');
@@ -124,11 +124,11 @@ test('warmup_blocks: it ends when so many have closed', async () => {
   const from = late.measured_from_ms!;
   const { memes, ...expected } = measuredFrom(whole, from);
   expectSame(late.measures, expected);
-  // The series is of whole seconds: what it says up to the one before is no less.
+  // The series has whole seconds, so the expected count may be larger.
   expect(late.measures.memes!).toBeLessThanOrEqual(memes);
 });
 
-test('warm-up: rows of tables are marked, and sums of those without are the measures', async () => {
+test('warm-up: marks table rows, and the unmarked rows add up to the measures', async () => {
   const { blocks, votes, measures } = await kept({ warmup_ms: 40_000 });
   expect(blocks.map(({ warmup }) => warmup)).toEqual(
     blocks.map(({ proposed_ms }) => String(Number(Number(proposed_ms) < 40_000))),
@@ -138,7 +138,7 @@ test('warm-up: rows of tables are marked, and sums of those without are the meas
   expect(votes.filter(({ warmup }) => warmup === '0')).toHaveLength(measures.votes!);
 });
 
-test('warm-up: a condition looks at what is measured, the length at the whole run', async () => {
+test('warm-up: conditions use measured values, the length uses the whole run', async () => {
   const until = { measure: 'finalized', at_least: 2 } as const;
   const options = { store: 'memory', verifier: 'off' } as const;
   const measure = { warmup_ms: 12_000 };
@@ -151,7 +151,7 @@ test('warm-up: a condition looks at what is measured, the length at the whole ru
   expect([blocks.measures.proposed, blocks.ended_by]).toEqual([1, 'blocks']);
 });
 
-test('warm-up: one that does not end leaves nothing, and the run says so', async () => {
+test('warm-up: a warm-up without end leaves no measures, and the run reports it', async () => {
   const scenario = town({ measure: { warmup_ms: 90_000 }, length: { blocks: 2 } });
   const { measures, measured_from_ms, censored, verdict } = await simulate(scenario, {
     store: 'memory',
@@ -171,6 +171,6 @@ test.each([
   [{ warmup_ms: 9_000 }, { virtual_ms: 9_000 }, /^measure.warmup_ms is 9000; expected less/],
   [{ warmup_blocks: 9 }, { blocks: 9 }, /^measure.warmup_blocks is 9; expected less/],
   [{ warmup_ms: 0 }, {}, /^measure.warmup_ms is 0; expected .* from 1/],
-])('warm-up: %j with length %j is refused', (measure, length, message) => {
+])('warm-up: refuses %j with length %j', (measure, length, message) => {
   expect(() => completeScenario({ ...town(), measure, length })).toThrow(message);
 });

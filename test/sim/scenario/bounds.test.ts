@@ -10,7 +10,7 @@ const padded = (index: number) => `k${index}_${'x'.repeat(36)}`;
 const script = (parameters: string) =>
   `${town}    strategy: { kind: script, module: m.js, parameters: { ${parameters} } }\n`;
 
-/** What grows; a file with `count` of them; the line and the start of the error after it. */
+/** Repeated part; a file with `count` of them; line and start of the error. */
 const growing: [what: string, text: (count: number) => string, line: number, error: string][] = [
   [
     'unknown keys',
@@ -91,7 +91,7 @@ const growing: [what: string, text: (count: number) => string, line: number, err
   ['levels', (count) => `a: ${'['.repeat(10 * count)}`, 1, 'nested too deeply'],
 ];
 
-/** The least CPU time of several refusals, in microseconds, and the error. */
+/** Least CPU time of several refusals, in microseconds, and the error. */
 function refusal(file: string): { cpu: number; message: string } {
   let [cpu, message] = [Number.POSITIVE_INFINITY, ''];
   for (let attempt = 0; attempt < 5; attempt += 1) {

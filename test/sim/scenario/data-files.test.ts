@@ -1,4 +1,4 @@
-/** Files of data that a scenario names: what they may hold, and what is told where they do not. */
+/** Data files of a scenario: valid contents, and errors with file and line. */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, ScenarioError, simulate } from 'folkmoot/sim';
@@ -23,18 +23,18 @@ describe('latency file', () => {
     ['a word', '20\nfast\n', 2, /has "fast"; expected milliseconds from 0 to 600000$/],
     ['a negative time', '# c\n\n-5\n', 3, /has "-5"; expected milliseconds from 0/],
     ['more than ten minutes', '600001\n', 1, /has "600001"; .* 600000$/],
-    ['an infinite one', '1e999\n', 1, /has "1e999"; expected milliseconds/],
+    ['an infinite time', '1e999\n', 1, /has "1e999"; expected milliseconds/],
     ['hexadecimal', '0x20\n', 1, /has "0x20"/],
     ['nothing', '', 1, /^has no data/],
-    ['a head and nothing', 'ms\n', 1, /has no data/],
+    ['a header without data', 'ms\n', 1, /has no data/],
     ['three cells', '1,2,3\n', 1, /has 3 cells; expected ms, or quantile,ms$/],
-    ['two and one', '0,20\n1\n', 2, /has 1 cells; expected 2 as in the first line$/],
+    ['lines of different lengths', '0,20\n1\n', 2, /has 1 cells; expected 2 as in the first line$/],
     ['an empty cell', '0,20\n1,\n', 2, /has ""; expected milliseconds/],
     ['a quantile above 1', '0,20\n2,30\n', 2, /has "2"; expected a quantile from 0 to 1$/],
-    ['a curve without beginning', '0.1,20\n1,30\n', 1, /has quantile 0.1; expected 0$/],
-    ['a curve without end', '0,20\n0.99,30\n', 2, /has quantile 0.99; expected .*1$/],
-    ['quantiles that stand still', '0,20\n0,30\n1,40\n', 2, /has quantile 0; expected .*0$/],
-    ['times that fall', '0,20\n0.5,19\n1,40\n', 2, /has 19 ms; expected .*20$/],
+    ['quantiles that do not start at 0', '0.1,20\n1,30\n', 1, /has quantile 0.1; expected 0$/],
+    ['quantiles that do not end at 1', '0,20\n0.99,30\n', 2, /has quantile 0.99; expected .*1$/],
+    ['equal quantiles', '0,20\n0,30\n1,40\n', 2, /has quantile 0; expected .*0$/],
+    ['decreasing times', '0,20\n0.5,19\n1,40\n', 2, /has 19 ms; expected .*20$/],
     ['bytes', Buffer.from([0xff, 0x00, 0x0a]), 1, /expected milliseconds/],
   ])('reports file and line of %s', (_, times, line, message) => {
     const file = written(times);
@@ -86,7 +86,7 @@ describe('latency file', () => {
     expect(await digestOf('20\n30\n')).not.toBe(await digestOf('20\n31\n'));
   });
 
-  test('the times between cloud regions that come with Folkmoot: 45 pairs of ten', () => {
+  test('the shipped times between cloud regions have 45 pairs of ten regions', () => {
     const name = '../../../sim/scenarios/latencies/azure-regions-2025.csv';
     const file = new URL(name, import.meta.url);
     const quantile = parseTrace(readFileSync(file, 'utf8'));
@@ -95,7 +95,7 @@ describe('latency file', () => {
     expect(times.reduce((sum, ms) => sum + ms, 0) / 45).toBeCloseTo(97.08, 2);
   });
 
-  test('a scenario that names none has none', async () => {
+  test('a scenario without a data file records no hash', async () => {
     const agents = [{ group: 'a', count: 4, producers: 1 }];
     const scenario = completeScenario({ title: 't', agents, length: { blocks: 1 } });
     expect((await simulate(scenario, { store: 'memory' })).files).toEqual({});
@@ -113,11 +113,21 @@ describe('edges file', () => {
 
   test.each([
     ['one agent', '0,1\n2\n', 2, /has 1 cells; expected two agents, a,b$/],
-    ['three', 'a,b\n0,1,2\n', 2, /has 3 cells; expected two agents, a,b$/],
-    ['nobody', '0,1\n1,6\n', 2, /has "6"; expected an agent by ordinal from 0 to 5, or by name$/],
-    ['a stranger', '# x\nlawful-0,lawful-1\n', 2, /has "lawful-1"; expected an agent/],
+    ['three agents', 'a,b\n0,1,2\n', 2, /has 3 cells; expected two agents, a,b$/],
+    [
+      'an unknown ordinal',
+      '0,1\n1,6\n',
+      2,
+      /has "6"; expected an agent by ordinal from 0 to 5, or by name$/,
+    ],
+    ['an unknown name', '# x\nlawful-0,lawful-1\n', 2, /has "lawful-1"; expected an agent/],
     ['a fraction', '0,1.0\n', 1, /has "1.0"; expected an agent/],
-    ['itself', '0,1\n3,neutral-2\n2,neutral-2\n', 3, /links 2 to itself; expected two agents$/],
+    [
+      'a link to itself',
+      '0,1\n3,neutral-2\n2,neutral-2\n',
+      3,
+      /links 2 to itself; expected two agents$/,
+    ],
   ])('reports file and line of %s', (_, edges, line, message) => {
     const file = writtenEdges(edges);
     expect(() => loadScenario(file)).toThrow(ScenarioError);

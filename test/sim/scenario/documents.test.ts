@@ -1,4 +1,4 @@
-/** The schema and the reference in docs/: what the code says, and right about the shipped files. */
+/** The generated schema and reference in docs/ match the code and the shipped files. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -14,18 +14,18 @@ import { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const advice = 'it is out of date: npm run docs';
 
-test('docs/scenario.schema.json: is what the code says', () => {
+test('docs/scenario.schema.json: equals the generated schema', () => {
   const file = JSON.parse(readFileSync(`${root}docs/scenario.schema.json`, 'utf8')) as unknown;
   expect(file, advice).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
 });
 
-test('docs/scenarios.md: is what the code says', () => {
+test('docs/scenarios.md: equals the generated reference', () => {
   expect(readFileSync(`${root}docs/scenarios.md`, 'utf8') === scenarioReference(), advice).toBe(
     true,
   );
 });
 
-test('docs/scenarios.md: has every key, strategy and fault', () => {
+test('docs/scenarios.md: lists every key, strategy and fault', () => {
   const reference = scenarioReference();
   const missing: string[] = [];
   const visit = (schema: unknown) => {
@@ -43,7 +43,7 @@ test('docs/scenarios.md: has every key, strategy and fault', () => {
 
 const accepts = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
 
-test('scenario schema: draft 2020-12 that takes files with their defaults left out', () => {
+test('scenario schema: is draft 2020-12, and accepts files that omit defaults', () => {
   expect(scenarioJsonSchema()).toMatchObject({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:folkmoot:scenario',

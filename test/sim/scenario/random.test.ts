@@ -1,4 +1,4 @@
-/** Random valid scenarios: completing changes nothing twice, and YAML and JSON say the same. */
+/** Random valid scenarios: completion is idempotent, and YAML and JSON are equivalent. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -12,7 +12,7 @@ import { scenarios } from './random.js';
 
 const accepts = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
 
-test('random scenarios: completed twice is completed once, and nothing given is changed', () => {
+test('random scenarios: completing twice equals completing once, and keeps given values', () => {
   const property = fc.property(scenarios, (raw) => {
     const before = structuredClone(raw);
     const once = completeScenario(raw);
@@ -24,7 +24,7 @@ test('random scenarios: completed twice is completed once, and nothing given is 
   fc.assert(property, { numRuns: counts.randomScenarios });
 });
 
-test('random scenarios: a file in YAML, and one in JSON, load to the same', () => {
+test('random scenarios: a YAML file and a JSON file load to the same scenario', () => {
   const folder = temporaryFolder();
   const file = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);

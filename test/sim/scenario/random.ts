@@ -1,4 +1,4 @@
-/** Random valid scenarios, drawn from the schema's own bounds. */
+/** Random valid scenarios, drawn within the bounds of the schema. */
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
@@ -23,7 +23,7 @@ interface Node {
 
 type Raw = Record<string, unknown>;
 
-/** Long lists say no more than short ones. */
+/** Long lists find no more than short ones. */
 const ITEMS = 3;
 
 function drawn(schema: Node): fc.Arbitrary<unknown> {
@@ -37,7 +37,7 @@ function drawn(schema: Node): fc.Arbitrary<unknown> {
   if (type === 'integer') return fc.integer({ min: minimum!, max: maximum! });
   if (type === 'number') {
     const numbers = fc.double({ min: minimum ?? -1e9, max: maximum ?? 1e9, noNaN: true });
-    // YAML has a zero of its own for -0, JSON has not.
+    // YAML distinguishes -0 from 0, JSON does not.
     return numbers.map((value) => (value === 0 ? 0 : value));
   }
   if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern));
@@ -51,7 +51,7 @@ function listOf({ minItems = 0, maxItems = ITEMS, uniqueItems }: Node, items: No
   return uniqueItems ? fc.uniqueArray(drawn(items), bounds) : fc.array(drawn(items), bounds);
 }
 
-/** Members with a default, and optional ones, are there or not. */
+/** Members with a default and optional members may be missing. */
 function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unknown> {
   const requiredKeys = required.filter((name) => properties[name]!.default === undefined);
   const members = Object.entries(properties).map(([name, inner]) => [name, drawn(inner)] as const);
@@ -59,7 +59,7 @@ function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unkno
   return fc.record(model, { requiredKeys }).map((record) => ({ ...record }));
 }
 
-/** Bounds that span two places are kept here; what needs files or addresses is not drawn. */
+/** Enforces bounds that span several members, and omits members that need files or addresses. */
 function consistent(raw: Raw): Raw {
   const agents = (raw.agents as Raw[]).map(({ share: _, leave: __, ...group }, index) => ({
     ...group,
@@ -92,7 +92,7 @@ function consistent(raw: Raw): Raw {
   };
 }
 
-/** Each at an entry of its own, so that none contradicts another; about somebody who is there. */
+/** Uses a different entry for each intervention, so that none contradict, and an existing group. */
 function changed({ kind, alliance }: Raw, at: number): Raw[] {
   if (kind === 'dissolve') return [{ kind, alliance, at_entry: at }];
   if (kind !== 'silence' && kind !== 'remove') return [];
@@ -106,7 +106,7 @@ function strategyOf(strategy: Raw | undefined): Raw {
   return {};
 }
 
-/** A distribution has members that belong together: one that needs no others stands for all. */
+/** Replaces every distribution by one without further members. */
 const numbersOf = (traits: Raw): Raw =>
   Object.fromEntries(
     Object.entries(traits).map(([name, trait]) => [
@@ -118,7 +118,7 @@ const numbersOf = (traits: Raw): Raw =>
 const without = (members: Raw, ...names: string[]): Raw =>
   Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 
-/** Files are none of its, and a shape belongs to one distribution. */
+/** Omits files, and a shape that does not fit the distribution. */
 function known(links: Raw): Raw {
   const { file: _, shape, ...rest } = (links.latency ?? {}) as Raw;
   const distribution = rest.distribution === 'empirical' ? 'lognormal' : rest.distribution;

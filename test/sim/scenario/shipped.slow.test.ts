@@ -1,4 +1,4 @@
-/** The shipped scenarios: each gives the verdict that it promises, and shows what its text says. */
+/** Shipped scenarios: each has its promised verdict and the result that its text describes. */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import {
@@ -17,14 +17,12 @@ import { live, type Raw } from '../fixture.js';
 
 type Change = readonly [path: string, value: unknown];
 
-/** A run of it with some values changed. */
 async function outcome(name: string, ...changes: Change[]): Promise<SimResult> {
   const { raw, folder } = loadScenario(name);
   const scenario = completeScenario(withValues(raw, changes), folder);
   return simulate(scenario, { store: 'memory', verifier: 'off', folder });
 }
 
-/** The same, with its tables. */
 async function kept(name: string) {
   const { raw, folder } = loadScenario(name);
   const { agents, ...sections } = raw as { agents: Raw[] } & Raw;
@@ -34,7 +32,7 @@ async function kept(name: string) {
 
 const names = shippedScenarios().map(({ name }) => name);
 
-test('shipped: at least eight, found by name', () => {
+test('shipped: at least eight scenarios, found by name', () => {
   expect(names.length).toBeGreaterThanOrEqual(8);
   for (const name of names) expect(basename(findScenario(name)!)).toBe(`${name}.yaml`);
   expect(findScenario('nowhere')).toBe(null);
@@ -49,7 +47,7 @@ test.each(names)('shipped: %s has a question, an explanation, and its verdict', 
   expect([result.verdict, result.broken]).toEqual([scenario.expect, null]);
 });
 
-test.each(names)('shipped: the sweep of %s varies what is there', (name) => {
+test.each(names)('shipped: the sweep of %s varies existing values', (name) => {
   const { scenario, raw, folder } = loadScenario(name);
   for (const { path, values = [] } of scenario.sweep?.factors ?? []) {
     for (const value of values) completeScenario(withValues(raw, [[path, value]]), folder);
@@ -58,7 +56,7 @@ test.each(names)('shipped: the sweep of %s varies what is there', (name) => {
   for (const response of scenario.sweep?.responses ?? []) expect(known).toContain(response);
 });
 
-/** Its verdict, and finalized shares of sound and unsound blocks at a share of adversaries. */
+/** Verdict, and finalized shares of sound and unsound blocks, at a share of adversaries. */
 async function byzantine(policy: string, share: number) {
   const { measures, verdict } = await outcome(
     'byzantine',
@@ -82,13 +80,13 @@ test.each([
   expect(await byzantine(policy, share)).toEqual(expected);
 });
 
-test('byzantine: under veto fewer than a third reject some sound blocks', async () => {
+test('byzantine: under veto, less than a third of adversaries reject some sound blocks', async () => {
   const [verdict, sound, unsound] = await byzantine('veto', 0.3);
   expect([verdict, unsound]).toEqual(['pass', 0]);
   expect(sound).toBeLessThan(1);
 });
 
-test('two-blocs: each agrees with itself, and links bring them together', async () => {
+test('two-blocs: each bloc agrees internally, and links bring the blocs together', async () => {
   const gap = async (rewired: number) => {
     const { measures } = await outcome('two-blocs', ['topology.rewired', rewired]);
     return measures.agreement_within! - measures.agreement_between!;
@@ -98,7 +96,7 @@ test('two-blocs: each agrees with itself, and links bring them together', async 
   expect(mixed).toBeLessThan(apart - 0.15);
 });
 
-test('meme-storm: memes decide, and clerks are not moved', async () => {
+test('meme-storm: memes decide, but do not move clerks', async () => {
   const calm = (await outcome('meme-storm', ['agents.spammers.share', 0])).measures;
   const { measures } = await outcome('meme-storm');
   expect(calm.influence).toBeLessThan(0.05);
@@ -106,7 +104,7 @@ test('meme-storm: memes decide, and clerks are not moved', async () => {
   expect(measures.sound_finalized_share).toBeLessThan(calm.sound_finalized_share! - 0.3);
 });
 
-test('partition-heals: nothing is finalized while it lasts, and much afterwards', async () => {
+test('partition-heals: finalizes nothing during the partition, and many blocks afterwards', async () => {
   const { blocks } = await kept('partition-heals');
   const final = blocks.filter(({ status }) => status === 'finalized');
   const times = final.map(({ closed_ms }) => Number(closed_ms));
@@ -116,7 +114,7 @@ test('partition-heals: nothing is finalized while it lasts, and much afterwards'
   expect(blocks.filter(({ status }) => status === 'expired').length).toBeGreaterThan(3);
 });
 
-test('partition-heals: dormancy brings finality back earlier', async () => {
+test('partition-heals: dormancy restores finality earlier', async () => {
   const usual = (await outcome('partition-heals')).measures;
   const { measures } = await outcome('partition-heals', ['consensus.dormant_after', 1]);
   expect(measures.finalized).toBeGreaterThan(usual.finalized!);
@@ -126,7 +124,7 @@ test.each([
   ['equal', 32, false],
   ['alliance_bonus', 31, false],
   ['alliance_bonus', 32, true],
-])('alliances: weights %s and %i allies: stops finality %s', async (weights, count, stops) => {
+])('alliances: with weights %s and %i allies, stops finality: %s', async (weights, count, stops) => {
   const { measures } = await outcome(
     'alliances',
     ['consensus.weights', weights],
@@ -136,7 +134,7 @@ test.each([
   expect(measures.finalized! > 20).toBe(!stops);
 });
 
-test('censorship: the quarter is a third of the people, and far less is its own', async () => {
+test('censorship: a third of the agents get a far smaller share of transactions', async () => {
   const { agents, result } = await kept('censorship');
   const quarter = agents.filter(({ group }) => group === 'quarter');
   const signed = quarter.reduce((sum, { transactions }) => sum + Number(transactions), 0);
@@ -150,7 +148,7 @@ const PERIOD_MS = 30_000;
 
 test.each([
   0.0698, 0.14, 0.28, 0.3256,
-])('takeover: %d finalize nothing, and no honest producer waits for two periods', async (share) => {
+])('takeover: a share of %d finalizes nothing, and honest producers wait at most two periods', async (share) => {
   const { measures, refused, broken } = await outcome('takeover', [
     'agents.attackers.share',
     share,
@@ -158,18 +156,18 @@ test.each([
   expect([broken, measures.unsound_finalized_share]).toEqual([null, 0]);
   expect(measures.finalized).toBeGreaterThan(5);
   expect(measures.longest_wait_ms).toBeLessThanOrEqual(2 * PERIOD_MS);
-  // They did all they could: the limits were reached.
+  // The attackers reached their limits.
   expect(refused.BLOCKS_USED).toBeGreaterThan(500);
 });
 
-test('takeover: the same digest however fast signatures and disk are', async () => {
+test('takeover: the digest is independent of the speed of signatures and disk', async () => {
   const { scenario, folder } = loadScenario('takeover', [['length', { blocks: 12 }]]);
   const pool = await simulate(scenario, { folder });
   const inline = await simulate(scenario, { verifier: 'inline', store: 'memory', folder });
   expect(pool.digest).toBe(inline.digest);
 });
 
-test('takeover: a third and more finalize nothing either', async () => {
+test('takeover: more than a third finalizes nothing either', async () => {
   const { measures } = await outcome('takeover', ['agents.attackers.share', 0.49]);
   expect(measures.unsound_finalized_share).toBe(0);
   expect(measures.rejected! + measures.expired!).toBeGreaterThan(20);
@@ -177,7 +175,7 @@ test('takeover: a third and more finalize nothing either', async () => {
 
 test.each([
   0.187, 0.28, 0.3256,
-])('slot-holders: with %d no honest producer waits for two periods', async (share) => {
+])('slot-holders: with a share of %d, honest producers wait at most two periods', async (share) => {
   const { measures, refused, broken } = await outcome('slot-holders', [
     'agents.holders.share',
     share,
@@ -188,7 +186,7 @@ test.each([
   expect(refused.TOO_MANY_OPEN).toBeGreaterThan(10);
 });
 
-test('own-script: grudges cost sound blocks and keep out no more unsound ones', async () => {
+test('own-script: grudges reject sound blocks, and do not reject more unsound ones', async () => {
   const patience = 'agents.keepers.strategy.parameters.patience';
   const [none, long] = [await outcome('own-script', [patience, 0]), await outcome('own-script')];
   expect(none.measures.sound_finalized_share).toBe(1);

@@ -1,4 +1,4 @@
-/** Traits from distributions: each agent draws its own, as theory says, and agents.csv shows it. */
+/** Traits from distributions: independent draws per agent, as in theory, listed in agents.csv. */
 import { completeScenario, personalities, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { drawBeta } from '../../../dist/sim/numbers.js';
@@ -8,7 +8,6 @@ import { live } from '../fixture.js';
 
 type Traits = Parameters<typeof drawnTraits>[0];
 
-/** One trait of many agents. */
 function many(name: keyof Traits, trait: object, count = 20_000): number[] {
   const streams = new Streams('traits');
   return Array.from({ length: count }, (_, agent) => {
@@ -20,7 +19,7 @@ function many(name: keyof Traits, trait: object, count = 20_000): number[] {
 const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
 const variance = (values: number[]) => mean(values.map((one) => (one - mean(values)) ** 2));
 
-test('uniform: mean and variance, whole numbers where the trait has such', () => {
+test('uniform: has the mean and variance, and integers for integer traits', () => {
   const care = many('care', { distribution: 'uniform', from: 0.2, to: 0.8 });
   expect(mean(care)).toBeCloseTo(0.5, 2);
   expect(variance(care)).toBeCloseTo(0.36 / 12, 3);
@@ -29,9 +28,9 @@ test('uniform: mean and variance, whole numbers where the trait has such', () =>
   expect(new Set(threshold).size).toBe(21);
 });
 
-test('normal: cut at the bounds of the trait', () => {
+test('normal: is clamped to the bounds of the trait', () => {
   const memes = many('memes', { distribution: 'normal', mean: 0.1, deviation: 0.1 });
-  // One in 6.3 lies below 0 and is cut there.
+  // One in 6.3 lies below 0 and is clamped.
   expect(memes.filter((one) => one === 0).length / memes.length).toBeCloseTo(0.1587, 1);
   expect(Math.min(...memes)).toBe(0);
   expect(mean(many('random', { distribution: 'normal', mean: 50, deviation: 5 }))).toBeCloseTo(
@@ -40,7 +39,7 @@ test('normal: cut at the bounds of the trait', () => {
   );
 });
 
-test('choice: by weights', () => {
+test('choice: follows the weights', () => {
   const some = many('abstains', {
     distribution: 'choice',
     values: [0, 0.5, 1],
@@ -58,7 +57,7 @@ describe('beta', () => {
     [1, 1],
     [30, 10],
     [0.05, 2],
-  ])('of %d and %d has its first three moments', (a, b) => {
+  ])('has the first three moments for %d and %d', (a, b) => {
     const rng = new Streams(`beta ${a} ${b}`).of('world', 'x');
     const values = Array.from({ length: 100_000 }, () => drawBeta(a, b, rng));
     expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
@@ -71,7 +70,7 @@ describe('beta', () => {
     }
   });
 
-  test('with very small parameters it is 0 or 1', () => {
+  test('is 0 or 1 for very small parameters', () => {
     const rng = new Streams('small').of('world', 'x');
     const values = Array.from({ length: 10_000 }, () => drawBeta(0.01, 0.01, rng));
     expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
@@ -79,14 +78,14 @@ describe('beta', () => {
   });
 });
 
-test('each trait has a stream of its own: another one shifts none', () => {
+test('traits: each has a separate stream, so another trait does not shift it', () => {
   const of = (traits: Traits) => drawnTraits(traits, (purpose) => new Streams('s').of(3, purpose));
   const care = { distribution: 'beta', alpha: 2, beta: 2 } as const;
   const other = { distribution: 'uniform', from: 0, to: 1 } as const;
   expect(of({ care, accepts: other }).care).toBe(of({ care }).care);
 });
 
-test('agents.csv: what each agent has; the personality and the group say the rest', async () => {
+test('agents.csv: lists drawn traits; personality and group give the rest', async () => {
   const care = { distribution: 'uniform', from: 0.1, to: 0.9 };
   const group = { group: 'a', count: 12, producers: 1, personality: ['memetic'] };
   const { agents } = await live([{ ...group, traits: { care, threshold: 61 } }]);
@@ -115,7 +114,7 @@ describe('refusals', () => {
     [{ distribution: 'choice', values: [0], weights: [0] }, /care.weights is 0; expected 1/],
     [{ distribution: 'beta', alpha: 0, beta: 1 }, /traits.care/],
     ['much', /traits.care is "much"; expected a number from 0 to 1, or /],
-  ])('%o', (care, message) => {
+  ])('refuses %o', (care, message) => {
     const agents = [{ group: 'a', count: 4, producers: 1, traits: { care } }];
     expect(() => completeScenario({ title: 't', agents })).toThrow(ScenarioError);
     expect(() => completeScenario({ title: 't', agents })).toThrow(message);

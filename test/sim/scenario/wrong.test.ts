@@ -30,7 +30,7 @@ test('scenario: reports lines of JSON files', () => {
 
 test.each([
   ['consensus.polcy', 'bft', 'UNKNOWN_KEY consensus.polcy'],
-  ['agents.nobody.count', 3, 'UNKNOWN_ITEM'],
+  ['agents.missing.count', 3, 'UNKNOWN_ITEM'],
   ['agents.0.group.deep', 3, 'NO_MEMBERS'],
   ['__proto__.polluted', 3, 'NO_MEMBERS'],
   ['links.loss', 'much', 'INVALID_VALUE links.loss'],

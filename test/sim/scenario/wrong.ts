@@ -22,7 +22,7 @@ const twoDocuments = `${town}---\n${town}`;
 /** `line` is the reported line, 0 for none. `key` is the code and path of the problem. */
 type Wrong = [what: string, text: string | Buffer, line: number, key: string];
 
-/** One line below the town. */
+/** The line after the town. */
 const below = (what: string, text: string, key: string): Wrong => [
   what,
   `${town}${text}\n`,
@@ -36,11 +36,11 @@ export const keyOf = ({ code, problem }: ScenarioError): string =>
 
 export const wrong: Wrong[] = [
   below('an unknown key', 'colour: red', 'UNKNOWN_KEY colour'),
-  ['one inside', `${town}consensus:\n  polcy: bft\n`, 7, 'UNKNOWN_KEY consensus.polcy'],
-  below('a key of every object', 'constructor: 1', 'UNKNOWN_KEY constructor'),
-  below('the prototype', '__proto__: { a: 1 }', 'UNKNOWN_KEY __proto__'),
+  ['an unknown nested key', `${town}consensus:\n  polcy: bft\n`, 7, 'UNKNOWN_KEY consensus.polcy'],
+  below('the key constructor', 'constructor: 1', 'UNKNOWN_KEY constructor'),
+  below('the key __proto__', '__proto__: { a: 1 }', 'UNKNOWN_KEY __proto__'),
   ['no title', town.slice(9), 1, 'MISSING title'],
-  below('another type', 'population: many', 'INVALID_VALUE population'),
+  below('a wrong type', 'population: many', 'INVALID_VALUE population'),
   below('a number too large', 'links: { loss: 1.5 }', 'INVALID_VALUE links.loss'),
   below('an uplink of zero', 'links: { uplink_kbps: 0 }', 'INVALID_VALUE links.uplink_kbps'),
   below('a fractional uplink', '    uplink_kbps: 0.5', 'INVALID_VALUE agents.0.uplink_kbps'),
@@ -50,21 +50,34 @@ export const wrong: Wrong[] = [
     'links: { latency: { mean_ms: -5 } }',
     'INVALID_VALUE links.latency.mean_ms',
   ),
-  below('a personality', '    personality: [lawful, wise]', 'INVALID_VALUE agents.0.personality.1'),
-  below('a strategy', '    strategy: { kind: clever }', 'INVALID_VALUE agents.0.strategy.kind'),
-  below('a strategy without kind', '    strategy: {}', 'MISSING agents.0.strategy.kind'),
-  below('a strategy as a text', '    strategy: honest', 'INVALID_VALUE agents.0.strategy'),
   below(
-    'its parameter',
+    'an unknown personality',
+    '    personality: [lawful, wise]',
+    'INVALID_VALUE agents.0.personality.1',
+  ),
+  below(
+    'an unknown strategy',
+    '    strategy: { kind: clever }',
+    'INVALID_VALUE agents.0.strategy.kind',
+  ),
+  below('a strategy without kind', '    strategy: {}', 'MISSING agents.0.strategy.kind'),
+  below('a strategy as a string', '    strategy: honest', 'INVALID_VALUE agents.0.strategy'),
+  below(
+    'an invalid parameter of a strategy',
     '    strategy: { kind: honest, soundness: 101 }',
     'INVALID_VALUE agents.0.strategy.soundness',
   ),
   below(
-    'another parameter',
+    'an unknown parameter of a strategy',
     '    strategy: { kind: honest, x: 1 }',
     'UNKNOWN_KEY agents.0.strategy.x',
   ),
-  ['a fault', fault('kind: quake, length_ms: 5, whom: [{}]'), 7, 'INVALID_VALUE faults.0.kind'],
+  [
+    'an unknown fault',
+    fault('kind: quake, length_ms: 5, whom: [{}]'),
+    7,
+    'INVALID_VALUE faults.0.kind',
+  ],
   ['a fault without length', fault('kind: partition, whom: [{}]'), 7, 'MISSING faults.0.length_ms'],
   ['a fault without agents', fault(noOne), 7, 'NO_AGENTS faults.0.whom'],
   [
@@ -91,10 +104,10 @@ export const wrong: Wrong[] = [
     3,
     'EXPECTED_ONE agents.0',
   ],
-  ['too many', `population: 3\n${town}`, 3, 'WRONG_SUM agents'],
-  ['too few', `population: 9\n${town}`, 3, 'WRONG_SUM agents'],
+  ['too many agents', `population: 3\n${town}`, 3, 'WRONG_SUM agents'],
+  ['too few agents', `population: 9\n${town}`, 3, 'WRONG_SUM agents'],
   ['no population', town.replace('    count: 4\n', ''), 1, 'MISSING population'],
-  below('a name twice', '  - { group: a, count: 2 }', 'DUPLICATE agents.1.group'),
+  below('a duplicate name', '  - { group: a, count: 2 }', 'DUPLICATE agents.1.group'),
   below(
     'a censor of an unknown group',
     '    strategy: { kind: censor, against: b }',
@@ -102,7 +115,7 @@ export const wrong: Wrong[] = [
   ),
   below('an odd degree', 'topology: { degree: 5 }', 'INVALID_VALUE topology.degree'),
   below(
-    'a range upside down',
+    'a reversed range',
     'producers: { transactions: { least: 6, most: 2 } }',
     'INVALID_VALUE producers.transactions.least',
   ),
@@ -160,19 +173,19 @@ export const wrong: Wrong[] = [
   ],
   below('edges without a file', 'topology: { kind: edges }', 'MISSING topology.file'),
   below('a file of another graph', 'topology: { file: a.csv }', 'ONLY_WITH topology.file'),
-  ['nothing', '', 1, 'INVALID_VALUE'],
+  ['an empty file', '', 1, 'INVALID_VALUE'],
   ['a list', '- a\n', 1, 'INVALID_VALUE'],
   ['broken YAML', `${town}links: { loss: 0.1\n`, 7, 'NOT_YAML'],
-  below('a key twice', 'title: u', 'NOT_YAML'),
+  below('a duplicate key', 'title: u', 'NOT_YAML'),
   ['two documents', twoDocuments, 6, 'NOT_YAML'],
-  ['depth without end', '['.repeat(200_000), 1, 'NOT_YAML'],
+  ['excessive nesting', '['.repeat(200_000), 1, 'NOT_YAML'],
   below('an unresolved alias', 'links: *nothing', 'NOT_YAML'),
   below('a circular alias', 'links: &a { loss: *a }', 'NOT_YAML'),
-  ['a bomb of aliases', bombed('1'), 1, 'TOO_MANY_VALUES'],
-  ['a bomb of empty lists', bombed('[]'), 1, 'TOO_MANY_VALUES'],
+  ['exponential aliases', bombed('1'), 1, 'TOO_MANY_VALUES'],
+  ['exponential aliases of empty lists', bombed('[]'), 1, 'TOO_MANY_VALUES'],
   below('a key that is a list', '? [a, b]\n: 1', 'NOT_YAML'),
-  ['keys in keys', `${'? {'.repeat(400)}a${'}'.repeat(400)}`, 1, 'NOT_YAML'],
-  ['bytes', Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256)), 0, 'UNREADABLE'],
+  ['nested keys', `${'? {'.repeat(400)}a${'}'.repeat(400)}`, 1, 'NOT_YAML'],
+  ['binary data', Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256)), 0, 'UNREADABLE'],
   ['2 MiB', `${town}#${'x'.repeat(2 ** 21)}`, 0, 'UNREADABLE'],
 ];
 

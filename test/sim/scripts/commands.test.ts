@@ -12,7 +12,7 @@ test.each([
   ['a missing import', "import './gone.js'; export const vote = 1;", /Cannot find module/],
   ['an error in top-level code', "throw new Error('at\\nload');", /own.ts: at load$/],
   ['an error in a call', always("(() => { throw new Error('my\\nown') })()"), /own-?.*: my own$/],
-  ['a thrown text', always("(() => { throw 'a text' })()"), /: a text$/],
+  ['a thrown string', always("(() => { throw 'a text' })()"), /: a text$/],
   ['a thrown object', always("(() => { throw { why: 'mine' } })()"), /: \{ why: 'mine' \}$/],
   [
     'a thrown object without prototype',

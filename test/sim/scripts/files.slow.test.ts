@@ -1,4 +1,4 @@
-/** Scripts run from the folder of the scenario file that was named; `check` says what it runs. */
+/** Scripts run only from the folder of the given scenario file; `check` lists them. */
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,7 +11,7 @@ const script = (leaves: string) =>
   `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(leaves)}, '');\n` +
   "export const vote = () => ({ do: 'vote', decision: 'approve' });\n";
 
-/** A town whose script would leave a file behind if it ran. */
+/** A town whose script would write a file if it ran. */
 function town(): { inside: string; outside: string; mark: string; file(module: string): string } {
   const folder = temporaryFolder();
   const [inside, outside] = [join(folder, 'town'), join(folder, 'outside')];
@@ -40,12 +40,12 @@ function town(): { inside: string; outside: string; mark: string; file(module: s
 
 test.each<[string, (at: ReturnType<typeof town>) => string]>([
   ['above the folder', () => '../outside/own.mjs'],
-  ['below and above', () => 'x/../../outside/own.mjs'],
-  ['anywhere', ({ outside }) => join(outside, 'own.mjs')],
+  ['outside by way of a subfolder', () => 'x/../../outside/own.mjs'],
+  ['at an absolute path', ({ outside }) => join(outside, 'own.mjs')],
   ['on another drive', () => 'C:\\own.mjs'],
   ['at a URL', ({ outside }) => pathToFileURL(join(outside, 'own.mjs')).href],
   ['on a server', () => 'https://example.org/own.mjs'],
-  ['in the text itself', () => 'data:text/javascript,export const vote = 1'],
+  ['in a data URL', () => 'data:text/javascript,export const vote = 1'],
   [
     'behind a link',
     ({ inside, outside }) => {
@@ -61,7 +61,7 @@ test.each<[string, (at: ReturnType<typeof town>) => string]>([
     },
   ],
   ['that is a folder', () => '.'],
-])('script: one %s is not run, by any command', async (what, make) => {
+])('script: no command runs one %s', async (what, make) => {
   const at = town();
   const file = at.file(make(at));
   const others = [
@@ -77,7 +77,7 @@ test.each<[string, (at: ReturnType<typeof town>) => string]>([
   }
 });
 
-test('scenario check: says what it runs, and --no-scripts runs nothing', async () => {
+test('scenario check: lists the scripts that it runs; --no-scripts runs none', async () => {
   const at = town();
   mkdirSync(join(at.inside, 'lib'));
   writeFileSync(join(at.inside, 'lib/own.mjs'), script(at.mark));
@@ -91,7 +91,7 @@ test('scenario check: says what it runs, and --no-scripts runs nothing', async (
   expect(linesOf(ran.stdout)).toEqual([`ok ${file}: t (7 agents)`]);
 });
 
-test('sim --set: the change that is at fault is named, else the file and its line', async () => {
+test('sim --set: names the invalid change, or the file and its line', async () => {
   const file = join(temporaryFolder(), 'town.yaml');
   writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
   const told = async (...sets: string[]) => {

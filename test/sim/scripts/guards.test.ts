@@ -1,4 +1,4 @@
-/** What a script must not do: write into its view, draw its own chance, read clocks, exit, loop. */
+/** Forbidden to a script: writing to its view, unseeded randomness, clocks, exits and loops. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const who = 'script own\\.ts: vote for agent \\w+-[567]';
 
 test.each([
   ['neighbours', 'view.neighbours[0] = 7'],
-  ['neighbours, a list', 'view.neighbours.push(7)'],
+  ['the list of neighbours', 'view.neighbours.push(7)'],
   ['votes', 'view.block.votes.length = 0; view.block.votes.push(1)'],
   ['a vote', 'for (const v of view.block.votes) v.decision = 1; if (!view.round) throw 0'],
   ['memes', 'view.block.memes.push({})'],
@@ -23,8 +23,8 @@ test.each([
   ['the block', 'view.block.soundness = 100'],
   ['itself', 'view.me.group = "honest"'],
   ['the parameters', 'view.parameters.x = 1'],
-  ['parameters of parameters', 'view.parameters.deep.list.push(1)'],
-  ['its memory, whole', 'view.memory = {}'],
+  ['nested parameters', 'view.parameters.deep.list.push(1)'],
+  ['its whole memory', 'view.memory = {}'],
   ['a group', 'view.agentsOf("own").push(0)'],
 ])('view: freezes %s, and names a script that writes to it', async (what, does) => {
   const { folder, group } = scripted(`
@@ -43,16 +43,20 @@ test.each([
 
 test.each([
   ['Math.random', 'Math.random()', /Math\.random/],
-  ['all of Math', 'const { random } = globalThis.Math; random()', /Math\.random/],
+  ['destructured Math', 'const { random } = globalThis.Math; random()', /Math\.random/],
   ['eval', "(0, eval)('Math.random()')", /Math\.random/],
-  ['a function of a text', "new Function('return Math.random()')()", /Math\.random/],
+  ['a function from a string', "new Function('return Math.random()')()", /Math\.random/],
   ['crypto', 'crypto.randomUUID()', /crypto\.randomUUID/],
-  ['crypto, numbers', 'crypto.getRandomValues(new Uint8Array(1))', /crypto\.getRandomValues/],
+  [
+    'crypto.getRandomValues',
+    'crypto.getRandomValues(new Uint8Array(1))',
+    /crypto\.getRandomValues/,
+  ],
   ['node:crypto', "require('node:crypto').randomBytes(1)", /crypto\.randomBytes/],
   ['Date.now', 'Date.now()', /Date\.now/],
   ['new Date', 'new Date()', /new Date\(\)/],
   ['Date', 'Date()', /Date\(\)/],
-  ['a Date of its own', 'class D extends Date {} new D()', /new Date\(\)/],
+  ['a subclass of Date', 'class D extends Date {} new D()', /new Date\(\)/],
   ['performance', 'performance.now()', /performance\.now/],
   ['node:perf_hooks', "require('node:perf_hooks').performance.now()", /performance\.now/],
   ['hrtime', 'process.hrtime()', /process\.hrtime/],
@@ -61,11 +65,11 @@ test.each([
   ['exit', 'process.exit(0)', /process\.exit/],
   ['kill', 'process.kill(process.pid)', /process\.kill/],
   ['keys', "require('node:crypto').generateKeySync('hmac', { length: 64 })", /generateKeySync/],
-  ['what is caught', 'try { Math.random() } catch {}', /Math\.random/],
+  ['a call in try', 'try { Math.random() } catch {}', /Math\.random/],
   ['a member', "return { do: 'vote', get decision() { return Math.random(); } }", /Math\.random/],
   ['a microtask', 'queueMicrotask(() => process.exit())', /queueMicrotask/],
   ['a promise', 'Promise.resolve().then(() => process.exit())', /promise/],
-  ['a promise that fails', "Promise.reject(new Error('x'))", /promise/],
+  ['a rejected promise', "Promise.reject(new Error('x'))", /promise/],
   ['an async function', '(async () => { await 0; process.exit(); })()', /promise/],
   ['an import', "import('node:os')", /promise/],
 ])('guard: names script, function and agent of %s', async (_, does, why) => {

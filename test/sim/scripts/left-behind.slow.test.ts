@@ -1,11 +1,11 @@
-/** What a script leaves behind for after its call ends the command line with a word. */
+/** Asynchronous work that a script leaves behind ends the command with an error. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
-/** The end of a run whose script does this once, before its answer. */
+/** Result of a run whose script executes `does` before its answer. */
 async function ended(does: string) {
   const folder = temporaryFolder();
   const answer = "return { do: 'vote', decision: 'approve' };";
@@ -20,19 +20,19 @@ async function ended(does: string) {
 
 test.each([
   ['in a microtask', 'queueMicrotask(() => process.exit(0))', /queueMicrotask/],
-  // Vitest puts back process.nextTick in its own processes whenever it speaks.
+  // Vitest restores process.nextTick in its own processes whenever it reports.
   ['in a tick', 'process.nextTick(() => process.exit(0))', /process\.nextTick/],
   ['in a promise', 'Promise.resolve().then(() => process.exit(0))', /promise/],
   ['after it has awaited', '(async () => { await 0; process.exit(0); })()', /promise/],
   ['when a file has been read', "fs.stat('.', () => process.exit(0))", /process\.exit/],
-])('script: an exit %s is named', async (_, does, why) => {
+])('script: reports an exit %s', async (_, does, why) => {
   const { code, stderr } = await ended(does);
   expect(stderr).toMatch(/^folkmoot: script (own\.mjs: vote for agent|in ) ?/m);
   expect(stderr).toMatch(why);
   expect(code).toBe(2);
 });
 
-test('script: promises that go on for ever are named, and the process ends', async () => {
+test('script: reports endless promises, and ends the process', async () => {
   const { code, stderr } = await ended('const on = async () => { await 0; return on(); }; on()');
   expect(stderr).toMatch(/^folkmoot: script in .*promises/m);
   expect(code).not.toBe(0);

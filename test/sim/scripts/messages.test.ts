@@ -1,9 +1,9 @@
-/** What scripts tell each other: along the graph, after the link's latency, or not at all. */
+/** Messages between scripts: along the graph, after the link's latency, or lost. */
 import { expect, test } from 'vitest';
 import { live, nearby, type Raw } from '../fixture.js';
 import { mistake, run, scripted } from './fixture.js';
 
-/** One agent in a ring tells something, and each says in its vote what it has heard, and when. */
+/** One agent in a ring sends a message. Each vote reports the messages and their times. */
 const gossip = (sends: string) => `
   export const start = ({ me, nowMs }) =>
     me.ordinal === 5 && nowMs < 4_000 ? [{ do: 'wake', ms: 4_000 - nowMs }] : null;
@@ -29,21 +29,21 @@ async function told(sends: string, sections: Raw = {}) {
   return result.reported.groups.own ?? {};
 }
 
-test('send: to all neighbours, in the time that a link needs', async () => {
+test("send: reaches all neighbours after the link's latency", async () => {
   expect(await told("{ do: 'send', content: { x: 7 } }")).toEqual({
     ...{ from_0_0: 5, at_0_0: 4_020, said_0_0: 7 },
     ...{ from_4_0: 5, at_4_0: 4_020, said_4_0: 7 },
   });
 });
 
-test('send: to some of them', async () => {
+test('send: reaches the chosen neighbours', async () => {
   expect(await told("{ do: 'send', to: [4], content: 3.25 }")).toEqual({
     ...{ from_4_0: 5, at_4_0: 4_020, said_4_0: 3.25 },
   });
   expect(await told("{ do: 'send', to: [], content: 3.25 }")).toEqual({});
 });
 
-test('send: links lose messages, and a partition cuts them', async () => {
+test('send: links lose messages, and a partition cuts them off', async () => {
   const sends = "{ do: 'send', content: 1 }";
   expect(await told(sends, { links: { ...nearby, loss: 1 } })).toEqual({});
   const whom = [{ group: 'own', share: 0.5 }];
@@ -52,7 +52,7 @@ test('send: links lose messages, and a partition cuts them', async () => {
   expect(Object.keys(partly).length).toBeLessThan(6);
 });
 
-test('send: a message that was sent before a crash of its receiver is lost in it', async () => {
+test('send: a crash of the receiver loses a message that was sent before', async () => {
   const sends = "{ do: 'send', content: 1 }";
   const crash = { kind: 'crash', start_ms: 4_010, length_ms: 2_000, whom: [{ group: 'own' }] };
   expect(await told(sends, { faults: [crash] })).toEqual({});
@@ -60,7 +60,7 @@ test('send: a message that was sent before a crash of its receiver is lost in it
   expect(await told(sends, { faults: [pause] })).toMatchObject({ at_0_0: 6_010, at_4_0: 6_010 });
 });
 
-test('messages_sent: counts what scripts tell each other', async () => {
+test('messages_sent: counts the messages between scripts', async () => {
   const sent = async (sends: string) => {
     const { folder, group } = scripted(gossip(sends));
     const { result } = await live([honest, { ...group, count: 6 }], ring, folder);
@@ -79,11 +79,11 @@ test.each([
   ['undefined', sending('{ a: undefined }'), /undefined/],
   ['a function', sending('() => 1'), /function/],
   ['a Map', sending('{ a: [new Map()] }'), /a Map/],
-  ['half a character', sending("'\\ud800'"), /surrogate/],
-  ['itself', sending('(() => { const a = []; a.push(a); return a; })()'), /cycle/],
+  ['an unpaired surrogate', sending("'\\ud800'"), /surrogate/],
+  ['circular', sending('(() => { const a = []; a.push(a); return a; })()'), /cycle/],
   ['to an unknown agent', sending('1', ', to: [99]'), /agent 99/],
   ['to itself', sending('1', ', to: [view.me.ordinal]'), /neighbour/],
-  ['twice to one', sending('1', ', to: [0, 0]'), / to /],
+  ['sent twice to one agent', sending('1', ', to: [0, 0]'), / to /],
   ['missing', "export const start = () => ({ do: 'send' });", /content/],
 ])('send: rejects a message that is %s', async (_, text, why) => {
   const { message } = await mistake(text);
@@ -99,7 +99,7 @@ test('send: accepts 1,024 bytes, and freezes received messages', async () => {
   expect(message).toMatch(/^script own\.ts: receive for agent \S+: Cannot add property 1/);
 });
 
-test('wake: again and again, and after a crash once more by start', async () => {
+test('wake: repeats, and after a crash start sets it again', async () => {
   const text = `
     export const start = ({ memory }) => {
       memory.starts = (memory.starts ?? 0) + 1;

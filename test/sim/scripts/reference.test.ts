@@ -1,4 +1,4 @@
-/** docs/scripts.md is what types and schemas of scripts say today, and has all of it. */
+/** docs/scripts.md matches the types and schemas of scripts, and is complete. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,14 +10,14 @@ import { run } from './fixture.js';
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const text = readFileSync(at('../../../docs/scripts.md'), 'utf8');
 
-test('docs/scripts.md: as `npm run docs` writes it', () => {
+test('docs/scripts.md: equals the output of `npm run docs`', () => {
   const written = execFileSync(process.execPath, [at('../../../tools/scripts.mjs'), '--print']);
   expect(text, 'it is out of date: npm run docs').toBe(written.toString());
 });
 
 const section = (title: string) => text.split(`\n## ${title}`)[1]!.split('\n## ')[0]!;
 
-test('docs/scripts.md: has every function and every command with its members', () => {
+test('docs/scripts.md: lists every function and every command with its members', () => {
   for (const name of functionNames) expect(section('Functions')).toContain(`| \`${name}\``);
   for (const [name, { properties }] of Object.entries(scriptCommands)) {
     const commands = section('Commands');
@@ -28,7 +28,7 @@ test('docs/scripts.md: has every function and every command with its members', (
   }
 });
 
-test('docs/scripts.md: has every member of what a script is shown', async () => {
+test('docs/scripts.md: lists every member of the views of a script', async () => {
   const { result } = await run(`
     export const vote = (view) => {
       const named = (one) => Object.keys(one).join(' ');

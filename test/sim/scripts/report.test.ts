@@ -1,4 +1,4 @@
-/** Measures of a script's own: what report sees, where its numbers are, and what is refused. */
+/** Script measures: input of report, location of its numbers, and refusals. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, simulate } from 'folkmoot/sim';
@@ -42,7 +42,7 @@ async function kept(text: string) {
   return { result, out };
 }
 
-test('report: once for the run and once for each group, in the result and in a table', async () => {
+test('report: runs once for the run and once per group, in the result and in a table', async () => {
   const { result, out } = await kept(reporting);
   const { measures, virtual_ms, reported } = result;
   const same = {
@@ -72,13 +72,13 @@ test('report: once for the run and once for each group, in the result and in a t
   expect(csvRows(join(out, 'blocks.csv'))).toHaveLength(measures.proposed!);
 });
 
-test('report: without one there is nothing, and no table', async () => {
+test('report: without a report there is no measure and no table', async () => {
   const { result, out } = await kept(town);
   expect(result.reported).toEqual({ run: {}, groups: {} });
   expect(existsSync(join(out, 'reported.csv'))).toBe(false);
 });
 
-test('report: alone it is a script, whose agents follow their personalities', async () => {
+test('report: a script with only a report leaves agents to their personalities', async () => {
   const { result } = await kept('export const report = ({ group }) => group && ({ x: 1 });');
   expect(result.reported).toEqual({ run: {}, groups: { own: { x: 1 }, more: { x: 1 } } });
   expect(result.measures.votes).toBeGreaterThan(0);
@@ -117,16 +117,16 @@ test.each([
 const giving = (given: string) => `export const report = (view) => (${given});`;
 
 test.each([
-  ['a text', giving("'x'"), 'INVALID_REPORT'],
+  ['a string', giving("'x'"), 'INVALID_REPORT'],
   ['a list', giving('[1]'), 'INVALID_REPORT'],
   ['a promise', giving('Promise.resolve({})'), 'SCRIPT_FAILED'],
   ['an invalid name', giving('{ Clusters: 1 }'), 'INVALID_MEASURE_NAME'],
   ['the name of a measure', giving('{ finalized: 1 }'), 'MEASURE_EXISTS'],
   ['the name of a column', giving('{ seed: 1 }'), 'MEASURE_EXISTS'],
-  ['a number as a text', giving("{ x: '1' }"), 'INVALID_MEASURE'],
+  ['a number as a string', giving("{ x: '1' }"), 'INVALID_MEASURE'],
   ['a random number', giving('{ x: Math.random() }'), 'SCRIPT_FAILED'],
   ['a random getter', giving('{ get x() { return Math.random(); } }'), 'SCRIPT_FAILED'],
-  ['a change of shared', giving('view.groups[0].shared.x = 1'), 'SCRIPT_FAILED'],
+  ['a write to shared', giving('view.groups[0].shared.x = 1'), 'SCRIPT_FAILED'],
   ['an endless loop', giving('(() => { for (;;); })()'), 'SCRIPT_TIMEOUT'],
 ])('report: rejects %s', async (_, text, expected) => {
   const { code, message } = await mistake(text, 1_000);

@@ -1,4 +1,4 @@
-/** What a script keeps: notes of an agent and of a group, for one run and no longer. */
+/** Script state: memory of an agent and of a group, for one run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario } from 'folkmoot/sim';
@@ -13,7 +13,7 @@ const votes = (reason: string) =>
 const reasons = (lived: Awaited<ReturnType<typeof live>>, group = 'own') =>
   sentBy(lived, group, 'vote').map(({ body }) => Number(body.reason));
 
-test('shared: one for all agents of a group, and none of another group', async () => {
+test('shared: is common to all agents of a group, and separate from other groups', async () => {
   const { folder, group } = scripted(votes('view.shared.n = (view.shared.n ?? 0) + 1'));
   const lived = await live(
     [honest, group, { ...group, group: 'others' }],
@@ -26,14 +26,14 @@ test('shared: one for all agents of a group, and none of another group', async (
   }
 });
 
-test('memory: each agent its own', async () => {
+test('memory: is separate for each agent', async () => {
   const lived = await run(votes('view.memory.n = (view.memory.n ?? 0) + 1'));
   expect(reasons(lived).sort()).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
 });
 
 const count = 'let n = 0; export const next = () => (n += 1);';
 
-test('modules: globals, also of what they import, begin anew with each run', async () => {
+test('modules: globals, also of imports, are reset for each run', async () => {
   const { folder, group } = scripted(
     `import { next } from './lib.ts'; let m = 0; ${votes('[(m += 1), next()].join(".")')}`,
   );
@@ -47,7 +47,7 @@ test('modules: globals, also of what they import, begin anew with each run', asy
   expect(again!.result.digest).toBe(first!.result.digest);
 });
 
-test('globals of the process are kept for all: checkDeterminism finds who uses them', async () => {
+test('globals: process globals persist, and checkDeterminism names the script that uses them', async () => {
   const { folder, group } = scripted(votes('globalThis.n = (globalThis.n ?? 0) + 1'));
   const scenario = completeScenario(
     { title: 't', agents: [honest, group], length: { blocks: 2 } },
@@ -58,7 +58,7 @@ test('globals of the process are kept for all: checkDeterminism finds who uses t
   expect(difference!.details.field).toMatch(/reason/);
 });
 
-test('agentsOf and groupOf: who is of a group', async () => {
+test('agentsOf and groupOf: list the members of a group', async () => {
   const lived = await run(
     votes(`[...view.agentsOf('honest'), ...view.agentsOf('own'), ...view.agentsOf('gone')]
       .every((one, at) => one === at && view.groupOf(one) === (at < 5 ? 'honest' : 'own')) && 1`),

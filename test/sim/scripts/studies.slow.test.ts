@@ -1,4 +1,4 @@
-/** Six studies of the literature as shipped scenarios: each shows what theory says. */
+/** Six studies of the literature as shipped scenarios, with the results of theory. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
@@ -28,7 +28,7 @@ interface Outcome extends SimResult {
   own: Figures;
 }
 
-/** A run of it with some values changed, and the measures of its group's own. */
+/** Runs a study with some values changed; returns its measures and those of a group's script. */
 async function outcome(name: string, group: string, ...changes: Change[]): Promise<Outcome> {
   const { raw, folder } = loadScenario(name);
   const scenario = completeScenario(withValues(raw, changes), folder);
@@ -37,7 +37,7 @@ async function outcome(name: string, group: string, ...changes: Change[]): Promi
   return { ...result, own: result.reported.groups[group]! };
 }
 
-/** Within so many standard errors of a share among so many. */
+/** Expects a share of `among` trials within a number of standard errors. */
 function near(share: number, expected: number, among: number, errors = 4) {
   const error = Math.sqrt((expected * (1 - expected)) / among);
   expect(Math.abs(share - expected)).toBeLessThan(errors * error);
@@ -45,7 +45,7 @@ function near(share: number, expected: number, among: number, errors = 4) {
 
 test.each(
   names,
-)('%s: its file and its script have forty lines each at most, comments aside', (name) => {
+)('%s: its file and its script have at most forty lines each, without comments', (name) => {
   const scenario = findScenario(name)!;
   const script = join(dirname(scenario), 'scripts', `${studies[name]}.ts`);
   const said = readFileSync(scenario, 'utf8').replace(/#.*$/gm, '');
@@ -55,19 +55,19 @@ test.each(
   }
 });
 
-test.each(names)('%s: made twice it is the same', async (name) => {
+test.each(names)('%s: is deterministic', async (name) => {
   const { scenario, folder } = loadScenario(name, [['length', { virtual_ms: 75_000 }]]);
   const { same, difference } = await checkDeterminism(scenario, { folder });
   expect([same, difference]).toEqual([true, null]);
 });
 
-test.each([3, 5])('leader-failure: with %i of ten down as many slots are missed', async (down) => {
+test.each([3, 5])('leader-failure: misses the slots of %i failed leaders of ten', async (down) => {
   const { own, measures } = await outcome('leader-failure', 'leaders', [
     'faults.0.whom.0.count',
     down,
   ]);
   expect(own.missed_share).toBeCloseTo(down / 10, 10);
-  // A slot is proposed when it begins, and arrives a while later.
+  // A slot's block is proposed when the slot begins, and arrives shortly after.
   expect(own.longest_gap_ms! % 5_000).toBeLessThan(1_000);
   expect(own.longest_gap_ms).toBeGreaterThan(9_000);
   const calm = await outcome('leader-failure', 'leaders', ['faults', []]);
@@ -76,13 +76,13 @@ test.each([3, 5])('leader-failure: with %i of ten down as many slots are missed'
   expect(Math.abs(ratio - 1)).toBeLessThan(0.1);
 });
 
-test.each([0.6, 0.8])('cascade: at accuracy %d as many are wrong as theory says', async (q) => {
+test.each([0.6, 0.8])('cascade: is wrong as often as in theory at accuracy %d', async (q) => {
   const accuracy = 'agents.town.strategy.parameters.accuracy';
   const { own, measures } = await outcome('cascade', 'town', [accuracy, q]);
   const wrong = (1 - q) ** 2 / (q ** 2 + (1 - q) ** 2);
   expect(own.cascades).toBe(1);
   near(own.wrong_cascades!, wrong, 300);
-  // What the network decides is what the cascade says, whatever is in the block.
+  // The network's decisions follow the cascade, independent of the content of blocks.
   near(measures.unsound_finalized_share!, wrong, 120);
 });
 
@@ -101,7 +101,7 @@ test.each([
 test.each([
   [0.2, false],
   [0.9, true],
-])('cartel: at a price of %d it has the network: %s', async (price, captured) => {
+])('cartel: at a price of %d, captures the network: %s', async (price, captured) => {
   const path = 'agents.cartel.strategy.parameters.price';
   const { own, measures } = await outcome('cartel', 'town', [path, price]);
   near(own.sold_share!, price, 54);
@@ -110,7 +110,7 @@ test.each([
   expect(measures.alliances! > 0).toBe(true);
 });
 
-test('cartel: who sells earlier is allied, and an alliance is worth a lower price', async () => {
+test('cartel: earlier sellers are allied, and with alliances the price falls', async () => {
   const changes = [0.35, 0.4, 0.45, 0.5, 0.55].map(
     (price) => ['agents.cartel.strategy.parameters.price', price] as const,
   );
@@ -128,14 +128,14 @@ test('cartel: who sells earlier is allied, and an alliance is worth a lower pric
   expect(await captured('alliance_bonus')).toBeGreaterThanOrEqual(await captured('equal'));
 });
 
-test('eclipse: tables fill with attackers as often as they are loud', async () => {
+test('eclipse: attackers fill tables in proportion to their rate', async () => {
   const rate = 'agents.attackers.strategy.parameters.rate';
   const quiet = await outcome('eclipse', 'honest', [rate, 1]);
   expect(quiet.own.eclipsed_share).toBeLessThan(0.03);
   expect(quiet.measures.finalized_share).toBeGreaterThan(0.95);
   const loud = await outcome('eclipse', 'honest', [rate, 16]);
   const share = (15 * 16) / (15 * 16 + 44);
-  // What was announced last is in all tables: a few of some 30 blocks are one sample.
+  // All tables hold the latest announcements, so a few of about 30 blocks form one sample.
   expect(Math.abs(loud.own.eclipsed_share! - share ** 4)).toBeLessThan(0.2);
   expect(loud.measures.finalized_share).toBeLessThan(0.3);
 });
@@ -145,7 +145,7 @@ test.each([
   [0.1, 3, 6],
   [0.2, 2, 3],
   [0.5, 1, 1],
-])('deffuant: at confidence %d there are %i to %i opinions left', async (confidence, low, high) => {
+])('deffuant: at confidence %d, leaves %i to %i opinions', async (confidence, low, high) => {
   const path = 'agents.town.strategy.parameters.confidence';
   const ranges: number[] = [];
   for (const seed of ['deffuant', '1', '2', '3']) {
@@ -155,7 +155,7 @@ test.each([
     ranges.push(own.opinion_range!);
   }
   if (confidence === 0.5) return expect(Math.max(...ranges)).toBeLessThan(0.01);
-  // The outer groups settle within some 1.5 confidences of the ends of the scale.
+  // The outer groups settle within about 1.5 confidences of the ends of the scale.
   expect(Math.min(...ranges)).toBeGreaterThan(1 - 3 * confidence);
   expect(ranges.reduce((sum, range) => sum + range) / ranges.length).toBeGreaterThan(0.5);
 });

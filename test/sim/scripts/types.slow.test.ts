@@ -1,4 +1,4 @@
-/** `scenario check` holds TypeScript scripts against the types of folkmoot/sim. */
+/** `scenario check` checks TypeScript scripts against the types of folkmoot/sim. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +6,6 @@ import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
 
-/** A town with a script; gives its file. */
 function town(text: string, module = 'lib/own.ts'): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'lib'));
@@ -26,32 +25,32 @@ const head = "import type { ScriptModule } from 'folkmoot/sim';\n";
 
 test.each([
   [
-    'a command that is not known',
+    'an unknown command',
     `${head}\nexport const vote: ScriptModule['vote'] = () => ({ do: 'dance' });\n`,
     /^bad \S+town\.yaml: lib\/own\.ts:3: .*\(TS2322\)$/,
   ],
   [
-    'a member of the view that is not there',
+    'an unknown member of the view',
     `${head}export const vote: ScriptModule['vote'] = ({ blok }) => null;\n`,
     /lib\/own\.ts:2: Property 'blok' does not exist.*\(TS2339\)$/,
   ],
   [
-    'a write into what is frozen',
+    'a write to a frozen value',
     `${head}export const vote: ScriptModule['vote'] = (view) =>\n  void view.neighbours.push(1);\n`,
     /lib\/own\.ts:3: Property 'push' does not exist on type 'readonly number\[\]'/,
   ],
   [
-    'a function that says no type',
+    'an untyped function',
     "export const vote = () => ({ do: 'vote', decision: 1 });\n",
     /town\.yaml: lib\/own\.ts: not a ScriptModule: .*\(TS2322\)$/,
   ],
-])('scenario check: %s', async (_, text, why) => {
+])('scenario check: reports %s', async (_, text, why) => {
   const { code, stdout } = await folkmoot(['scenario', 'check', town(text)]);
   expect(code).toBe(2);
   expect(linesOf(stdout)[0]).toMatch(why);
 });
 
-test('scenario check: what fits is fine, and so is JavaScript, and what uses Node', async () => {
+test('scenario check: accepts valid types, JavaScript, and use of Node', async () => {
   const typed = `${head}import { readFileSync } from 'node:fs';
 export const vote: ScriptModule['vote'] = (_, rng) => {
   if (rng.chance(0)) console.log(readFileSync('x').length);
@@ -68,7 +67,7 @@ export const vote: ScriptModule['vote'] = (_, rng) => {
   }
 });
 
-test('scenario check: says so where no TypeScript is installed', async () => {
+test('scenario check: reports that TypeScript is not installed', async () => {
   const text = "export const vote = () => ({ do: 'vote', decision: 'approve' as const });";
   const file = town(text);
   const cwd = temporaryFolder();

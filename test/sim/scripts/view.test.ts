@@ -1,9 +1,9 @@
-/** What a script sees of alliances, blocks, remarks, memes and its own reputation. */
+/** Script views of alliances, blocks, remarks, memes and reputation. */
 import { expect, test } from 'vitest';
 import { live, quiet } from '../fixture.js';
 import { honest, scripted } from './fixture.js';
 
-/** Runs it for a minute and a half, and gives what the group reports. */
+/** Runs the script for 90 s, and returns the reports of the group. */
 async function reported(text: string, sections = {}) {
   const { folder, group } = scripted(text);
   const calm = { ...honest, traits: { invites: 0 } };
@@ -11,7 +11,7 @@ async function reported(text: string, sections = {}) {
   return lived.result.reported.groups.own!;
 }
 
-test('alliances: allies and members, of its own and of those that it is invited to', async () => {
+test('alliances: lists allies and members, of its alliance and of invitations', async () => {
   const own = await reported(
     `
     export const mingle = ({ me, memory, allies, alliances, membersOf }) => {
@@ -35,7 +35,7 @@ test('alliances: allies and members, of its own and of those that it is invited 
   expect(own).toEqual({ allies: 2, alliances_own: 1, members: 3, founder: 5, strangers: 0 });
 });
 
-test('block: its transactions as they are, and remarks and memes of neighbours', async () => {
+test('block: includes its transactions, and remarks and memes of neighbours', async () => {
   const own = await reported(`
     export const hear = ({ me }) => me.ordinal === 5
       ? [
@@ -61,7 +61,7 @@ test('block: its transactions as they are, and remarks and memes of neighbours',
   expect(own.each).toBeGreaterThan(0.9);
 });
 
-test('reputation: one half at first, and what was told of it later', async () => {
+test('reputation: starts at one half, and follows the events', async () => {
   const own = await reported(`
     export const start = ({ memory, reputation }) => { memory.first = reputation; };
     export const vote = ({ memory, reputation }) => {

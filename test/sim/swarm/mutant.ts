@@ -1,4 +1,4 @@
-/** A copy of the built package with one line changed: a bug for the swarm to find. */
+/** A copy of the built package with one line changed, as a bug for the swarm to find. */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The command line of the copy. @param file from dist on. */
+/** Returns the command line of the copy. @param file path in dist. */
 export function mutant(file: string, from: string, to: string): string {
   const folder = temporaryFolder();
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });

@@ -1,4 +1,4 @@
-/** Swarms: scenarios drawn by number, judged, and shrunk when the network has a bug. */
+/** Swarms: scenarios generated from a number, judged, and shrunk if the network has a bug. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,17 +12,17 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
 import { mutant } from './mutant.js';
 
-describe('swarm: what is drawn', () => {
+describe('swarm: generation', () => {
   const numbers = Array.from({ length: 300 }, (_, index) => index + 1);
   const drawn = numbers.map((number) => draw(number));
 
-  test('swarm: a number alone gives the scenario', () => {
+  test('swarm: generates the scenario from the number alone', () => {
     for (const number of [1, 77, 300]) expect(draw(number)).toEqual(drawn[number - 1]);
     const texts = new Set(drawn.map(({ raw }) => JSON.stringify({ ...raw, title: '', seed: '' })));
     expect(texts.size).toBe(300);
   });
 
-  test('swarm: scenarios are small', () => {
+  test('swarm: generates small scenarios', () => {
     for (const { scenario } of drawn) {
       expect(scenario.population).toBeLessThanOrEqual(60);
       expect(scenario.agents.length).toBeLessThanOrEqual(5);
@@ -32,14 +32,14 @@ describe('swarm: what is drawn', () => {
     }
   });
 
-  test('swarm: progress is expected of a part of them', () => {
+  test('swarm: expects progress of some scenarios', () => {
     const expected = drawn.filter(({ scenario }) => expectsProgress(scenario)).length;
     expect(expected).toBeGreaterThan(30);
     expect(expected).toBeLessThan(270);
   });
 });
 
-test(`swarm: ${counts.swarmSeeds} scenarios without a failure, and what they cover`, async () => {
+test(`swarm: ${counts.swarmSeeds} scenarios pass and cover the features`, async () => {
   const out = join(temporaryFolder(), 'failure');
   const args = ['swarm', '--seeds', `${counts.swarmSeeds}`, '--jobs', '2', '--out', out, '--json'];
   const { code, stdout, stderr } = await folkmoot(args);
@@ -80,13 +80,13 @@ interface Planted {
   kind: string;
 }
 
-/** One that breaks a rule; the others, which take longer to find, with the full counts. */
-const quick = new Set(['two thirds are enough to finalize']);
+/** The bug that is found fastest. The others run with the full counts only. */
+const quick = new Set(['two thirds suffice to finalize']);
 
-/** `first`: not far before a number that shows the bug, to keep the test quick. */
+/** `first` is shortly before a number that shows the bug, to keep the test fast. */
 const planted: Planted[] = [
   {
-    bug: 'two thirds are enough to finalize',
+    bug: 'two thirds suffice to finalize',
     edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
     first: 70,
     code: 11,
@@ -100,7 +100,7 @@ const planted: Planted[] = [
     kind: 'safety',
   },
   {
-    bug: 'what voters say follows from the clock of the machine',
+    bug: 'reasons of votes depend on the clock of the machine',
     edit: ['sim/agents/actions.js', 'ballot.reason ??', 'String(process.hrtime.bigint()) ??'],
     first: 10,
     code: 12,
@@ -130,7 +130,7 @@ const planted: Planted[] = [
   },
 ];
 
-describe('swarm: a planted bug is found and made small', () => {
+describe('swarm: finds and shrinks a planted bug', () => {
   const chosen = planted.filter(({ bug }) => full || quick.has(bug));
   test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
     const program = mutant(...edit);
@@ -146,7 +146,7 @@ describe('swarm: a planted bug is found and made small', () => {
     const population = agents.reduce((sum, { count }) => sum + count, 0);
     expect(population, text).toBeLessThanOrEqual(5);
 
-    // What was printed shows the bug, and the network as it is does not have it.
+    // The printed scenario shows the bug with the mutant, but not with the original.
     const again = failure.command.split(' ').slice(2);
     const shown = await folkmoot(again, { program });
     expect(shown.code).toBe(code);

@@ -11,7 +11,6 @@ import {
 
 type Sweep = NonNullable<Scenario['sweep']>;
 
-/** With its defaults, as a scenario has it. */
 function sweepOf(sweep: object): Sweep {
   const agents = [{ group: 'town', count: 4, producers: 1 }];
   return completeScenario({ title: 'a sweep', agents, sweep }).sweep!;
@@ -80,7 +79,7 @@ describe('sweep: Latin hypercube', () => {
           const column = cells.map((cell) => cell.values[index] as number);
           expect(Math.min(...column)).toBeGreaterThanOrEqual(from);
           expect(Math.max(...column)).toBeLessThanOrEqual(to);
-          // Rounding may put a value on the edge of its stratum.
+          // Rounding may move a value to the edge of its stratum.
           const strata = column.map((one) => ((one - from) / width) * count);
           strata.sort((a, b) => a - b);
           for (const [place, one] of strata.entries()) {
@@ -121,7 +120,7 @@ describe('sweep: Latin hypercube', () => {
   });
 });
 
-describe('sweep: shares seeds between cells that are compared, and only there', () => {
+describe('sweep: shares seeds between compared cells only', () => {
   const range = (path: string) => ({ path, from: 0, to: 1 });
   const factors = [range('links.loss'), range('links.duplication')];
   const seedsOf = (sweep: object) =>
@@ -189,7 +188,7 @@ describe('sweep: morris', () => {
 test.each([
   ['morris', 5],
   ['sobol', 6],
-] as const)('sweep: %s with more samples begins with those it had', (design, each) => {
+] as const)('sweep: %s with more samples begins with the earlier samples', (design, each) => {
   const factors = paths.map((path) => ({ path, from: 0, to: 1 }));
   const cells = (samples: number) => [...generateCells(sweepOf({ design, samples, factors }), 's')];
   expect(cells(7)).toHaveLength(7 * each);
@@ -231,14 +230,14 @@ describe('sweep: refuses an invalid design', () => {
   test.each([
     ['no values', { factors: [{ path: 'links.loss' }] }, /has no values/],
     ['a range in a grid', { factors: [range] }, /for the designs lhs, morris and sobol/],
-    ['a factor twice', { factors: [loss, loss] }, /links\.loss\) is a duplicate/],
+    ['a duplicate factor', { factors: [loss, loss] }, /links\.loss\) is a duplicate/],
     [
-      'a column twice',
+      'a duplicate column',
       { factors: [loss, { ...loss, path: 'links.duplication', name: 'x' }] },
       null,
     ],
     [
-      'two factors of a name',
+      'two factors with the same name',
       { factors: [{ ...loss, name: 'x' }, named('x')] },
       /consensus\.x\) is a duplicate/,
     ],
@@ -250,7 +249,11 @@ describe('sweep: refuses an invalid design', () => {
       { factors: [{ path: 'sweep.replicates', values: [1] }] },
       /\(sweep\.replicates\) cannot vary/,
     ],
-    ['uneven lists', { design: 'list', factors: [loss, named('y', [1])] }, /1 values; expected 2/],
+    [
+      'lists of different lengths',
+      { design: 'list', factors: [loss, named('y', [1])] },
+      /1 values; expected 2/,
+    ],
     ['no samples', { design: 'lhs', factors: [range] }, /samples is missing/],
     ['samples of a grid', { samples: 3, factors: [loss] }, /samples applies to/],
     ['levels of a grid', { levels: 4, factors: [loss] }, /levels applies to/],
@@ -264,18 +267,26 @@ describe('sweep: refuses an invalid design', () => {
       /half_width or percent/,
     ],
     [
-      'a width of luck',
+      'a width of an unknown measure',
       { factors: [loss], until: { percent: 1, response: 'luck' } },
       /until\.response: .*luck/,
     ],
     ['a baseline of samples', { ...lhs(), factors: [range], baseline: {} }, /baseline applies to/],
     ['half a baseline', { factors: [loss], baseline: {} }, /links.loss is missing/],
-    ['a baseline of luck', { factors: [loss], baseline: { luck: 1 } }, /unknown factor: luck/],
-    ['what a script reports', { factors: [loss], responses: ['reported.luck'] }, null],
+    [
+      'a baseline with an unknown factor',
+      { factors: [loss], baseline: { luck: 1 } },
+      /unknown factor: luck/,
+    ],
+    ['a script measure', { factors: [loss], responses: ['reported.luck'] }, null],
     ['a range without an end', { ...lhs(), factors: [{ path: 'a.b', from: 0 }] }, /from and to/],
-    ['a range backwards', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
+    ['a reversed range', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
     ['a range and values', { ...lhs(), factors: [{ ...range, values: [1] }] }, /one of them/],
-    ['parts of whole numbers', { ...lhs(), factors: [part()] }, /0\.5 to 2; expected integers/],
+    [
+      'fractional bounds of integers',
+      { ...lhs(), factors: [part()] },
+      /0\.5 to 2; expected integers/,
+    ],
     ['an unknown measure', { factors: [loss], responses: ['luck'] }, /unknown measure: luck/],
   ])('sweep: %s', (_, sweep, message) => {
     const check = () => checkDesign(sweepOf(sweep));

@@ -1,4 +1,4 @@
-/** Sweeps as a user runs them, and what they leave in their folder. */
+/** Runs sweeps by the command line, and reads their folders. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -6,11 +6,10 @@ import { expect } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import type { Ended } from '../../support/command.js';
 
-/** With one thread, which is the fastest for a few small runs, unless another --jobs is given. */
+/** Runs a sweep with one thread, which is fastest for a few small runs, unless --jobs is given. */
 export const sweepIn = (file: string, out: string, ...args: string[]): Promise<Ended> =>
   folkmoot(['sweep', file, '--out', out, '--jobs', '1', ...args]);
 
-/** Every file by its path in the folder, as text. */
 export function filesIn(folder: string): Map<string, string> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   const files = names.filter((name) => statSync(join(folder, name)).isFile());
@@ -23,7 +22,7 @@ export function expectSame(a: string, b: string): void {
   for (const [name, text] of first) expect(second.get(name) === text, name).toBe(true);
 }
 
-/** Rows by column, read strictly: each row has every column. */
+/** Rows by column; each row must have every column. */
 export function rowsIn(file: string): Record<string, string>[] {
   return parse(readFileSync(file), { columns: true });
 }

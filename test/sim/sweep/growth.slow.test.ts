@@ -31,7 +31,7 @@ const two = { factors: [loss(0, 0.1)], replicates: 1 };
 describe('sweep: grows to the same files as a fresh sweep', () => {
   test.each([
     ['replicates', two, { ...two, replicates: 3 }],
-    ['values of a grid, between the old ones', two, { ...two, factors: [loss(0, 0.05, 0.1)] }],
+    ['values between those of a grid', two, { ...two, factors: [loss(0, 0.05, 0.1)] }],
     [
       'values of a list',
       { ...two, design: 'list' },
@@ -43,7 +43,7 @@ describe('sweep: grows to the same files as a fresh sweep', () => {
       { design: 'morris', samples: 3, factors: [range, other] },
     ],
     [
-      'rows of matrices',
+      'Sobol rows',
       { design: 'sobol', samples: 1, factors: [range, other] },
       { design: 'sobol', samples: 3, factors: [range, other] },
     ],

@@ -1,4 +1,4 @@
-/** Indices of functions whose indices are known, through the code of a sweep's runs. */
+/** Indices of functions with known indices, computed by the code for sweep runs. */
 import { completeScenario, type Scenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { generateCells } from '../../../dist/sim/sweep/design.js';
@@ -27,7 +27,7 @@ const rowsOf = (sweep: Sweep, seed: string, f: Function) => {
   return computeIndices(sweep, seed, 'f', values);
 };
 
-/** Ishigami and Homma 1990, with a = 7 and b = 0.1; Sobol and Levitan 1999 give these indices. */
+/** Ishigami and Homma 1990, with a = 7 and b = 0.1. Sobol and Levitan 1999 give these indices. */
 const ishigami: Function = ([x = 0, y = 0, z = 0]) =>
   Math.sin(x) + 7 * Math.sin(y) ** 2 + 0.1 * z ** 4 * Math.sin(x);
 const ofIshigami = { first: [0.3139, 0.4424, 0], total: [0.5576, 0.4424, 0.2437] };
@@ -50,7 +50,7 @@ describe.each([
   ['Ishigami', ishigami, ofIshigami, 3, -Math.PI, Math.PI],
   ["Sobol's g", sobolG, ofSobolG, 8, 0, 1],
 ] as const)('sobol: %s', (_, f, known, factors, from, to) => {
-  test('sobol: close to what is known, with many rows', () => {
+  test('sobol: approach the known values with many rows', () => {
     for (const { factor, index, value } of rowsOf(
       designOf('sobol', factors, 2_048, from, to),
       '1',
@@ -61,7 +61,7 @@ describe.each([
     }
   });
 
-  test('sobol: within their intervals', () => {
+  test('sobol: are within their intervals', () => {
     let held = 0;
     let all = 0;
     for (let seed = 0; seed < counts.indexedDesigns; seed += 1) {
@@ -72,7 +72,7 @@ describe.each([
       )) {
         const expected = known[index as 'first' | 'total'][factor]!;
         all += 1;
-        // What is known is known to four digits.
+        // The published values have four digits.
         if (low! - 5e-5 <= expected && expected <= high! + 5e-5) held += 1;
       }
     }
@@ -80,17 +80,17 @@ describe.each([
   });
 });
 
-test('sobol: chance that a block shares is in no index, and in the variance of all', () => {
+test('sobol: randomness shared by a block is in no index, but in the total variance', () => {
   const luck = (seed: string) => Number(seed.split('/')[1]) % 2;
   const found = rowsOf(designOf('sobol', 2, 1_024, 0, 1), 's', ([x = 0], seed) => x + luck(seed));
   const value = (factor: number, index: string) =>
     found.find((row) => row.factor === factor && row.index === index)!.value;
-  // The variance of x is a twelfth, of a coin a quarter.
+  // The variance of x is 1/12, that of a coin is 1/4.
   for (const index of ['first', 'total']) expect(value(0, index)).toBeCloseTo(0.25, 1.5);
   expect([value(1, 'first'), value(1, 'total')]).toEqual([0, 0]);
 });
 
-test('sobol: what does not vary has no indices; a block that cannot be said is left out', () => {
+test('sobol: gives no index for a constant, and omits a block with a missing value', () => {
   const design = designOf('sobol', 2, 8, 0, 1);
   for (const { value, low, high } of rowsOf(design, '1', () => 3)) {
     expect([value, low, high]).toEqual([null, null, null]);
@@ -107,7 +107,7 @@ describe('morris: elementary effects', () => {
       rows.find((row) => row.factor === factor && row.index === index)!;
   };
 
-  test('morris: of a linear function they are its slopes times the range, without spread', () => {
+  test('morris: are slope times range for a linear function, without variance', () => {
     const of = effects(([x = 0, y = 0]) => 2 * x - 3 * y);
     expect([0, 1, 2].map((factor) => of(factor, 'mean').value)).toEqual([8, -12, 0]);
     expect([0, 1, 2].map((factor) => of(factor, 'mean_absolute').value)).toEqual([8, 12, 0]);
@@ -115,7 +115,7 @@ describe('morris: elementary effects', () => {
     expect(of(2, 'mean')).toMatchObject({ n: 20, low: null, high: null });
   });
 
-  test('morris: an effect is per whole range of values and of whole numbers too', () => {
+  test('morris: refer to the whole range, also for listed values and integers', () => {
     const factors = [
       { path: paths[0], values: [0, 1] },
       { path: paths[1], values: [0, 0.5, 1] },
@@ -136,8 +136,8 @@ describe('morris: elementary effects', () => {
     }
   });
 
-  test('morris: what depends on another factor: a deviation, signs cancel in the mean', () => {
-    // Over x from -1 to 3 in steps of 8/3; y z has the effect 4 z, of mean 4 (z is 1 on average).
+  test('morris: show an interaction as a deviation, with signs that cancel in the mean', () => {
+    // x runs from -1 to 3 in steps of 8/3. y z has the effect 4 z, of mean 4 (z has mean 1).
     const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);
     expect(of(0, 'mean').value!).toBeCloseTo(0, 0);
     expect(of(0, 'mean_absolute').value).toBeGreaterThan(4);
@@ -150,7 +150,7 @@ describe('morris: elementary effects', () => {
     }
   });
 
-  test('morris: intervals of the mean hold what many trajectories say', () => {
+  test('morris: intervals contain the mean of many trajectories', () => {
     const f: Function = ([x = 0, y = 0, z = 0]) => x * y + z ** 3;
     const exact = effects(f, 'many', 4_000);
     let held = 0;

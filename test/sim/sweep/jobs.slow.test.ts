@@ -32,7 +32,7 @@ const digestOf = (outcome: Outcome | undefined) =>
 const failureOf = (outcome: Outcome | undefined) =>
   outcome && 'failure' in outcome ? outcome.failure : outcome;
 
-test('jobs: does each job once, with the result of a single run', async () => {
+test('jobs: executes each job once, with the result of a single run', async () => {
   const outcomes = await outcomesOf(numbered(7));
   expect(outcomes.size).toBe(7);
   for (const number of [0, 6]) {
@@ -64,13 +64,13 @@ test('jobs: takes a task only when a process is free', async () => {
 
 describe('jobs: isolates a failed run', () => {
   const filling = 'const all = []; for (;;) all.push(new Array(1e4).fill(1));';
-  // What V8 gives its program no chance to refuse: in a thread, it would end the whole process.
+  // V8 aborts on this allocation without an exception; in a thread, it would end the whole process.
   const growing = 'const all = []; for (;;) all.push(1);';
   const later = 'setTimeout(() => { throw new Error("late") }); return;';
   const deaths: [string, string, 'scenario' | 'crash', RegExp][] = [
     ['exits', 'process.exit(3)', 'scenario', /ended the process by process\.exit/],
     ['throws later', later, 'scenario', /set a timer by globalThis\.setTimeout/],
-    ['answers in its place', 'process.send({})', 'scenario', /spoke to another process/],
+    ['sends a result itself', 'process.send({})', 'scenario', /spoke to another process/],
     ['takes all memory', filling, 'crash', /128 MiB/],
     ['takes all memory at once', growing, 'crash', /128 MiB/],
     ['never ends', 'for (;;);', 'scenario', /more than 10 s/],
@@ -87,7 +87,7 @@ describe('jobs: isolates a failed run', () => {
     return failureOf(outcomes.get(0));
   }
 
-  test.each(deaths)('jobs: a script that %s', async (_, body, kind, message) => {
+  test.each(deaths)('jobs: isolates a script that %s', async (_, body, kind, message) => {
     const folder = temporaryFolder();
     const failure = await expectOthers({ scenario: scripted(folder, body), folder });
     expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });

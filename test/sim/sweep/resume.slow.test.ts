@@ -1,4 +1,4 @@
-/** Sweeps that are killed, interrupted or disturbed: nothing is lost, and nothing differs. */
+/** Killed, interrupted or disturbed sweeps lose nothing, and the output is the same. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   expect((await sweepIn(file, unbroken)).code).toBe(0);
 });
 
-/** Running children, ended at the latest when the file's tests are over. */
+/** Running children, killed after the last test of the file. */
 const children = new Set<ChildProcess>();
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
@@ -31,7 +31,7 @@ afterAll(() => {
 
 const inTwo = (out: string) => ['sweep', file, '--out', out, '--jobs', '2', '--resume'];
 
-/** Starts a sweep and kills it after so many changes in its folder; it may be over before. */
+/** Starts a sweep and kills it after `changes` changes in its folder, unless it ends earlier. */
 async function killed(out: string, changes: number): Promise<void> {
   mkdirSync(out, { recursive: true });
   let left = changes;
@@ -50,13 +50,13 @@ async function killed(out: string, changes: number): Promise<void> {
 const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 
 describe(`sweep: killed, seed ${seed}`, () => {
-  // Three changes a run and some for the folder and the tables; a kill may come too late.
+  // Three changes per run and some for the folder and tables. A kill may come too late.
   const most = 3 * RUNS + 12;
   const kills = Array.from({ length: counts.killedSweeps }, (_, index) => {
     return 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most);
   });
 
-  test.each(kills)('sweep: killed after %i changes, and again, it ends as if never', async (at) => {
+  test.each(kills)('sweep: killed after %i changes and again, gives the same files', async (at) => {
     const out = join(temporaryFolder(), 'out');
     for (const changes of [at, Math.ceil(at / 2)]) await killed(out, changes);
     const { code, stderr } = await sweepIn(file, out, '--resume');
@@ -96,19 +96,19 @@ describe('sweep: refuses the folder of a different sweep', () => {
 
   test('sweep: requires --resume for an existing sweep', () => refused(file, unbroken, /--resume/));
 
-  test('sweep: fewer replicates', () =>
+  test('sweep: refuses fewer replicates', () =>
     refused(file, unbroken, /replicates is 2 there and 1 now/, '--resume', '--replicates', '1'));
 
-  test('sweep: another seed', () =>
+  test('sweep: refuses another seed', () =>
     refused(file, unbroken, /scenario\.seed is "1" there and "2" now/, '--resume', '--seed', '2'));
 
-  test('sweep: a changed file', () => {
+  test('sweep: refuses a changed file', () => {
     const changed = { ...smallRaw(), consensus: { voting_period_ms: 5_001 }, sweep };
     const other = writeScenario(temporaryFolder(), changed);
     return refused(other, unbroken, /voting_period_ms is 5000 there and 5001 now/, '--resume');
   });
 
-  test('sweep: a changed script', async () => {
+  test('sweep: refuses a changed script', async () => {
     const folder = temporaryFolder();
     const script = join(folder, 'script.mjs');
     const text = "export const vote = () => ({ do: 'vote', decision: 'approve' });";

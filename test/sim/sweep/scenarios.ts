@@ -12,7 +12,7 @@ export const smallRaw = (agents = 6) => ({
 
 export const small = (agents?: number): Scenario => completeScenario(smallRaw(agents));
 
-/** A script for all agents of a scenario; `body` is what its vote does. */
+/** Writes a script for all agents of a scenario; `body` is the body of its vote function. */
 export function scripted(folder: string, body: string, name = 'script.mjs', head = ''): Scenario {
   writeFileSync(join(folder, name), `${head}\nexport function vote(view, chance) { ${body} }\n`);
   const strategy = { kind: 'script', module: name };
@@ -20,14 +20,14 @@ export function scripted(folder: string, body: string, name = 'script.mjs', head
   return completeScenario({ ...raw, agents: [{ ...raw.agents[0], strategy }] }, folder);
 }
 
-/** A file of a scenario, as JSON, which YAML is a superset of. */
+/** Writes a scenario as JSON, a subset of YAML. */
 export function writeScenario(folder: string, raw: object, name = 'town.yaml'): string {
   const file = join(folder, name);
   writeFileSync(file, JSON.stringify(raw, null, 2));
   return file;
 }
 
-/** A script that decides otherwise in every other process: a guard cannot know all it may read. */
+/** A script that decides differently in every second process, which no guard can detect. */
 export function alternating(folder: string, name: string): void {
   const count = JSON.stringify(join(folder, 'processes.txt'));
   const text = `import { appendFileSync, statSync } from 'node:fs';

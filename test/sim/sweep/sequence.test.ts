@@ -1,11 +1,11 @@
-/** Sobol's sequence against other makers of it. */
+/** Sobol's sequence against independent implementations. */
 import { expect, test } from 'vitest';
 import { Streams } from '../../../dist/sim/rng.js';
 import { MOST_DIMENSIONS, sobolPoints } from '../../../dist/sim/sweep/design.js';
 
 test.each([
-  // scipy 1.17.1: qmc.Sobol(20, scramble=False, bits=32), which has the numbers of Joe and Kuo too;
-  // each coordinate times 2^32, in hexadecimal digits without the zeros at the end.
+  // scipy 1.17.1: qmc.Sobol(20, scramble=False, bits=32), which also uses the numbers of Joe and
+  // Kuo. Each coordinate is times 2^32, in hexadecimal digits without trailing zeros.
   [1, '8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8'],
   [2, 'c 4 4 4 c c 4 c c c c c 4 4 c 4 c 4 c 4'],
   [3, '4 c c c 4 4 c 4 4 4 4 4 c c 4 c 4 c 4 c'],
@@ -19,7 +19,7 @@ test.each([
   expect(shown.join(' ')).toBe(expected);
 });
 
-test('sequence: the first points in three dimensions, as Bratley and Fox (1988) have them', () => {
+test('sequence: has the first points in three dimensions of Bratley and Fox (1988)', () => {
   const pointOf = sobolPoints(3);
   expect([0, 1, 2, 3].map(pointOf)).toEqual([
     [0, 0, 0],
@@ -29,7 +29,7 @@ test('sequence: the first points in three dimensions, as Bratley and Fox (1988) 
   ]);
 });
 
-test('sequence: each of 2^12 points has its own stratum, shifted or not', () => {
+test('sequence: puts each of 2^12 points in a separate stratum, shifted or not', () => {
   for (const rng of [undefined, new Streams('1').of('world', 'sobol')]) {
     const pointOf = sobolPoints(MOST_DIMENSIONS, rng);
     const points = Array.from({ length: 4_096 }, (_, index) => pointOf(index));
@@ -40,7 +40,7 @@ test('sequence: each of 2^12 points has its own stratum, shifted or not', () => 
   }
 });
 
-test('sequence: two dimensions beside each other fill the square as evenly', () => {
+test('sequence: fills the square of two adjacent dimensions evenly', () => {
   const pointOf = sobolPoints(2);
   const boxes = new Set(
     Array.from({ length: 1_024 }, (_, index) => {

@@ -1,4 +1,4 @@
-/** `folkmoot sweep`: its tables, its folder, and what it says when a run fails. */
+/** `folkmoot sweep`: tables, folder and failures. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,8 +27,8 @@ beforeAll(async () => {
   ended = await sweepIn(file, out, '--json');
 });
 
-describe('sweep: the whole of it', () => {
-  test('sweep --json: planned against completed, and the verdicts', () => {
+describe('sweep: end to end', () => {
+  test('sweep --json: prints planned and completed runs, and the verdicts', () => {
     expect(ended.code, ended.stderr).toBe(0);
     expect(JSON.parse(ended.stdout)).toEqual({
       out,
@@ -41,7 +41,7 @@ describe('sweep: the whole of it', () => {
     expect(linesOf(ended.stderr)).toContain('12/12 runs');
   });
 
-  test('sweep: runs.csv has each run once, with the seeds of its replicate', () => {
+  test('sweep: writes each run once to runs.csv, with the seed of its replicate', () => {
     const rows = rowsIn(join(out, 'runs.csv'));
     expect(Object.keys(rows[0]!)).toEqual([
       ...['run', 'cell', 'replicate', 'seed', 'agents', 'consensus.policy'],
@@ -63,7 +63,7 @@ describe('sweep: the whole of it', () => {
     expect(new Set(rows.map(({ digest }) => digest)).size).toBe(12);
   });
 
-  test('sweep: summary.csv follows from runs.csv', () => {
+  test('sweep: derives summary.csv from runs.csv', () => {
     const runs = rowsIn(join(out, 'runs.csv'));
     const rows = rowsIn(join(out, 'summary.csv'));
     expect(rows).toHaveLength(4 * (Object.keys(measures).length + 2));
@@ -82,14 +82,14 @@ describe('sweep: the whole of it', () => {
     }
   });
 
-  test('sweep: a run by itself, with --seed and --set, has the digest of the table', async () => {
+  test('sweep: a single run with --seed and --set has the digest of the table', async () => {
     const row = rowsIn(join(out, 'runs.csv'))[10]!;
     const set = ['--set', `agents.town.count=${row.agents}`, '--set', 'consensus.policy=majority'];
     const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, '--json']);
     expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest, verdict: row.verdict });
   });
 
-  test('sweep: run_groups.csv has each group, as the run by itself has it', async () => {
+  test('sweep: writes each group to run_groups.csv, equal to a single run', async () => {
     const rows = rowsIn(join(out, 'run_groups.csv'));
     expect(rows.map(({ cell, replicate, group }) => `${cell}/${replicate} ${group}`)).toEqual(
       [1, 2, 3, 4].flatMap((cell) => [1, 2, 3].map((replicate) => `${cell}/${replicate} town`)),
@@ -103,7 +103,7 @@ describe('sweep: the whole of it', () => {
     );
   });
 
-  test('sweep: the file of each run is named, and its numbers are not in it', () => {
+  test('sweep: names the file of each run, without duplicating its numbers', () => {
     for (const { replicate, seed, digest, file: name } of rowsIn(join(out, 'runs.csv'))) {
       const kept = JSON.parse(readFileSync(join(out, 'runs', name!), 'utf8'));
       expect(kept).toMatchObject({ replicate: Number(replicate), seed, digest, audited: true });
@@ -111,7 +111,7 @@ describe('sweep: the whole of it', () => {
     }
   });
 
-  test('sweep: sweep.json says what was run, and by which version', () => {
+  test('sweep: records the configuration and version in sweep.json', () => {
     const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
     expect(head).toMatchObject({
       format: 2,
@@ -171,7 +171,7 @@ describe('sweep: refuses before the first run, with exit code 2', () => {
 });
 
 describe('sweep: a run that fails', () => {
-  /** The script throws in the second cell of three. */
+  /** The script throws in the second of three cells. */
   function failing(folder: string): string {
     const text = `export function vote(view) {
       if (view.parameters.mood === 2) throw new Error('in a bad mood');

@@ -1,4 +1,4 @@
-/** Tables beside runs.csv and summary.csv: differences, indices, scripts' own measures. */
+/** Tables other than runs.csv and summary.csv: differences, indices and script measures. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,6 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { rowsIn, runsIn, sweepIn } from './folders.js';
 import { alternating, smallRaw, writeScenario } from './scenarios.js';
 
-/** Runs a sweep and gives its folder. */
 async function swept(raw: object, ...args: string[]): Promise<string> {
   const folder = temporaryFolder();
   const out = join(folder, 'out');
@@ -18,7 +17,7 @@ async function swept(raw: object, ...args: string[]): Promise<string> {
 describe('sweep: differences from a baseline', () => {
   const spread = { path: 'links.latency.spread_ms', name: 'spread', values: [150, 180] };
 
-  test('sweep: pairs of the same seed differ less than their cells do by themselves', async () => {
+  test('sweep: pairs of the same seed differ less than independent runs', async () => {
     const sweep = { factors: [spread], replicates: 8, baseline: { spread: 150 } };
     const out = await swept({ ...smallRaw(), sweep });
     const of = (name: string) =>
@@ -178,7 +177,7 @@ test('sweep: names a script that is not deterministic', async () => {
   expect(runsIn(out)).toBe(0);
 });
 
-test('sweep: --audit says which runs are audited, and nothing else differs', async () => {
+test('sweep: --audit lists the audited runs, and changes nothing else', async () => {
   const raw = { ...smallRaw(4), length: { blocks: 1 } };
   const sweep = { factors: [{ path: 'links.loss', values: [0] }], replicates: 2 };
   const folders = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** Memes travel hop by hop, each in its own time: nothing is heard before it can have arrived. */
+/** Memes travel hop by hop: an agent hears a meme no earlier than the links allow. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -27,7 +27,7 @@ test.each([
   {},
   { uplink_kbps: 10_000_000 },
   { uplink_kbps: 500 },
-])('memes: in a ring where all vote at one instant, two hear: %j', async (uplink) => {
+])('memes: in a ring where all vote at one instant, two agents hear a meme: %j', async (uplink) => {
   const folder = temporaryFolder();
   const strategy = { kind: 'script', module: script(folder) };
   const { votes } = await live(
@@ -60,7 +60,7 @@ const graphs = fc
   .chain((size) => fc.record({ size: fc.constant(size), edges: pairs(size) }));
 
 const apart = { distribution: 'constant' as const, mean_ms: 100, spread_ms: 0 };
-/** Eight in a line. */
+/** Eight agents in a line. */
 const path: [
   { size: number; edges: [number, number][] },
   { latency: typeof apart; loss: 0; seed: number },
@@ -69,7 +69,7 @@ const path: [
   { latency: apart, loss: 0, seed: 1 },
 ];
 
-test('memes: each agent first hears one when the shortest way to it says', () => {
+test('memes: each agent first hears a meme at the time of the shortest path', () => {
   let far = 0;
   const property = fc.property(graphs, links, ({ size, edges }, on) => {
     const neighbours: number[][] = Array.from({ length: size }, () => []);
@@ -83,11 +83,11 @@ test('memes: each agent first hears one when the shortest way to it says', () =>
     expect(flooded(neighbours, on)).toEqual(expected.heardAt);
   });
   fc.assert(property, { numRuns: 60, examples: [path] });
-  // Some shortest way had several votes in it, whatever was drawn.
+  // Some shortest path contains several votes for any draws.
   expect(far).toBeGreaterThan(3);
 });
 
-test('memes: no vote refers to what no neighbour said a link before', async () => {
+test('memes: a vote refers only to memes that a neighbour passed on at least one link delay before', async () => {
   const sections = {
     social: { ...quiet, memes: { rate: 20 } },
     topology: { kind: 'small_world', degree: 6 },
@@ -116,7 +116,7 @@ test('memes: no vote refers to what no neighbour said a link before', async () =
   for (const { publicKey, kind, body, ms, timestamp } of sent) {
     if (kind !== 'meme') continue;
     const signed = { ...body, timestamp } as unknown as Parameters<typeof memeId>[1];
-    // It counts when it arrives, which takes a link; then another one to a neighbour.
+    // The vote counts when it arrives, one link later; another link takes it to a neighbour.
     saidAt.set(`${ordinals.get(publicKey)} ${memeId(publicKey, signed)}`, ms + 300);
   }
   for (const { publicKey, body, ms } of cast) {

@@ -1,4 +1,4 @@
-/** More at one instant than may wait for the disk: the world waits for it, and nothing is lost. */
+/** More requests at one instant than the commit queue holds: nothing is lost. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from 'folkmoot';
@@ -11,7 +11,7 @@ const text = `
   export const hear = () => [{ do: 'wait', ms: 2500 }];
   export const vote = () => ({ do: 'vote', decision: 'approve' });`;
 
-test('without signatures: all agents register, and vote, at one instant', async () => {
+test('without signatures: all agents register and vote at one instant', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'all.mjs'), text);
   const count = limits.pendingEntries + 100;

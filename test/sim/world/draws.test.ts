@@ -1,7 +1,4 @@
-/**
- * A draw belongs to the agent that makes it and to the block that it is about: nothing else in a
- * scenario shifts it.
- */
+/** A draw depends only on its agent and its block. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
@@ -10,7 +7,7 @@ import { allVote, live, nearby, quiet } from '../fixture.js';
 
 const DAY_MS = 86_400_000;
 
-/** All that draws: memes, alliances, breaks, losses, copies, and slots by chance. */
+/** Everything that draws: memes, alliances, breaks, loss, duplication and random slots. */
 function lively(seed: string, sections: Record<string, unknown> = {}) {
   return completeScenario({
     title: 'everything that draws',
@@ -34,7 +31,7 @@ const digestOf = async (scenario: ReturnType<typeof lively>) =>
 
 const late = { start_ms: DAY_MS, length_ms: 1_000, whom: [{ count: 5 }] };
 
-test('draws: a fault after the end of a run, of any kind, changes nothing in it', async () => {
+test('draws: a fault after the end of a run changes nothing in it', async () => {
   const kinds = [
     { kind: 'crash' },
     { kind: 'churn' },
@@ -45,9 +42,9 @@ test('draws: a fault after the end of a run, of any kind, changes nothing in it'
   ];
   const within = { kind: 'pause', start_ms: 4_000, length_ms: 3_000, whom: [{ count: 3 }] };
   for (let seed = 0; seed < 20; seed += 1) {
-    // With some seeds another one hits whom it draws, before and after alike.
+    // With every fourth seed, a fault within the run draws its targets too, in both runs.
     const before = seed % 4 === 0 ? [within] : [];
-    // Crash and churn plan calls when the run begins: one of these is tried with every seed.
+    // Crash and churn plan calls when the run begins, so each seed tries one of these.
     const tried = [kinds[seed % 2]!, kinds[2 + (seed % 4)]!];
     const without = await digestOf(lively(`${seed}`, { faults: before }));
     for (const kind of tried) {
@@ -58,10 +55,10 @@ test('draws: a fault after the end of a run, of any kind, changes nothing in it'
   }
 });
 
-test('draws: an agent more in a far component changes no vote elsewhere', async () => {
+test('draws: an additional agent in a separate component changes no vote elsewhere', async () => {
   const groups = (far: number) => [
     { group: 'here', count: 20, producers: 2 },
-    // Who never votes keeps each block open for its whole period, so that outcomes coincide.
+    // The silent agent keeps each block open for its whole period, so that outcomes coincide.
     { group: 'far', count: far, strategy: { kind: 'silent' } },
     { group: 'loud', count: far },
   ];
@@ -84,8 +81,8 @@ test('draws: an agent more in a far component changes no vote elsewhere', async 
   expect(await here(6)).toEqual(few);
 });
 
-test('draws: cells that cannot differ are paired to the bit', async () => {
-  // Memes that nobody weighs, remarks that nobody reads, and a fault that never comes.
+test('draws: cells that cannot differ are identical', async () => {
+  // Memes without weight, remarks that no agent reads, and a fault after the end.
   const cells = [
     { memes: { rate: 0 }, discussion: { rate: 0 } },
     { memes: { rate: 10 }, discussion: { rate: 0 } },
@@ -113,7 +110,7 @@ test('draws: cells that cannot differ are paired to the bit', async () => {
   expect(differences).toEqual(differences.map(() => 0));
 });
 
-/** What each agent did about each block, by when the block was proposed and by whom. */
+/** Actions of each agent about each block, keyed by proposal time and proposer. */
 async function doneAbout(interventions: Record<string, unknown>[]) {
   const lived = await live([{ group: 'town', count: 12, producers: 4 }], {
     seed: '5',
@@ -142,11 +139,11 @@ async function doneAbout(interventions: Record<string, unknown>[]) {
 }
 
 test.each([
-  ['a block that nobody gets', { kind: 'drop', block: 3, at_ms: 1 }],
+  ['a block that no agent receives', { kind: 'drop', block: 3, at_ms: 1 }],
   ['a producer that leaves', { kind: 'remove', whom: [{ agent: 3 }], at_ms: 40_000 }],
-])('draws: %s, and all others do the same about every other block', async (_, intervention) => {
+])('draws: %s leaves all other agents and blocks unchanged', async (_, intervention) => {
   const [whole, without] = await Promise.all([doneAbout([]), doneAbout([intervention])]);
-  // One that was final is missing, so all later heights are other ones.
+  // One final block is missing, so all later heights differ.
   expect(whole.statuses.slice(0, 4)).toEqual(whole.statuses.slice(0, 4).map(() => 'finalized'));
   expect(without.named.length).toBeLessThan(whole.named.length);
   const gone = 'whom' in intervention ? '3' : null;

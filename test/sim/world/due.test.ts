@@ -1,11 +1,11 @@
-/** What is due comes in order, however it was put in and taken out, near to each other or not. */
+/** Due events are returned in order, for any order of insertion and removal. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Due, DueQueue } from '../../../dist/sim/world/due-queue.js';
 
 const items = fc.array(fc.record({ at: fc.nat(400), from: fc.nat(3) }), { maxLength: 200 });
 
-test('due: by instant, then agent, then its own number; put in and taken out in turns', () => {
+test('due: orders by instant, agent and number, with interleaved insertion and removal', () => {
   const property = fc.property(items, fc.array(fc.nat(400)), (wanted, ends) => {
     const queue = new DueQueue<Due>();
     const left: Due[] = [];
@@ -27,7 +27,7 @@ test('due: by instant, then agent, then its own number; put in and taken out in 
   fc.assert(property);
 });
 
-test('due: more than there is room for at first', () => {
+test('due: grows beyond its initial capacity', () => {
   const queue = new DueQueue<Due>();
   for (let number = 5_000; number > 0; number -= 1)
     queue.push({ at: number % 970, from: 0, number });

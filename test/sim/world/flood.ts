@@ -1,4 +1,4 @@
-/** One meme on a graph: when each agent hears it, by what a world knows, and by shortest ways. */
+/** One meme on a graph: when each agent hears it, by the world and by shortest paths. */
 import type { Event, EventData } from 'folkmoot';
 import type { Scenario } from 'folkmoot/sim';
 import { Faults } from '../../../dist/sim/world/faults.js';
@@ -11,15 +11,15 @@ export interface On extends Pick<Scenario['links'], 'latency' | 'loss'> {
 }
 
 const START = 1_000_000;
-/** More than any message needs. */
+/** Longer than any message needs. */
 const QUIET_MS = 2_000;
 const BLOCK = 'ab'.repeat(32);
 const MEME = 'meme_1';
-/** Names the block in draws: the first one of agent 0. */
+/** Identifies the block in draws: the first one of agent 0. */
 const FIRST_BLOCK = { place: 0, number: 0 };
 const timestamp = '2025-01-01T00:00:00Z';
 
-/** How long after an agent has heard its vote counts, with which it passes the meme on. */
+/** Delay from hearing a meme to the counted vote that passes it on. */
 const voteAfterMs = (agent: number) => 1 + ((37 * agent) % 90);
 
 const linksOf = ({ latency, loss }: On) =>
@@ -29,7 +29,7 @@ const linksOf = ({ latency, loss }: On) =>
     new Faults({ faults: [], population: 0 } as unknown as Scenario, '', 0),
   );
 
-/** The first agent's meme; infinite where it is never heard. */
+/** Times at which agents hear the first agent's meme; infinite if never. */
 export function flooded(neighbours: number[][], on: On): number[] {
   const ids = neighbours.map((_, agent) => `agent_${agent}`);
   const observer = {
@@ -67,7 +67,7 @@ export function flooded(neighbours: number[][], on: On): number[] {
   return heardAt;
 }
 
-/** Dijkstra's, plain; `hops` counts the messages on the way to each. */
+/** Dijkstra's algorithm; `hops` counts the messages on the path to each agent. */
 export function shortest(neighbours: number[][], on: On): { heardAt: number[]; hops: number[] } {
   const links = linksOf(on);
   const heardAt = neighbours.map((_, agent) => (agent === 0 ? START : Number.POSITIVE_INFINITY));

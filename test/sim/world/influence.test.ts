@@ -1,4 +1,4 @@
-/** Influence and references belong to the vote that counted, whatever else its agent sent. */
+/** Influence and references belong to the vote that counted, not to other votes of its agent. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SignedRequest } from 'folkmoot';
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { allVote, live, nearby, quiet } from '../fixture.js';
 
-/** Votes twice: for the block while it has heard no meme, against it once it has. */
+/** Votes twice: for the block before it hears a meme, against it afterwards. */
 const twice = `
   export const hear = ({ me }) => [
     ...(me.ordinal === 0 ? [{ do: 'meme', stance: 'reject' }] : []),
@@ -19,7 +19,7 @@ const twice = `
     ...(round === 1 ? [{ do: 'wait', ms: 2000 }] : []),
   ];`;
 
-test('influence: of a lost vote that was cast again, what the second one knew', async () => {
+test('influence: for a lost vote that was cast again, uses the memes known to the second vote', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'twice.mjs'), twice);
   const strategy = { kind: 'script', module: 'twice.mjs' };
@@ -34,14 +34,14 @@ test('influence: of a lost vote that was cast again, what the second one knew', 
   for (const { memes_heard, meme_references } of first) {
     expect([memes_heard, meme_references]).toEqual(['0', '0']);
   }
-  // The meme speaks for rejecting, so each that had heard it refers to it.
+  // The meme argues for rejection, so each agent that heard the meme refers to it.
   for (const { memes_heard, meme_references } of second) {
     expect([memes_heard, meme_references]).toEqual(['1', '1']);
   }
   expect(result.measures.meme_references).toBe(second.length);
 });
 
-test('influence: a vote that was turned round on its way was turned by no meme', async () => {
+test('influence: a vote changed in transit was influenced by no meme', async () => {
   const agents = [{ group: 'town', count: 10, producers: 2, strategy: { kind: 'honest' } }];
   const sections = { social: quiet, links: nearby, consensus: allVote, length: { blocks: 3 } };
   const scenario = completeScenario({ title: 'x', signatures: 'none', agents, ...sections });

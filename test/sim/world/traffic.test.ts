@@ -1,4 +1,4 @@
-/** Messages as they would be on the wire: by kind, with their bytes, whoever looks at them. */
+/** Messages as on the wire: count by kind and bytes, whether or not agents read them. */
 import { join } from 'node:path';
 import type { SimResult } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { csvRows } from '../../support/runs.js';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
 import { messageComplexity } from '../validation/network-cases.js';
 
-/** They look at nobody's votes; the block is open for its whole period. */
+/** Agents read no votes; the block is open for its whole period. */
 const town = [
   { group: 'town', count: 20, producers: 2, strategy: { kind: 'honest' } },
   { group: 'mute', count: 1, strategy: { kind: 'silent' } },
@@ -24,7 +24,7 @@ function expectBalanced({ messages }: SimResult): void {
   }
 }
 
-test('messages: votes go to each neighbour, also where nobody looks at them', async () => {
+test('messages: votes go to each neighbour, even if no agent reads them', async () => {
   const result = await run({});
   expectBalanced(result);
   const { messages, measures } = result;
@@ -34,13 +34,13 @@ test('messages: votes go to each neighbour, also where nobody looks at them', as
   expect(messages['event.proposal']).toMatchObject({ sent: 63, delivered: 63 });
   expect(messages['event.close']).toMatchObject({ sent: 63, delivered: 63 });
   expect(messages['gossip.meme'].sent).toBe(0);
-  // What is passed on to four neighbours is what was sent to the network.
+  // Agents pass on to four neighbours exactly what they sent to the network.
   expect(messages['gossip.vote'].bytes).toBe(4 * messages['request.vote'].bytes);
   const all = Object.values(messages).reduce((sum, { sent }) => sum + sent, 0);
   expect([measures.messages_sent, measures.messages_per_block]).toEqual([all, all / 3]);
 });
 
-test('messages: bytes of requests are those of their bodies and what signs them', async () => {
+test('messages: the bytes of a request are its body and its signature data', async () => {
   const lived = await live(town, { topology: ring, consensus: allVote, length: { blocks: 2 } });
   const votes = lived.sent.filter(({ kind }) => kind === 'vote');
   const bodies = votes.map(({ body }) => JSON.stringify(body).length);
@@ -57,7 +57,7 @@ test('messages: bytes of requests are those of their bodies and what signs them'
   });
 });
 
-test('messages: lost ones as often as the scenario says, of each kind', async () => {
+test('messages: each kind is lost at the rate of the scenario', async () => {
   const links = { ...nearby, loss: 0.25, duplication: 0.2 };
   const result = await run({ links, length: { blocks: 20 } });
   expectBalanced(result);
@@ -65,7 +65,7 @@ test('messages: lost ones as often as the scenario says, of each kind', async ()
     const { sent, lost, duplicated } = result.messages[kind];
     const n = sent + duplicated;
     expect(n).toBeGreaterThan(300);
-    // Within four deviations of a binomial.
+    // Within four standard deviations of a binomial.
     expect(Math.abs(lost - n / 4), kind).toBeLessThan(4 * Math.sqrt((n * 3) / 16));
   }
   const { sent, duplicated } = result.messages['request.vote'];
@@ -73,9 +73,9 @@ test('messages: lost ones as often as the scenario says, of each kind', async ()
   expect(result.messages['gossip.vote'].duplicated).toBe(0);
 });
 
-test('messages: a partition loses what crosses it, and the feed waits for its end', async () => {
+test('messages: a partition loses messages that cross it, and delays the feed until its end', async () => {
   const whom = [{ group: 'town', count: 5 }];
-  // After all have joined, for the rest of the run.
+  // From the registration of all agents to the end of the run.
   const faults = [
     { kind: 'partition', start_ms: 4_000, length_ms: 600_000, whom, direction: 'out' },
   ];
@@ -84,14 +84,14 @@ test('messages: a partition loses what crosses it, and the feed waits for its en
   const { messages } = result;
   expect(messages['request.vote']).toMatchObject({ sent: 60, lost: 15 });
   expect(messages['event.proposal']).toMatchObject({ sent: 63, lost: 0 });
-  // Of those who are cut off no vote counts, so nobody passes it on: the others' arrive.
+  // No vote of the cut-off agents counts, so no agent passes them on; the other votes arrive.
   expect(messages['gossip.vote']).toMatchObject({ sent: 180, lost: 0 });
   const both = await run({ faults: [{ ...faults[0], direction: 'in' }] });
   expect(both.messages['request.vote']).toMatchObject({ lost: 0 });
   expect(both.messages['gossip.vote'].lost).toBeGreaterThan(20);
 });
 
-test('messages: linear and quadratic as theory says, for three topologies', async () => {
+test('messages: grow linearly and quadratically as in theory, for three topologies', async () => {
   const rows = await messageComplexity([12, 24, 48]);
   expect(rows).toHaveLength(45);
   for (const { counted, expected, ...row } of rows)

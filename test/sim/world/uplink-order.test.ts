@@ -1,4 +1,4 @@
-/** First in, first out, whatever the windows: held against a plain model, event by event. */
+/** Uplinks are first in, first out for any windows: checked against a simple model. */
 import fc from 'fast-check';
 import type { Scenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -42,7 +42,7 @@ function faultsOf(struck: readonly Crash[]): Faults {
   return new Faults({ faults, agents, population: AGENTS } as unknown as Scenario, '1', 0);
 }
 
-/** When each copy has left, by fractions of a millisecond: an uplink's next is its whole past. */
+/** Departure of each copy, in fractions of a millisecond; depends on the uplink's whole past. */
 function plain(sent: readonly Message[], kbps: readonly number[], struck: readonly Crash[]) {
   return kbps.flatMap((rate, agent) => {
     const per = BigInt(rate);
@@ -53,7 +53,7 @@ function plain(sent: readonly Message[], kbps: readonly number[], struck: readon
       .filter(({ from }) => from === agent)
       .map(({ at, bytes, copies }) => {
         const instant = BigInt(at) * per;
-        // Whatever was under way when it crashed is gone.
+        // A crash discards all copies under way.
         const emptied = crashed.some((one) => before < one && one <= at);
         if (emptied || free < instant) free = instant;
         before = at;
@@ -67,7 +67,7 @@ function plain(sent: readonly Message[], kbps: readonly number[], struck: readon
   });
 }
 
-/** The same by an outbox that is emptied at the end of each window. */
+/** The same with an outbox that is flushed at the end of each window. */
 function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], windowMs: number) {
   const left = new Map<Message, number[]>();
   const waited: number[] = [];
@@ -79,7 +79,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
   const outbox = new Outbox(new Uplinks(Uint32Array.from(kbps), faultsOf(struck)), observer);
   for (let end = windowMs; end <= 400 + windowMs; end += windowMs) {
     const now = sent.filter(({ at }) => end - windowMs <= at && at < end);
-    // As in a world: first what is sent in calls, then what arrivals have others tell.
+    // As in a world: calls send first, then agents pass on what arrived.
     const late = now.filter((_, index) => index % 2 === 1);
     for (const one of [...now.filter((each) => !late.includes(each)), ...late]) {
       outbox.put({
@@ -105,7 +105,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
   );
 }
 
-test('uplinks: each message leaves when all before it have, whatever the windows', () => {
+test('uplinks: each message leaves after all earlier ones, for any windows', () => {
   const property = fc.property(
     messages,
     rates,
@@ -113,7 +113,7 @@ test('uplinks: each message leaves when all before it have, whatever the windows
     fc.integer({ min: 1, max: 60 }),
     (...drawn) => {
       const [unordered, kbps, struck, windowMs] = drawn;
-      // At one instant, calls come before what is told: no two messages of one sender share it.
+      // At one instant, calls precede passed-on messages: no two messages of one sender share it.
       const taken = new Set<string>();
       const sent = unordered
         .filter(({ from, at }) => !taken.has(`${from} ${at}`) && taken.add(`${from} ${at}`))

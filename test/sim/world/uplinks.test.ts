@@ -1,11 +1,11 @@
-/** Uplinks: messages leave one after the other, and arrive when arithmetic says. */
+/** Uplinks: messages leave one after the other, and arrive at the computed time. */
 import { completeScenario } from 'folkmoot/sim';
 import { checkDeterminism } from 'folkmoot/testing';
 import { describe, expect, test } from 'vitest';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
 import { scripted } from '../scripts/fixture.js';
 
-/** Agents 4 and 5 of six send so much at 4 s, and once more at 10 s after a crash. */
+/** Agents 4 and 5 of six send these copies at 4 s, and again at 10 s after a crash. */
 const sending = (messages: number, others = 0) => `
   const count = { 5: ${messages}, 4: ${others} };
   export const start = ({ me, nowMs }) =>
@@ -22,7 +22,7 @@ const sending = (messages: number, others = 0) => `
     group === null ? null : Object.fromEntries(Object.entries(own.memories).flatMap(
       ([agent, { heard = [] }]) => heard.map(([nth, at]) => ['to_' + agent + '_' + nth, at])));`;
 
-/** Of a text of 99 characters with a quote on either side: no rate divides it evenly. */
+/** A text of 99 characters and two quotes, which no rate divides evenly. */
 const BITS = 8 * 101;
 
 async function told(text: string, sections: Raw = {}, own: Raw = {}) {
@@ -37,7 +37,7 @@ async function told(text: string, sections: Raw = {}, own: Raw = {}) {
   return { ...result, heard: { ...heard, ...other } as Record<string, number> };
 }
 
-/** To the five others in their order: the copies of one message, then of the next. */
+/** Sent to the five others in order: the copies of one message, then of the next. */
 function expected(messages: number, kbps: number, begins = 4_000, latency = 20) {
   const copies = Array.from({ length: 5 * messages }, (_, copy) => {
     const nth = 1000 * begins + Math.floor(copy / 5);
@@ -47,7 +47,7 @@ function expected(messages: number, kbps: number, begins = 4_000, latency = 20) 
   return Object.fromEntries(copies);
 }
 
-/** Of these, the ones whose instant is as it should be. */
+/** Returns the copies with the expected arrival. */
 const those = (all: Record<string, number>, is: (at: number, name: string) => boolean) =>
   Object.fromEntries(Object.entries(all).filter(([name, at]) => is(at, name)));
 
@@ -59,20 +59,20 @@ describe('uplinks: a known answer', () => {
     expect(measures.uplink_wait_mean_ms).toBeGreaterThan(0);
   });
 
-  test('without a limit, all at once', async () => {
+  test('sends all at once without a limit', async () => {
     const { heard, measures } = await told(sending(20));
     expect(heard).toEqual(expected(20, Number.POSITIVE_INFINITY));
     expect(measures.uplink_wait_mean_ms).toBe(null);
   });
 
-  test('of a group, in place of what the links say', async () => {
+  test('uses the rate of a group instead of that of the links', async () => {
     const links = { ...nearby, uplink_kbps: 1 };
     const { heard } = await told(sending(20), { links }, { uplink_kbps: 50 });
     expect(heard).toEqual(expected(20, 50));
   });
 
-  test('the wait is that before the first bit leaves', async () => {
-    // Each has registered before, and then there are these hundred copies.
+  test('reports the wait before the first bit leaves', async () => {
+    // Each agent has registered before these hundred copies.
     const links = { ...nearby, uplink_kbps: 101 };
     const { measures, messages } = await told(sending(20), {
       links,
@@ -83,11 +83,11 @@ describe('uplinks: a known answer', () => {
   });
 });
 
-describe('uplinks: what else happens', () => {
+describe('uplinks: faults', () => {
   const links = { ...nearby, uplink_kbps: 8 };
   const whom = [{ group: 'sender' }];
 
-  test("another's sending and its crash change nothing", async () => {
+  test('the messages and crash of another agent change nothing', async () => {
     const alone = expected(20, 8);
     expect((await told(sending(20, 30), { links })).heard).toEqual(alone);
     const crash = { kind: 'crash', start_ms: 4_100, length_ms: 5_000, whom: [{ group: 'other' }] };
@@ -96,16 +96,16 @@ describe('uplinks: what else happens', () => {
     expect(others(heard)).toEqual(others(alone));
   });
 
-  test('lost copies take their time all the same', async () => {
+  test('lost copies take their time too', async () => {
     const { heard } = await told(sending(40), { links: { ...links, loss: 0.2 } });
     expect(expected(40, 8)).toMatchObject(heard);
     expect(Object.keys(heard).length).toBeLessThan(190);
-    // Some have lost what should have registered them, and come later.
+    // Some registrations were lost and repeated later.
     expect(Object.keys(heard).length).toBeGreaterThan(60);
   });
 
-  test('a crash loses what has not left, and what is sent after it does not wait', async () => {
-    // Ten copies leave in a second and a hundredth: the tenth just when the sender crashes.
+  test('a crash loses unsent copies, and later ones do not wait for them', async () => {
+    // Ten copies leave in 1.01 s: the tenth exactly when the sender crashes.
     const crash = { kind: 'crash', start_ms: 5_010, length_ms: 3_000, whom };
     const { heard, messages } = await told(sending(20), { links, faults: [crash] });
     const left = those(expected(20, 8), (at) => at <= 5_030);
@@ -114,7 +114,7 @@ describe('uplinks: what else happens', () => {
     expect(messages.talk).toMatchObject({ sent: 200, lost: 90, delivered: 110 });
   });
 
-  test('a partition cuts off what leaves while it is there', async () => {
+  test('a partition cuts off copies that leave during it', async () => {
     const cut = { kind: 'partition', start_ms: 4_500, length_ms: 1_000, whom };
     const { heard, messages } = await told(sending(20), { links, faults: [cut] });
     const through = those(expected(20, 8), (at) => at < 4_520 || at >= 5_520);
@@ -122,7 +122,7 @@ describe('uplinks: what else happens', () => {
     expect(messages.talk).toMatchObject({ sent: 100, lost: 100 - Object.keys(through).length });
   });
 
-  test('a slow link multiplies the latency of what leaves while it is slow', async () => {
+  test('a slow link multiplies the latency of copies that leave during it', async () => {
     const slow = { kind: 'slow_link', start_ms: 4_500, length_ms: 1_000, factor: 9, whom };
     const { heard } = await told(sending(20), { links, faults: [slow] });
     const late = (at: number) => (at < 4_520 || at >= 5_520 ? at : at + 160);
@@ -130,7 +130,7 @@ describe('uplinks: what else happens', () => {
     expect(heard).toEqual(Object.fromEntries(all));
   });
 
-  test('the same again', async () => {
+  test('gives the same result twice', async () => {
     const scenario = completeScenario({
       title: 'uplinks',
       agents: [
@@ -158,14 +158,14 @@ describe('uplinks: requests', () => {
     { ...voters, traits: { think_ms: 400 } },
   ];
 
-  test('a proposal is final later by its bits over the uplink, rounded up', async () => {
+  test('a proposal is final later by its transfer time, rounded up', async () => {
     const world = { consensus: { ...allVote }, length: { blocks: 5 } };
     const free = await live(town(), world);
     const slow = await live(town({ uplink_kbps: 7 }), world);
     const proposals = slow.sent.filter(({ kind }) => kind === 'propose');
     expect(slow.blocks).toHaveLength(5);
     for (const [index, block] of slow.blocks.entries()) {
-      // As docs/model.md says: what is said, and what signs it.
+      // As in docs/model.md: the payload and its signature.
       const bytes = JSON.stringify(proposals[index]!.body).length + 64;
       const later = Math.ceil((8 * bytes) / 7);
       const before = free.blocks[index]!;
@@ -175,12 +175,12 @@ describe('uplinks: requests', () => {
     }
   });
 
-  test('an uplink of almost no limit: each message one millisecond later', async () => {
+  test('an almost unlimited uplink delays each message by one millisecond', async () => {
     const free = await live(town());
     const wide = await live(town(), { links: { ...nearby, uplink_kbps: 10_000_000 } });
     const proposed = (lived: typeof free) => lived.blocks.map((row) => Number(row.proposed_ms));
     expect(proposed(wide)).toEqual(proposed(free).map((at) => at + 1));
-    // The vote's own millisecond.
+    // The millisecond of the vote itself.
     const late = (lived: typeof free) => lived.votes.map((row) => Number(row.after_ms));
     expect(late(wide)).toEqual(late(free).map((ms) => ms + 1));
     expect(wide.result.verdict).toBe('pass');

@@ -1,4 +1,4 @@
-/** What a tool of an MCP server may come to that is no answer, and what that is called. */
+/** Failures of MCP tools, each with its reason. */
 import type { Raw } from '../../fixture.js';
 import type { Before, Tool } from './server.js';
 
@@ -37,12 +37,12 @@ export const bad: Bad[] = [
   row('a failure', 'refused', /: I am tired$/, {
     tool: () => ({ isError: true, content: [{ type: 'text', text: 'I am\ntired' }] }),
   }),
-  row('an error of the protocol', 'refused', /MCP error .*of mine/, {
+  row('a protocol error', 'refused', /MCP error .*of mine/, {
     tool: () => {
       throw new Error('of mine');
     },
   }),
-  row('nothing', 'wrong', /structured content/, {
+  row('an empty result', 'wrong', /structured content/, {
     tool: () => ({ content: [] }),
   }),
   ['prose', 'no_json', /not JSON/, { tool: text('I approve of it.') }],
@@ -50,23 +50,23 @@ export const bad: Bad[] = [
   row('two megabytes', 'too_long', /1048576 bytes/, {
     tool: text(`"${'x'.repeat(2_097_152)}"`),
   }),
-  row('depth', 'no_json', /nested deeper than 16/, {
+  row('deep nesting', 'no_json', /nested deeper than 16/, {
     tool: structured({ commands: deep(50) }),
   }),
-  row('a great depth', 'no_json', /./, {
+  row('extreme nesting', 'no_json', /./, {
     before: page(
       `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"a":${
         '['.repeat(100_000) + ']'.repeat(100_000)
       }}}}`,
     ),
   }),
-  row('a name that is refused', 'no_json', /reserved name/, {
+  row('a reserved name', 'no_json', /reserved name/, {
     tool: text('{"__proto__":{"commands":[]}}'),
   }),
   row('a wrong command', 'wrong', /decision/, {
     tool: structured({ do: 'vote', decision: 'maybe' }),
   }),
-  row('another status', 'refused', /503/, {
+  row('an error status', 'refused', /503/, {
     before: onCall((_, response) => response.writeHead(503, { 'retry-after': '0' }).end('no')),
   }),
   row('a redirect', 'refused', /307/, {
@@ -74,21 +74,21 @@ export const bad: Bad[] = [
       response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end(),
     ),
   }),
-  row('a page', 'refused', /content type: text\/html/, {
+  row('an HTML page', 'refused', /content type: text\/html/, {
     before: onCall((_, response) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>busy</p>'),
     ),
   }),
   ['garbage', 'no_json', /MCP message/, { before: page('busy') }],
-  ['another JSON', 'no_json', /MCP message/, { before: page('{"a":1}') }],
+  ['unrelated JSON', 'no_json', /MCP message/, { before: page('{"a":1}') }],
   ['garbage as an event', 'no_json', /MCP message/, { before: events('data: busy\n\n') }],
-  row('a result that is none', 'no_json', /MCP message/, {
+  row('an invalid result', 'no_json', /MCP message/, {
     before: page('{"jsonrpc":"2.0","id":ID,"result":{"content":7}}'),
   }),
-  row('a connection that breaks', 'unreachable', /./, {
+  row('a broken connection', 'unreachable', /./, {
     before: onCall((_, response) => response.destroy()),
   }),
-  row('an answer that breaks off', 'unreachable', /./, {
+  row('a truncated answer', 'unreachable', /./, {
     before: onCall((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {"jsonrpc"', () => response.destroy());

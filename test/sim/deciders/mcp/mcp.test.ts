@@ -1,4 +1,4 @@
-/** Deciders that are tools of an MCP server over HTTP: what they say, and each way to fail. */
+/** Tools of an MCP server over HTTP as deciders: answers and failures. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ScenarioError, simulate } from 'folkmoot/sim';
@@ -15,7 +15,7 @@ const cassetteIn = (folder: string) => readFileSync(join(folder, 'decisions.cass
 const townOf = ({ url }: { url: string }, strategy: Raw = {}, sections: Raw = {}) =>
   town({ kind: 'mcp', tool: 'decide', url, retries: 0, ...atOnce, ...strategy }, sections);
 
-/** Runs it, one block unless it is said, then again from its cassette without the server. */
+/** Runs with one block by default, then again from the cassette without the server. */
 async function decidedBy(
   decider: McpDecider,
   strategy: Raw = {},
@@ -34,14 +34,14 @@ async function decidedBy(
   return { result, deciders: result.deciders!, notes, cassette: cassetteIn(out) };
 }
 
-test.each([false, true])('mcp: a tool decides, and again without it (JSON: %s)', async (json) => {
+test.each([false, true])('mcp: a tool decides, and again on replay (JSON: %s)', async (json) => {
   const decider = await mcpDecider(votes, json);
   const { result, deciders } = await decidedBy(decider, { most_at_once: 3 }, {});
   const { questions, asked, calls, failures } = deciders;
   expect([asked, calls, failures]).toEqual([questions, questions, {}]);
   expect(decider.asked.length).toBe(questions);
   expect(result.groups.find(({ group }) => group === 'minds')!.votes).toBe(questions);
-  // Four minds in three sessions, which were all ended.
+  // Four minds in three sessions, all of which were ended.
   expect([decider.begun, decider.sessions.size]).toEqual([3, 0]);
   const [first] = decider.asked;
   expect(first).toMatchObject({ protocol: 1, kind: 'vote', number: 0 });
@@ -51,10 +51,10 @@ test.each([false, true])('mcp: a tool decides, and again without it (JSON: %s)',
 test.each<[string, Tool]>([
   ['structured content', structured({ commands: [vote] })],
   ['one command', structured(vote)],
-  ['a list, as the SDK for Python wraps it', structured({ result: [vote] })],
-  ['a text, wrapped', structured({ result: JSON.stringify(vote) })],
+  ['a list wrapped by the Python SDK', structured({ result: [vote] })],
+  ['a wrapped text', structured({ result: JSON.stringify(vote) })],
   ['a text', () => said([vote])],
-])('mcp: an answer is %s', async (_, tool) => {
+])('mcp: accepts %s', async (_, tool) => {
   const { deciders, result } = await decidedBy(await mcpDecider(tool));
   expect(deciders.failures).toEqual({});
   const { votes } = result.groups.find(({ group }) => group === 'minds')!;
@@ -62,7 +62,7 @@ test.each<[string, Tool]>([
   expect(votes).toBeGreaterThan(0);
 });
 
-test.each(bad)('mcp: %s is %s', async (_, reason, detail, { tool = votes, before }) => {
+test.each(bad)('mcp: counts %s as %s', async (_, reason, detail, { tool = votes, before }) => {
   const decider = await mcpDecider(tool);
   if (before) decider.before = before;
   const { result, deciders, cassette } = await decidedBy(decider);
@@ -76,34 +76,37 @@ test.each(bad)('mcp: %s is %s', async (_, reason, detail, { tool = votes, before
 });
 
 test.each<[string, Before]>([
-  ['none', onCall(() => {})],
-  ['one to another', events('data: {"jsonrpc":"2.0","id":77,"result":{"content":[]}}\n\n')],
+  ['no answer', onCall(() => {})],
   [
-    'one that goes on and on',
+    'an answer with another id',
+    events('data: {"jsonrpc":"2.0","id":77,"result":{"content":[]}}\n\n'),
+  ],
+  [
+    'an endless answer',
     onCall((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const timer = setInterval(() => response.write(': still thinking\n\n'), 2);
       response.once('close', () => clearInterval(timer));
     }),
   ],
-])('mcp: no answer in time, but %s: it is given up', async (_, before) => {
+])('mcp: times out on %s', async (_, before) => {
   const decider = await mcpDecider();
   decider.before = before;
   const { deciders } = await decidedBy(decider, { timeout_ms: 100 });
   expect(deciders.failures).toEqual({ timeout: deciders.questions });
 });
 
-test('mcp: one that never begins is unreachable, and is told of once', async () => {
+test('mcp: reports a server that never starts as unreachable, once', async () => {
   const decider = await mcpDecider();
   await decider.close();
   const { deciders, notes } = await decidedBy(decider, { retries: 2 });
   expect(deciders.failures).toEqual({ unreachable: deciders.questions });
   expect(notes).toEqual([expect.stringMatching(/group minds .*\(unreachable: .*ECO/)]);
-  // Once it is seen to be down, nothing is asked twice.
+  // After the server is known to be down, nothing is retried.
   expect(deciders.calls).toBe(deciders.questions + 3 * 2);
 });
 
-test('mcp: one that forgets its sessions, or is away for a while, is asked again', async () => {
+test('mcp: retries after a lost session and after downtime', async () => {
   const decider = await mcpDecider();
   let calls = 0;
   decider.before = (_, response, { method }) => {
@@ -120,7 +123,7 @@ test('mcp: one that forgets its sessions, or is away for a while, is asked again
   expect(decider.begun).toBeGreaterThan(4);
 });
 
-test('mcp: a tool that is not there ends the run; one that goes away later does not', async () => {
+test('mcp: a missing tool ends the run, unless it disappears later', async () => {
   const decider = await mcpDecider();
   const scenario = townOf(decider, { tool: 'judge' });
   const out = join(temporaryFolder(), 'run');
@@ -128,7 +131,7 @@ test('mcp: a tool that is not there ends the run; one that goes away later does 
   expect(error).toBeInstanceOf(ScenarioError);
   expect(error.code).toBe('UNKNOWN_TOOL');
   expect(error.message).toMatch(/judge .*decide/);
-  // The folder is none of another scenario's: nothing was answered for it.
+  // The folder can be used by another scenario, because it has no answers.
   const { deciders: first } = await runIn(townOf(decider), out, record);
   expect(first!.failures).toEqual({});
   decider.tool = (question) => {
@@ -140,7 +143,7 @@ test('mcp: a tool that is not there ends the run; one that goes away later does 
   expect(deciders.failures).toEqual({ refused: deciders.questions - 1 });
 });
 
-test('mcp: a key goes to the server, and nowhere else', async () => {
+test('mcp: sends a key to the server only', async () => {
   process.env.TEST_MCP_KEY = 'sk-very-secret-0123456789';
   const seen = new Set<unknown>();
   const decider = await mcpDecider(({ number }) => {
@@ -157,7 +160,7 @@ test('mcp: a key goes to the server, and nowhere else', async () => {
   expect(cassette + JSON.stringify(result)).not.toContain('very-secret');
 });
 
-test('mcp: a server cannot make this side run a pattern of its own', async () => {
+test('mcp: does not run a pattern of the server', async () => {
   const decider = await mcpDecider();
   const pattern = '^(a+)+$';
   decider.before = (_, response, { method, id }) => {
@@ -174,7 +177,7 @@ test('mcp: a server cannot make this side run a pattern of its own', async () =>
   expect(deciders.failures).toEqual({ wrong: deciders.questions });
 });
 
-test('mcp: what cannot be is refused before anything runs', () => {
+test('mcp: refuses invalid options before the run', () => {
   const url = 'http://127.0.0.1:1/mcp';
   const command = ['node', 'server.mjs'];
   const cases: [strategy: Raw, said: RegExp][] = [

@@ -1,4 +1,4 @@
-/** MCP servers that are started, by the command line: killed, gone on with, and without them. */
+/** MCP servers as child processes: killed, resumed, and replayed without the server. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,7 +11,7 @@ import { cassetteIn, expectOneKey, expectResumed, mindsOf, notesKeys } from '../
 
 const sdk = pathToFileURL(join(root, 'node_modules/@modelcontextprotocol/sdk/dist/esm')).href;
 
-/** A server of the SDK; `first` is done when it starts, `how` with a question before its answer. */
+/** A server of the SDK; `first` runs at its start, `how` before each answer. */
 const program = (how: string, first: string) => `
 import { Server } from '${sdk}/server/index.js';
 import { StdioServerTransport } from '${sdk}/server/stdio.js';
@@ -35,29 +35,29 @@ await server.connect(new StdioServerTransport());
 const townOf = (how = '', strategy = '', { agents = 4, first = '' } = {}) =>
   mindsOf(program(how, first), `kind: mcp, tool: decide${strategy}`, agents);
 
-test('mcp: fifty minds, killed twice and gone on with, then without the server', () => {
+test('mcp: fifty minds resume after two kills, and replay without the server', () => {
   const lies = "return { content: [{ type: 'text', text: '[]' }] };";
   return expectResumed(townOf('', ', most_at_once: 3', { agents: 50 }), program(lies, ''));
 });
 
 const hang = 'await new Promise(() => setInterval(() => {}, 1_000));';
 const ways: [what: string, how: string, reason: string, first?: string][] = [
-  ['ends', 'process.exit(3);', 'ended'],
-  ['talks where the protocol is', `console.log('thinking'); ${hang}`, 'no_json'],
-  ['greets where the protocol is', '', 'no_json', "console.log('Welcome!');"],
-  ['says too much', `process.stdout.write('x'.repeat(3_000_000)); ${hang}`, 'too_long'],
+  ['exits', 'process.exit(3);', 'ended'],
+  ['logs to stdout', `console.log('thinking'); ${hang}`, 'no_json'],
+  ['logs to stdout at its start', '', 'no_json', "console.log('Welcome!');"],
+  ['writes too much', `process.stdout.write('x'.repeat(3_000_000)); ${hang}`, 'too_long'],
   [
-    'says too much in one answer',
+    'writes too much in one answer',
     "return { content: [{ type: 'text', text: 'x'.repeat(300_000) }] };",
     'too_long',
   ],
   ['fails', "throw new Error('of mine');", 'refused'],
-  ['ends before it begins', '', 'ended', 'process.exit(0);'],
+  ['exits at its start', '', 'ended', 'process.exit(0);'],
 ];
 
 test.each(
   ways,
-)('mcp: one that %s has a reason, and the run goes on', async (_, how, reason, first) => {
+)('mcp: a server that %s has a reason, and the run continues', async (_, how, reason, first) => {
   const { folder, file } = townOf(how, ', retries: 0', { first: first ?? '' });
   const { json } = await simJson(file, '--record', '--out', join(folder, 'run'));
   const { questions, failures } = json.deciders!;
@@ -66,7 +66,7 @@ test.each(
   expect(again.json.digest).toBe(json.digest);
 });
 
-test('mcp: one that hangs, and that no signal ends but the last one, is given up', async () => {
+test('mcp: gives up on a server that hangs and ignores all signals but SIGKILL', async () => {
   const first = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1_000);";
   const { folder, file } = townOf(hang, ', retries: 0, timeout_ms: 1500', { first });
   const { json } = await simJson(file, '--record', '--out', join(folder, 'run'));
@@ -89,10 +89,10 @@ test('mcp: no such program, no such tool: said in a line', async () => {
   await refused('tool: decide', 'tool: judge', /judge .*decide/m);
 });
 
-test('mcp: it is given no more of the environment than it asks for', () =>
+test('mcp: passes only the requested environment variables', () =>
   expectOneKey(townOf('', ', env: [MIND_KEY]', { first: notesKeys })));
 
-test('mcp: the worked example, recorded and taken again', async () => {
+test('mcp: records and replays the worked example', async () => {
   const file = join(root, 'examples/deciders/ledger.yaml');
   const folder = temporaryFolder();
   const first = await simJson(file, '--record', '--out', join(folder, 'run'));

@@ -1,4 +1,4 @@
-/** A decider of the test as an MCP server: of the official SDK, over streamable HTTP. */
+/** A decider as an MCP server, with the official SDK over streamable HTTP. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,10 +13,10 @@ import {
 import { onTestFinished } from 'vitest';
 import { bySoundness, type Posted } from '../fixture.js';
 
-/** What the tool gives for a question. */
+/** Result of the tool for a question. */
 export type Tool = (question: Posted) => CallToolResult | Promise<CallToolResult>;
 
-/** Answers a request by hand, before the SDK sees it; false leaves it alone. */
+/** Intercepts a request before the SDK; returns false to pass it on. */
 export type Before = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -27,12 +27,11 @@ export interface McpDecider {
   url: string;
   asked: Posted[];
   tool: Tool;
-  /** Names that it lists. */
+  /** Names of the listed tools. */
   tools: string[];
   before: Before;
-  /** By id. */
   sessions: Map<string, Server>;
-  /** Sessions that were begun. */
+  /** Number of sessions started. */
   begun: number;
   close(): Promise<void>;
 }
@@ -44,7 +43,7 @@ export const said = (value: unknown): CallToolResult => ({
 export const votes: Tool = (question) =>
   said(bySoundness(question, undefined as never, undefined as never));
 
-/** @param json answers are JSON, not events. It is closed at the end of the test. */
+/** Starts a server; closes it at the end of the test. @param json answer with JSON, not events. */
 export async function mcpDecider(tool: Tool = votes, json = false): Promise<McpDecider> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   async function begun(): Promise<StreamableHTTPServerTransport> {

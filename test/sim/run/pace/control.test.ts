@@ -1,7 +1,4 @@
-/**
- * Pauses, steps and speeds that are drawn from a seed, asked at the door of the page while others
- * look: the log is that of the run that nobody looked at.
- */
+/** Random pauses, steps and speeds, with subscribers, do not change the log of a run. */
 import { type ControlShown, type Server, startServer } from 'folkmoot/api';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -19,7 +16,7 @@ const digests = ({ digest, log_digest, entries, events }: SimResult) => {
 };
 const alone = digests(await simulate(scenario, options));
 
-/** A run that waits at its beginning, behind a server. */
+/** A run behind a server, paused at its beginning. */
 async function served(transport: 'uws' | 'node') {
   const pace = new Pace({ paused: true });
   let begun: (server: Server) => void;
@@ -55,7 +52,7 @@ const ask = async (url: string, token: string, command: object) => {
 
 test.each(
   oneTransport,
-)('pace over %s: 24 random moves leave the log as it is', async (transport) => {
+)('pace over %s: 24 random commands leave the log unchanged', async (transport) => {
   const { url, token, ended } = await served(transport);
   const wsUrl = `${url.replace('http', 'ws')}/ws/v1`;
   const watchers = await Promise.all([1, 2, 3].map(() => Watching.begin(wsUrl)));
@@ -83,15 +80,15 @@ test.each(
     expect(state.block_height).toBeLessThanOrEqual(10);
   }
   expect((await ask(url, token, { do: 'speed', speed: null })).status).toBe(200);
-  // They see it while it stands still.
+  // Subscribers see it while paused.
   for (const one of watchers) await one.until(({ spans }) => spans.length > 0);
   expect((await ask(url, token, { do: 'resume' })).status).toBe(200);
   expect(digests(await ended), `seed ${seed}: ${JSON.stringify(asked)}`).toEqual(alone);
-  // The end of the run is the end of the server, whoever looks on.
+  // The end of the run ends the server, even with subscribers.
   for (const { closed } of watchers) expect(await closed).toBe(1001);
 });
 
-test('pace: without the token nothing is done', async () => {
+test('pace: refuses commands without the token', async () => {
   const { url, token, ended } = await served('node');
   for (const wrong of ['', 'another', `${token}x`]) {
     expect((await ask(url, wrong, { do: 'resume' })).status).toBe(401);

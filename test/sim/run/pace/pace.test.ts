@@ -1,4 +1,4 @@
-/** The clock of a run that is looked at: it stops, steps, goes on, and leaves no trace. */
+/** The pace of a live run: pausing, stepping and resuming do not affect its log. */
 import type { Network } from 'folkmoot';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -13,12 +13,12 @@ const alone = await simulate(scenario, options);
 interface Paced {
   pace: Pace;
   network: Network;
-  /** Windows that were begun. */
+  /** Windows that have begun. */
   windows(): number;
   ended: Promise<SimResult>;
 }
 
-/** A run that is paced, once its network is open. */
+/** Starts a paced run; resolves when its network is open. */
 function paced(how: { paused?: boolean; signal?: AbortSignal } = {}): Promise<Paced> {
   const pace = new Pace(how);
   let windows = 0;
@@ -45,12 +45,12 @@ function paced(how: { paused?: boolean; signal?: AbortSignal } = {}): Promise<Pa
 
 const digests = ({ digest, log_digest, entries }: SimResult) => ({ digest, log_digest, entries });
 
-test('pace: a run that nobody stops ends by itself, as it does alone', async () => {
+test('pace: a run without commands ends by itself, with the usual digest', async () => {
   const { ended } = await paced();
   expect(digests(await ended)).toEqual(digests(alone));
 });
 
-test('pace: paused it begins nothing; a step is one window; resumed it ends', async () => {
+test('pace: begins nothing while paused, one window per step, and ends after resuming', async () => {
   const { pace, network, windows, ended } = await paced({ paused: true });
   await pace.do({ do: 'pause' });
   expect([windows(), network.read.position.seq]).toEqual([0, 0]);
@@ -58,7 +58,7 @@ test('pace: paused it begins nothing; a step is one window; resumed it ends', as
     await pace.do({ do: 'step' });
     expect(windows()).toBe(steps);
     expect(pace.clock().paused).toBe(true);
-    // What is shown of a run that stands is all that it did.
+    // The reads of a paused run include everything that it did.
     expect(network.backlog).toBe(0);
   }
   expect(network.read.position.seq).toBeGreaterThan(0);
@@ -66,7 +66,7 @@ test('pace: paused it begins nothing; a step is one window; resumed it ends', as
   expect(digests(await ended)).toEqual(digests(alone));
 });
 
-test('pace: until a block, an outcome and a time it goes on, and no further', async () => {
+test('pace: runs until a block, an outcome or a time, and no further', async () => {
   const { pace, network, ended } = await paced({ paused: true });
   const paused = () =>
     new Promise<void>((resolve) => {
@@ -98,7 +98,7 @@ test('pace: until a block, an outcome and a time it goes on, and no further', as
   expect(digests(await ended)).toEqual(digests(alone));
 });
 
-test('pace: a run whose until never comes waits at its end, until it is resumed', async () => {
+test('pace: a run whose `until` is never met waits at its end until it is resumed', async () => {
   const { pace, ended } = await paced({ paused: true });
   let isOver = false;
   ended.then(() => {
@@ -114,7 +114,7 @@ test('pace: a run whose until never comes waits at its end, until it is resumed'
   expect(digests(await ended)).toEqual(digests(alone));
 });
 
-test('pace: at a speed it takes its time; a speed above what it can is no debt', async () => {
+test('pace: limits the speed, and does not catch up after a speed that is too high', async () => {
   const { pace, ended } = await paced({ paused: true });
   await pace.do({ do: 'speed', speed: 1_000_000 });
   expect(pace.clock()).toMatchObject({ paused: true, speed: 1_000_000 });
@@ -123,14 +123,14 @@ test('pace: at a speed it takes its time; a speed above what it can is no debt',
   expect(digests(result)).toEqual(digests(alone));
 });
 
-test('pace: whoever waits for a run that is resumed by another is answered', async () => {
+test('pace: answers a waiting caller when another caller resumes the run', async () => {
   const { pace, ended } = await paced();
   const asked = [pace.do({ do: 'step' }), pace.do({ do: 'pause' }), pace.do({ do: 'resume' })];
   await Promise.all(asked);
   expect(digests(await ended)).toEqual(digests(alone));
 });
 
-test('pace: an interruption ends a run that stands', async () => {
+test('pace: an interruption ends a paused run', async () => {
   const stop = new AbortController();
   const { pace, ended } = await paced({ paused: true, signal: stop.signal });
   await pace.do({ do: 'pause' });

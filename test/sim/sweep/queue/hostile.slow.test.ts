@@ -35,7 +35,7 @@ const lie = {
   },
 };
 
-describe.skipIf(!hasEtcd)('sweep --queue, hostile (needs etcd-server)', () => {
+describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', () => {
   test('queue: ignores and reports garbage', async () => {
     const running = await etcd();
     const client = etcdClient(running);

@@ -20,7 +20,7 @@ function withScript(folder: string, body: string, head = ''): string {
 
 const approve = "return { do: 'vote', decision: 'approve' };";
 
-describe.skipIf(!hasEtcd)('sweep --queue, what it carries (needs etcd-server)', () => {
+describe.skipIf(!hasEtcd)('sweep --queue, payload (needs etcd-server)', () => {
   test('queue: carries scripts and data; runs scripts only with --scripts', async () => {
     const running = await etcd();
     const folder = temporaryFolder();

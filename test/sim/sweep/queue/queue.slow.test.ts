@@ -1,4 +1,4 @@
-/** Sweeps with workers that join, crash, stop and continue give the bytes of a local sweep. */
+/** Sweeps with workers that join, crash, stop and continue produce the bytes of a local sweep. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, runsIn, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
 import {
-  claimedByNobody,
+  claimWithoutWorker,
   done,
   firstOf,
   keysOf,
@@ -18,7 +18,7 @@ import {
 } from './queued.js';
 
 const around = suiteFolder();
-/** Runs that take long enough for something to happen meanwhile. */
+/** Runs long enough to be interrupted. */
 const raw = { ...smallRaw(40), length: { blocks: 12 } };
 const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 4 };
 const RUNS = 12;
@@ -92,7 +92,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
-    await claimedByNobody(client);
+    await claimWithoutWorker(client);
     worker(running.url);
     await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
     expect(await sweeping.stop(signal)).toEqual({ code: null, signal });
@@ -111,7 +111,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
-    const claim = await claimedByNobody(client);
+    const claim = await claimWithoutWorker(client);
     worker(running.url);
     await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
     const [member] = running.members;
@@ -129,7 +129,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     const client = etcdClient(running);
     const out = join(temporaryFolder(), 'out');
     const sweeping = queued(file, out, running.url);
-    await claimedByNobody(client);
+    await claimWithoutWorker(client);
     worker(running.url);
     await expect.poll(() => existsSync(join(out, 'runs')) && runsIn(out)).toBeGreaterThan(1);
     const head = await firstOf(client, 'head');

@@ -1,4 +1,4 @@
-/** What becomes of a shard's folder in somebody's hands. */
+/** Modifications of a shard's folder. */
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,17 +7,16 @@ export type Change = (
   value: { [Name in 'scenario' | 'modules' | 'shard' | 'values']: object },
 ) => unknown;
 
-/** Changes a file of JSON. */
 export function edit(path: string, change: Change) {
   const value = JSON.parse(readFileSync(path, 'utf8'));
   change(value);
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The first file of a run, as a path in the shard. */
+/** Path of a run's file in the shard. */
 export const runOf = (shard: string) => `runs/${readdirSync(join(shard, 'runs'))[0]}`;
 
-/** Whoever changes a run may change what vouches for it as well. */
+/** Recomputes the checksums of changed runs, as an attacker could. */
 export function reseal(shard: string) {
   const names = readdirSync(join(shard, 'runs')).map((name) => `runs/${name}`);
   const hashOf = (name: string) =>
@@ -28,7 +27,7 @@ export function reseal(shard: string) {
   writeFileSync(join(shard, 'runs.sha256'), lines.join(''));
 }
 
-/** One folder in place of another. */
+/** Replaces one folder with a copy of another. */
 export function fresh(from: string, to: string) {
   rmSync(to, { recursive: true });
   cpSync(from, to, { recursive: true });

@@ -1,4 +1,4 @@
-/** Shards of different sweeps, or not as they were left: a merge writes nothing of them. */
+/** Shards of different sweeps, and modified shards: a merge refuses them without output. */
 import { appendFileSync, cpSync, existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -119,7 +119,7 @@ describe('merge: refuses shards of different sweeps', () => {
       /runs.[0-9a-f]{16}-\d\.json .*shard 1\/2.*shard 2\/2/,
     ],
     [
-      'a run of no cell',
+      'a run without a cell',
       (_, second) => {
         cpSync(join(second, runOf(second)), join(second, `runs/${'0'.repeat(16)}-1.json`));
         reseal(second);
@@ -140,7 +140,7 @@ describe('merge: refuses shards of different sweeps', () => {
   });
 });
 
-describe('merge: shards that are not as they were left', () => {
+describe('merge: refuses modified shards', () => {
   const damaged = (problem: string, message: RegExp) =>
     ({ name: 'StoreError', problem, message }) as const;
 
@@ -215,6 +215,6 @@ describe('merge: shards that are not as they were left', () => {
       ({ scenario }) => Object.assign(scenario, { links: 'fast' }),
       /sweep\.json: scenario\.links/,
     ],
-  ])('merge: a head with %s', (_, change, message) =>
+  ])('merge: refuses a head with %s', (_, change, message) =>
     refused(head(change), damaged('SWEEP_FILE_INVALID', message)));
 });

@@ -1,4 +1,4 @@
-/** Shards and merges that are killed: gone on with, they end as if never. */
+/** Killed shards and merges: resumed, they complete with the same output. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, watch } from 'node:fs';
@@ -29,7 +29,7 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Starts a command and kills it after so many changes in a folder; it may be over before. */
+/** Starts a command and kills it after `changes` changes in a folder, unless it ends earlier. */
 async function killed(watched: string, changes: number, args: readonly string[]) {
   mkdirSync(watched, { recursive: true });
   let left = changes;
@@ -55,7 +55,7 @@ const drawn = (count: number, most: number) =>
 describe(`shards: killed, seed ${seed}`, () => {
   test.each(
     drawn(counts.killedSweeps, 16),
-  )('shards: one killed after %i changes, and gone on with, is as if never', async (at) => {
+  )('shards: a shard killed after %i changes resumes to the same files', async (at) => {
     const out = join(temporaryFolder(), 'out');
     const args = ['sweep', file, '--shard', '2/2', '--resume', '--jobs', '2', '--out', out];
     await killed(out, at, args);
@@ -66,7 +66,7 @@ describe(`shards: killed, seed ${seed}`, () => {
 
   test.each(
     drawn(counts.killedSweeps, 34),
-  )('merge: killed after %i changes, and gone on with, is as if never', async (at) => {
+  )('merge: a merge killed after %i changes resumes to the same files', async (at) => {
     const out = join(temporaryFolder(), 'out');
     const args = ['merge', ...shards, '--out', out, '--resume'];
     await killed(out, at, args);

@@ -1,4 +1,4 @@
-/** Shards, merged, are the sweep: every file of it, whatever its design, byte for byte. */
+/** Merged shards equal the whole sweep, byte for byte, for any design. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,9 +28,9 @@ describe('merge: the same bytes as a sweep in one folder', () => {
       4,
       { factors: [loss(0, 0.1, 0.2)], replicates: 3, baseline: { loss: 0 } },
     ],
-    ['a list in which a cell comes twice', 3, { design: 'list', factors: [loss(0, 0.1, 0)] }],
+    ['a list with a duplicate cell', 3, { design: 'list', factors: [loss(0, 0.1, 0)] }],
     ['trajectories', 2, { design: 'morris', samples: 2, factors: [range, other] }],
-    ['rows of matrices', 3, { design: 'sobol', samples: 2, factors: [range, other] }],
+    ['Sobol rows', 3, { design: 'sobol', samples: 2, factors: [range, other] }],
     [
       'a hypercube, in one shard',
       1,
@@ -50,7 +50,7 @@ describe('merge: the same bytes as a sweep in one folder', () => {
     expectSame(alone, out);
   });
 
-  test('merge: cells that stop when their interval is narrow', async () => {
+  test('merge: includes cells that stop at a narrow interval', async () => {
     const until = { half_width: 0.15, most: 40 };
     const design = { factors: [loss(0, 0.1, 0.3)], responses: ['participation'], until };
     const file = fileOf(design);
@@ -64,7 +64,7 @@ describe('merge: the same bytes as a sweep in one folder', () => {
     expectSame(alone, out);
   });
 
-  test('merge: scripts, which a merge does not need, and what they report', async () => {
+  test('merge: includes script measures, and does not need the scripts', async () => {
     const folder = temporaryFolder();
     const script = `export const vote = () => ({ do: 'vote', decision: 'approve' });
 export const report = ({ blocks }) => ({ seen: blocks.length });`;
@@ -81,7 +81,7 @@ export const report = ({ blocks }) => ({ seen: blocks.length });`;
     expectSame(alone, out);
   });
 
-  test('merge: a script that draws its own chance ends the shard before all others', async () => {
+  test('merge: a script that is not deterministic ends the shard before other runs', async () => {
     const folder = temporaryFolder();
     alternating(around, 'luck.mjs');
     const [town] = smallRaw(9).agents;
@@ -91,7 +91,7 @@ export const report = ({ blocks }) => ({ seen: blocks.length });`;
     expect(second).toMatchObject({ completed: 0, finished: false, failed: { kind: 'differs' } });
   });
 
-  test('merge: answers of deciders, each run with its cassette', async () => {
+  test('merge: includes the answers of deciders, each run with its cassette', async () => {
     const folder = temporaryFolder();
     const program = `import { createInterface } from 'node:readline';
 for await (const line of createInterface({ input: process.stdin })) {
@@ -123,7 +123,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 describe('merge: on the command line', () => {
   const sweep = { factors: [loss(0, 0.1)], replicates: 2 };
 
-  test('docs/sweeps.md: its job array runs as written, and merged is the sweep', async () => {
+  test('docs/sweeps.md: its job array runs as written, and its merge equals the sweep', async () => {
     const folder = temporaryFolder();
     writeScenario(folder, { ...smallRaw(4), length: { blocks: 1 }, sweep }, 'minority.yaml');
     const text = readFileSync(new URL('../../../../docs/sweeps.md', import.meta.url), 'utf8');
@@ -150,13 +150,13 @@ describe('merge: on the command line', () => {
     expect([ended.code, expected.code], ended.stderr).toEqual([0, 0]);
     expect(JSON.parse(ended.stdout)).toEqual({ ...JSON.parse(expected.stdout), out });
     expectSame(alone, out);
-    // It is a sweep like any other: it can grow.
+    // A merged sweep can grow like any other.
     const more = ['--resume', '--replicates', '3', '--out', out];
     expect((await folkmoot([...args.slice(0, 2), ...more])).code).toBe(0);
     expect(runsIn(out)).toBe(6);
   });
 
-  test('sweep --shard: its folder is named after it, and --json says which it is', async () => {
+  test('sweep --shard: names its folder after the shard, which --json includes', async () => {
     const folder = temporaryFolder();
     const args = ['sweep', fileOf(sweep), '--shard', '2/2', '--jobs', '1'];
     const { code, stdout, stderr } = await folkmoot([...args, '--json'], { cwd: folder });
@@ -168,7 +168,7 @@ describe('merge: on the command line', () => {
     expect(again.stdout).toMatch(/^2 of 2 runs completed: 2 pass\n.*folkmoot merge/);
   });
 
-  test('merge: what is missing is listed, and nothing is written', async () => {
+  test('merge: lists missing runs and writes nothing', async () => {
     const folder = temporaryFolder();
     const file = fileOf(sweep);
     await dealt(file, folder, 3);
@@ -212,7 +212,7 @@ describe('merge: on the command line', () => {
     expect((await merged([first, second, third], out)).completed).toBe(4);
   });
 
-  test('merge: a failed run is told of as the sweep tells of it', async () => {
+  test('merge: reports a failed run as the sweep does', async () => {
     const folder = temporaryFolder();
     writeFileSync(
       join(around, 'fails.mjs'),

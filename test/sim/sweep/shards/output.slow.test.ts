@@ -1,4 +1,4 @@
-/** Folders that are there: merged into, or gone on with, with more or as another shard. */
+/** Existing output folders: merged into, resumed, extended, or used for another shard. */
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -61,7 +61,7 @@ describe('merge: into an existing folder', () => {
       { code: 'CORRUPT', message: expect.stringMatching(/shard-1.*--resume/) },
     ));
 
-  test('merge: the same merge, finished', async () => {
+  test('merge: accepts the output of the same merge', async () => {
     const out = join(temporaryFolder(), 'out');
     cpSync(alone, out, { recursive: true });
     await merged(shards, out, { resume: true });
@@ -85,11 +85,11 @@ describe('merge: into an existing folder', () => {
   });
 });
 
-describe('shards: that grow', () => {
+describe('shards: grow', () => {
   const fileOf = (more: object) =>
     writeScenario(temporaryFolder(), { ...smallRaw(), sweep: { ...sweep, ...more } });
 
-  test('shards: keeps every run in place if replicates are added', async () => {
+  test('shards: keep every run in place if replicates are added', async () => {
     const folder = temporaryFolder();
     const [small, large] = [fileOf({}), fileOf({ replicates: 3 })];
     await dealt(small, folder, 2);
@@ -104,7 +104,7 @@ describe('shards: that grow', () => {
     expectSame(alone, out);
   });
 
-  test('shards: refuses values that move runs to other shards', async () => {
+  test('shards: refuse values that move runs to other shards', async () => {
     const folder = temporaryFolder();
     const values = [0, 0.05, 0.1, 0.2];
     const large = fileOf({ factors: [{ path: 'links.loss', values }] });

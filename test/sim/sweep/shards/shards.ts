@@ -1,4 +1,4 @@
-/** Sweeps that are dealt out and merged again, in the process of the test. */
+/** Sharded and merged sweeps in the test process. */
 import { join } from 'node:path';
 import {
   type MergeOptions,
@@ -10,18 +10,16 @@ import {
 } from 'folkmoot/sim';
 import { build } from '../../../../dist/cli/output/provenance.js';
 
-/** As the command line does, whose folders these go on with. */
+/** Provenance as the command line records it, because commands resume these folders. */
 export const made = build();
 
 /** Runs the sweep of a file in one folder. */
 export const whole = (file: string, out: string, options: Partial<SweepOptions> = {}) =>
   sweep(planSweep(file), { out, made, jobs: 1, ...options });
 
-/** The folders of shards 1 to `of`. */
 export const foldersIn = (around: string, of: number): string[] =>
   Array.from({ length: of }, (_, index) => join(around, `shard-${index + 1}`));
 
-/** Runs every shard, in folders of their own. */
 export async function dealt(
   file: string,
   around: string,

@@ -1,4 +1,4 @@
-/** How often a 95 % interval holds what it should, by kind, on numbers as measures have them. */
+/** Coverage of 95 % intervals, by kind, for distributions such as measures have. */
 import { describe, expect, test } from 'vitest';
 import { type Stream, Streams } from '../../../../dist/sim/rng.js';
 import {
@@ -8,7 +8,7 @@ import {
 } from '../../../../dist/sim/sweep/statistics.js';
 import { counts } from '../../../support/counts.js';
 
-/** From above 0 to below 1. */
+/** Uniform, strictly between 0 and 1. */
 const unit = (rng: Stream) => (rng.int(2 ** 31) + 0.5) / 2 ** 31;
 const exponential = (rng: Stream) => -Math.log(unit(rng));
 const normal = (rng: Stream) => Math.sqrt(2 * exponential(rng)) * Math.cos(2 * Math.PI * unit(rng));
@@ -54,7 +54,7 @@ const cases: Case[] = [
     ),
   ),
   share('normal about .9', 0.9, (rng) => 0.9 + 0.02 * normal(rng)),
-  // Blocks of a run are alike: the share of each run is uniform.
+  // Blocks of one run are alike, so the share of each run is uniform.
   share('clustered', 0.5, (rng) => binomial(rng, 20, unit(rng)) / 20),
   share('clustered near 0', 1 / 11, (rng) => binomial(rng, 50, 1 - unit(rng) ** 0.1) / 50),
   ...(['t_log', 't_skew'] as const).flatMap((kind): Case[] => [
@@ -80,7 +80,7 @@ const cases: Case[] = [
     },
     { kind, name: 'half none', mean: 2, draw: (rng) => (unit(rng) < 0.5 ? poisson(rng, 4) : 0) },
     { kind, name: 'largest of 20', mean: 3.59774, draw: largest },
-    // What cannot go beyond a largest value leans the other way.
+    // A value with an upper bound is skewed to the left.
     { kind, name: 'ten at most', mean: 9, draw: (rng) => 10 - Math.min(10, exponential(rng)) },
     { kind, name: 'near its end', mean: 500 / 11, draw: (rng) => 50 * unit(rng) ** 0.1 },
     { kind, name: 'a count of 100', mean: 98, draw: (rng) => binomial(rng, 100, 0.98) },
@@ -99,14 +99,13 @@ function largest(rng: Stream): number {
   return Math.max(...Array.from({ length: 20 }, () => exponential(rng)));
 }
 
-/** An interval that is not there claims nothing, and so claims nothing false. */
+/** A missing interval claims nothing, so it counts as a hit. */
 function covers({ kind, mean, draw }: Case, runs: number, rng: Stream): boolean {
   const values = Array.from({ length: runs }, () => draw(rng));
   const { low, high } = computeStatistics(Sample.of(values), kind);
   return low === null || (low <= mean && mean <= high!);
 }
 
-/** The share of cells whose interval holds the mean. */
 function coverage(one: Case, runs: number): number {
   const rng = new Streams('coverage').of(runs, `${one.kind}/${one.name}`);
   let held = 0;
@@ -116,7 +115,7 @@ function coverage(one: Case, runs: number): number {
   return held / counts.coverageTrials;
 }
 
-/** Below a true .93, so few trials would fall under this once in a thousand tests. */
+/** With a true coverage of .93, one test in a thousand falls below this bound by chance. */
 const least = 0.93 - 3.1 * Math.sqrt((0.93 * 0.07) / counts.coverageTrials);
 const floor = counts.coverageTrials >= 2_000 ? 0.93 : least;
 
@@ -126,7 +125,7 @@ describe.each([5, 10, 30])('coverage: %i runs a cell', (runs) => {
   });
 });
 
-/** Heavier tails, with what docs/sweeps.md says of each; 3.1 deviations below are left. */
+/** Heavier tails, with the coverage that docs/sweeps.md states, less 3.1 deviations. */
 const beyond: [Case, number][] = (['t_log', 't_skew'] as const).flatMap((kind) => [
   [{ kind, name: 'gamma of shape 0.5', mean: 0.5, draw: (rng) => normal(rng) ** 2 / 2 }, 0.91],
   [lognormal(kind, 0.8), 0.91],
@@ -134,7 +133,7 @@ const beyond: [Case, number][] = (['t_log', 't_skew'] as const).flatMap((kind) =
 ]);
 
 describe.each([5, 10, 30])('coverage: %i runs a cell, outside the range', (runs) => {
-  test.each(beyond)('coverage: holds less often: %o', (one, promised) => {
+  test.each(beyond)('coverage: is lower for %o', (one, promised) => {
     const luck = 3.1 * Math.sqrt((promised * (1 - promised)) / counts.coverageTrials);
     expect(coverage(one, runs)).toBeGreaterThanOrEqual(promised - luck);
   });

@@ -1,4 +1,4 @@
-/** Means, deviations and intervals against values that are known. */
+/** Means, deviations and intervals against known values. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -16,24 +16,24 @@ import {
 const of = (values: readonly number[], kind: IntervalKind = 't_log') =>
   computeStatistics(Sample.of(values), kind);
 
-describe('statistics: what little can be said', () => {
+describe('statistics: small samples', () => {
   const kinds = ['share', 't_log', 't_skew'] as const;
   const nothing = { sd: null, low: null, high: null, interval: null };
 
-  test.each(kinds)('statistics: of nothing and of one number (%s)', (kind) => {
+  test.each(kinds)('statistics: handles empty and single samples (%s)', (kind) => {
     expect(of([], kind)).toEqual({ n: 0, mean: null, ...nothing });
     expect(of([0.4], kind)).toEqual({ n: 1, mean: 0.4, ...nothing });
   });
 
-  test.each(['t_log', 't_skew'] as const)('statistics: no spread, no certainty (%s)', (kind) => {
+  test.each(['t_log', 't_skew'] as const)('statistics: equal numbers, no interval (%s)', (kind) => {
     const empty = { low: null, high: null, interval: null };
     expect(of([7, 7, 7], kind)).toEqual({ n: 3, mean: 7, sd: 0, ...empty });
-    // 0.1 + 0.1 + 0.1 is not 0.3: rounding is not spread.
+    // 0.1 + 0.1 + 0.1 is not 0.3: rounding errors are not variance.
     expect(of([0.1, 0.1, 0.1], kind)).toEqual({ n: 3, mean: 0.1, sd: 0, ...empty });
   });
 
-  test('statistics: a share without spread: each run is one trial', () => {
-    // Newcombe 1998, table I, method 4: 0 of 20, by his program: 0 to 0.2005.
+  test('statistics: counts each run as one trial for a share without variance', () => {
+    // Newcombe 1998, table I, method 4: 0 of 20 gives 0 to 0.2005 by his program.
     expect(of(Array(20).fill(0), 'share')).toMatchObject({ n: 20, mean: 0, sd: 0, low: 0 });
     expect(of(Array(20).fill(0), 'share').high).toBeCloseTo(0.2005, 4);
     const { low, high } = of([0.5, 0.5, 0.5, 0.5, 0.5], 'share');
@@ -49,13 +49,13 @@ test.each([
   [15, 148, 0.0598, 0.1644],
   [0, 20, 0, 0.2005],
   [1, 29, 0.0018, 0.1963],
-])('wilson: %i of %i as Newcombe has it', (hits, trials, low, high) => {
+])("wilson: equals Newcombe's interval for %i of %i", (hits, trials, low, high) => {
   const found = wilson(hits / trials, trials);
   expect([found.low, found.high]).toEqual([expect.closeTo(low, 4), expect.closeTo(high, 4)]);
 });
 
-test.each([2, 3, 5])('wilson: of %i trials less than half a miss may be none', (trials) => {
-  // The correction takes half a hit off: what is left of fewer is none.
+test.each([2, 3, 5])('wilson: in %i trials, less than half a hit has a bound of 0', (trials) => {
+  // The continuity correction subtracts half a hit, which leaves zero of fewer.
   expect(wilson(0.4 / trials, trials).low).toBe(0);
   expect(wilson(1 - 0.4 / trials, trials).high).toBe(1);
   const few = Array<number>(trials - 1).fill(1);
@@ -75,7 +75,7 @@ test.each([
   [1999, 1.9611514201705613],
   [2001, 1.9611502326224413],
   [99_999, 1.9599877077718442],
-])('student: the quantile at %i degrees of freedom', (freedom, quantile) => {
+])('student: has the known quantile at %i degrees of freedom', (freedom, quantile) => {
   expect(studentQuantile(freedom)).toBeCloseTo(quantile, 9);
 });
 
@@ -84,12 +84,12 @@ test.each([
   [2, 6.2053468169570225],
   [29, 2.363846054],
   [99_999, 2.241436445],
-])('student: the quantile of 97.5 percent at %i degrees of freedom', (freedom, quantile) => {
+])('student: has the quantile of 97.5 percent at %i degrees of freedom', (freedom, quantile) => {
   expect(studentQuantile(freedom, LEVEL_97_5)).toBeCloseTo(quantile, 6);
   expect(studentQuantile(freedom)).toBeLessThan(quantile);
 });
 
-test('student: the cube root is one', () => {
+test('student: computes the cube root', () => {
   fc.assert(
     fc.property(fc.double({ min: -1e6, max: 1e6, noNaN: true }), (x) => {
       const cube = x * x * x;
@@ -98,17 +98,17 @@ test('student: the cube root is one', () => {
   );
 });
 
-test('statistics: five numbers, by hand', () => {
-  // t(0.975; 4) = 2.776445105, sd = sqrt(2.5), half = t * sd / sqrt(5); symmetric: Hall adds none.
+test('statistics: equals five numbers computed by hand', () => {
+  // t(0.975; 4) = 2.776445105, sd = sqrt(2.5), half = t * sd / sqrt(5). Hall's correction is 0.
   const { n, mean, sd, low, high, interval } = of([1, 2, 3, 4, 5], 't_skew');
   expect([n, mean, sd, interval]).toEqual([5, 3, 1.58113883, 't_skew']);
   expect([low, high]).toEqual([1.03675684, 4.96324316]);
-  // Above, 3 * exp(half / 3); below, the mean less half.
+  // Upper end: 3 * exp(half / 3). Lower end: mean - half.
   expect(of([1, 2, 3, 4, 5])).toMatchObject({ low: 1.03675684, interval: 't_log' });
   expect(of([1, 2, 3, 4, 5]).high).toBeCloseTo(3 * Math.exp(1.96324316 / 3), 7);
 });
 
-test('statistics: numbers that lean down reach as far down as they lean up when negated', () => {
+test('statistics: a left-skewed sample has the mirrored interval of its negation', () => {
   const values = [9.9, 9.8, 9.7, 9.5, 6.1];
   const { low, interval } = of(values);
   const mirrored = of(
@@ -118,18 +118,18 @@ test('statistics: numbers that lean down reach as far down as they lean up when 
   expect([low, interval]).toEqual([-mirrored.high!, 't_log']);
 });
 
-test('statistics: no negative end of what is never negative; own numbers may be', () => {
+test('statistics: a non-negative measure has no negative bound; a script measure may', () => {
   expect(of([0, 0, 0, 1, 9]).low).toBe(0);
   expect(of([-1, 0, 0, 1, 9])).toMatchObject({ interval: 't_skew' });
 });
 
-test('statistics: votes of one run are alike, and are not pooled', () => {
+test('statistics: does not pool the correlated votes of one run', () => {
   // 20 votes in each of six runs: 60 of 120 in all, but whole runs approve or reject.
   const alike = of([0, 1, 0, 1, 0, 1], 'share');
   const pooled = wilson(0.5, 120);
   expect(alike).toMatchObject(rounded(wilson(0.5, 6)));
   expect(alike.high! - alike.low!).toBeGreaterThan(3 * (pooled.high - pooled.low));
-  // Where runs differ no more than votes would, it is what the spread says.
+  // If runs vary no more than votes would, the interval follows from the variance of runs.
   const even = of([0.45, 0.5, 0.55, 0.5, 0.45, 0.55], 'share');
   expect(even.high! - even.low!).toBeLessThan(0.12);
 });
@@ -139,12 +139,12 @@ const rounded = ({ low, high }: { low: number; high: number }) => ({
   high: Number(high.toPrecision(9)),
 });
 
-test('statistics: numbers that are large and alike lose no digits', () => {
+test('statistics: keeps the digits of large and nearly equal numbers', () => {
   const { mean, sd } = of([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16]);
   expect([mean, sd]).toEqual([1_000_000_010, 5.47722558]);
 });
 
-test('statistics: as the sums over all numbers say, in whatever order', () => {
+test('statistics: equals the sums over all numbers, in any order', () => {
   const numbers = fc.array(fc.integer({ min: -1e6, max: 1e6 }), { minLength: 2, maxLength: 50 });
   fc.assert(
     fc.property(numbers, (values) => {
@@ -168,7 +168,7 @@ test('statistics: as the sums over all numbers say, in whatever order', () => {
   );
 });
 
-test('statistics: the interval of a share stays within 0 and 1, around the mean', () => {
+test('statistics: keeps the interval of a share within 0 and 1, around the mean', () => {
   const shares = fc.array(
     fc.integer({ min: 0, max: 1_000 }).map((one) => one / 1_000),
     {
@@ -188,7 +188,7 @@ test('statistics: the interval of a share stays within 0 and 1, around the mean'
   );
 });
 
-test('statistics: a mean of numbers that cancel is 0, with the digits of decimals', () => {
+test('statistics: gives mean 0 for numbers that cancel, with the digits of decimals', () => {
   const pairs: [number, number][] = [
     [0.8, 0.6],
     [0.3, 0.5],
@@ -211,7 +211,7 @@ test('statistics: a mean of numbers that cancel is 0, with the digits of decimal
   expect(subtractRounded(5e-324, 0)).toBe(5e-324);
 });
 
-test('statistics: bounds of a mean over all runs, the missing ones at either end', () => {
+test('statistics: bounds the mean over all runs, with missing values at either end', () => {
   const run = (value: number) => ({ low: value, high: value });
   const missing = { low: 0, high: 1 };
   expect(boundsOfMean([run(0.5), run(1), missing, missing])).toEqual({

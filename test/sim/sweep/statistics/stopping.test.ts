@@ -1,4 +1,4 @@
-/** When a cell has runs enough, and what stopping at a narrow interval costs it. */
+/** The stopping rule of a cell, and its effect on the coverage of the interval. */
 import { describe, expect, test } from 'vitest';
 import { type Stream, Streams } from '../../../../dist/sim/rng.js';
 import {
@@ -19,7 +19,7 @@ const sweepOf = (until: object, replicates = 5) =>
 
 const width = (low: number, mean: number, high: number) => ({ low, mean, high }) as never;
 
-test('stopping: looks at 30 runs or at the given number, then at half as many again', () => {
+test('stopping: looks at 30 runs or the given number, then after half as many again', () => {
   expect(new Replicates(sweepOf({ half_width: 1 }), 1).of(1)).toBe(30);
   expect(new Replicates(sweepOf({ half_width: 1 }, 50), 1).of(1)).toBe(50);
   expect(new Replicates(sweepOf({ half_width: 1, most: 20 }), 1).of(1)).toBe(20);
@@ -29,7 +29,7 @@ test('stopping: looks at 30 runs or at the given number, then at half as many ag
   expect(looks).toEqual([30, 45, 68, 102, 120, null]);
 });
 
-test('stopping: narrow in its unit, or in percent; never where nothing is known', () => {
+test('stopping: accepts a width in units or in percent, and never stops on an unknown interval', () => {
   expect(isNarrow({ half_width: 2 } as never, width(8, 10, 12))).toBe(true);
   expect(isNarrow({ half_width: 1.9 } as never, width(8, 10, 12))).toBe(false);
   expect(isNarrow({ percent: 20 } as never, width(8, 10, 12))).toBe(true);
@@ -40,7 +40,7 @@ test('stopping: narrow in its unit, or in percent; never where nothing is known'
   ).toBe(false);
 });
 
-test('stopping: a cell that is settled stays so, and each is looked at by itself', () => {
+test('stopping: keeps a settled cell settled, and checks each cell separately', () => {
   const replicates = new Replicates(sweepOf({ half_width: 1, most: 45 }), 2);
   const noise = (cell: number, count: number) =>
     Array.from({ length: count }, (_, index) => 10 + (cell === 1 ? 0.1 : 10) * (index % 2));
@@ -57,7 +57,7 @@ const lognormal = (rng: Stream, deviation: number) => Math.exp(rng.normal(0, dev
 const share = (rng: Stream, chance: number) =>
   Array.from({ length: 20 }, () => Number(unit(rng) < chance)).reduce((a, b) => a + b) / 20;
 
-describe('stopping: the interval at which a cell stopped holds the mean', () => {
+describe('stopping: the interval at which a cell stopped contains the mean', () => {
   // Widths at which some cells stop at the first look and others much later.
   test.each([
     ['t_log', 'normal', 10, [0.9, 0.7], (rng: Stream) => rng.normal(10, 2)],

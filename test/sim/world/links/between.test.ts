@@ -1,4 +1,4 @@
-/** Latency by who sends to whom: groups, regions, the network; and what is refused of it. */
+/** Latency by sender and receiver: groups, regions, the network; and invalid entries. */
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { Faults } from '../../../../dist/sim/world/faults.js';
@@ -6,7 +6,7 @@ import { Links, NETWORK } from '../../../../dist/sim/world/links.js';
 
 const constant = (mean_ms: number) => ({ distribution: 'constant', mean_ms });
 
-/** Ordinals: a is 0 and 1, b is 2 and 3, c is 4; b and c are in one region. */
+/** Ordinals: a is 0 and 1, b is 2 and 3, c is 4. Groups b and c are in one region. */
 function scenarioWith(between: object[]) {
   return completeScenario({
     title: 't',
@@ -26,7 +26,7 @@ function linksWith(between: object[]) {
   return { links, ms: (from: number, to: number) => links.arrival(7, from, to, 1_000) - 1_000 };
 }
 
-test('between: groups, both ways and within, or one way; all else as usual', () => {
+test('between: applies to groups in both directions, within, or in one direction', () => {
   const { ms } = linksWith([
     { from: 'a', to: 'b', latency: constant(100) },
     { from: 'c', to: 'a', one_way: true, latency: constant(300) },
@@ -37,7 +37,7 @@ test('between: groups, both ways and within, or one way; all else as usual', () 
   expect([ms(0, 1), ms(2, 4), ms(0, NETWORK), ms(NETWORK, 3)]).toEqual([40, 40, 40, 40]);
 });
 
-test('between: a region is all its groups, the network a place, the last that fits counts', () => {
+test('between: a region is all its groups, the network is an endpoint, and the last match wins', () => {
   const { ms } = linksWith([
     { from: 'south', to: 'a', latency: constant(200) },
     { from: 'network', to: 'south', latency: constant(90) },
@@ -49,13 +49,13 @@ test('between: a region is all its groups, the network a place, the last that fi
   ]);
 });
 
-test('between: the shortest of all bounds the window', () => {
+test('between: the shortest latency bounds the window', () => {
   expect(linksWith([]).links.windowMs).toBe(40);
   expect(linksWith([{ from: 'a', to: 'c', latency: constant(12) }]).links.windowMs).toBe(12);
   expect(linksWith([{ from: 'a', to: 'c', latency: constant(500) }]).links.windowMs).toBe(40);
 });
 
-test('between: without a latency it has the defaults; a run goes through', async () => {
+test('between: uses the defaults without a latency', async () => {
   const scenario = scenarioWith([{ from: 'a', to: 'south' }]);
   const defaults = { distribution: 'uniform', mean_ms: 200, spread_ms: 100 };
   expect(scenario.links.between).toEqual([

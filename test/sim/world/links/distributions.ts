@@ -1,10 +1,10 @@
-/** Latency distributions as theory has them, by other formulas; and Kolmogorov's distance. */
+/** Theoretical latency distributions by independent formulas, and Kolmogorov's distance. */
 import { mix } from '../../../../dist/sim/rng.js';
 
-/** The share of all times at or below a number of milliseconds. */
+/** Probability of a time at or below `ms` milliseconds. */
 export type Cumulative = (ms: number) => number;
 
-/** The normal distribution, by the series of Marsaglia (2004): good to 10^-15 to 8 deviations. */
+/** Normal distribution by the series of Marsaglia (2004): accurate to 10^-15 up to 8 deviations. */
 function normal(z: number): number {
   if (z < -8) return 0;
   if (z > 8) return 1;
@@ -20,7 +20,7 @@ const above = (least: number, cumulative: Cumulative): Cumulative => {
   return (ms) => (ms <= least ? 0 : cumulative(ms));
 };
 
-/** Of mean `m` and spread `s`. */
+/** Distributions of mean `m` and spread `s`, by kind. */
 export const theory = {
   uniform: (m: number, s: number): Cumulative => {
     return (ms) => Math.min(1, Math.max(0, (ms - m + s) / (2 * s)));
@@ -35,14 +35,13 @@ export const theory = {
     const middle = Math.log(m) - variance / 2;
     return above(0, (ms) => normal((Math.log(ms) - middle) / Math.sqrt(variance)));
   },
-  /** Of mean `m` and a shape. */
   pareto: (m: number, shape: number) => {
     const least = (m * (shape - 1)) / shape;
     return above(least, (ms) => 1 - (least / ms) ** shape);
   },
 };
 
-/** In whole milliseconds, and never under 10. */
+/** Rounded to whole milliseconds, with a minimum of 10. */
 export const whole = (cumulative: Cumulative): Cumulative => {
   return (ms) => (ms < 10 ? 0 : cumulative(Math.floor(ms) + 0.5));
 };
@@ -50,7 +49,7 @@ export const whole = (cumulative: Cumulative): Cumulative => {
 export const drawn = (draw: (hash: number) => number, count: number, seed: number): number[] =>
   Array.from({ length: count }, (_, number) => draw(mix(seed, number)));
 
-/** The largest difference between what was drawn and what is expected, times the root of n. */
+/** Largest difference between the samples and the distribution, times the square root of n. */
 export function distance(values: readonly number[], expected: Cumulative): number {
   const sorted = Float64Array.from(values).sort();
   let most = 0;
@@ -65,5 +64,5 @@ export function distance(values: readonly number[], expected: Cumulative): numbe
   return most * Math.sqrt(sorted.length);
 }
 
-/** Beyond it is one sample in a thousand (Kolmogorov's distribution); of whole numbers, fewer. */
+/** One sample in a thousand exceeds it (Kolmogorov's distribution); fewer of whole numbers. */
 export const DISTANT = 1.95;

@@ -1,4 +1,4 @@
-/** Social graphs: the shapes that scenarios name. */
+/** Social graphs: the topologies of scenarios. */
 import { completeScenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { Streams } from '../../../../dist/sim/rng.js';
@@ -22,7 +22,7 @@ function expectMutual(graph: number[][]): void {
   }
 }
 
-/** How many can be reached from the first. */
+/** Number of agents that can be reached from the first. */
 function reached(graph: number[][]): number {
   const seen = new Set([0]);
   for (const agent of seen) for (const other of graph[agent]!) seen.add(other);
@@ -37,24 +37,24 @@ describe.each([
 ])('topology: %s', (kind, counts) => {
   const graph = drawn({ kind, degree: 8, rewired: 0.2 }, counts);
 
-  test('links are mutual, nobody is linked to itself, and all hang together', () => {
+  test('links are mutual, without self-links, and connect all agents', () => {
     expectMutual(graph);
     for (const [agent, neighbours] of graph.entries()) expect(neighbours).not.toContain(agent);
     expect(reached(graph)).toBe(100);
   });
 
-  test('the mean degree is about the one asked for', () => {
+  test('has about the requested mean degree', () => {
     expect(meanDegree(graph)).toBeGreaterThan(7.4);
     expect(meanDegree(graph)).toBeLessThanOrEqual(8);
   });
 
-  test('one seed draws one graph', () => {
+  test('gives the same graph for the same seed', () => {
     expect(drawn({ kind, degree: 8, rewired: 0.2 }, counts)).toEqual(graph);
     expect(drawn({ kind, degree: 8, rewired: 0.2 }, counts, 'other')).not.toEqual(graph);
   });
 });
 
-test('topology ring: everybody has the same degree, also in one group', () => {
+test('topology ring: all agents have the same degree, also in one group', () => {
   for (const counts of [[30], [10, 20]]) {
     const graph = drawn({ kind: 'ring', degree: 6 }, counts);
     expect(new Set(graph.map(({ length }) => length))).toEqual(new Set([6]));
@@ -62,7 +62,7 @@ test('topology ring: everybody has the same degree, also in one group', () => {
 });
 
 test('topology small_world: rewired keeps full precision', () => {
-  // 100,000 links, of which 40 are expected to be rewired; in thousandths it was none.
+  // 100,000 links, of which 40 are expected to be rewired. In thousandths the rate would be zero.
   const size = 20_000;
   const graph = drawn({ kind: 'small_world', degree: 10, rewired: 0.0004 }, [size]);
   const ends = graph.flatMap((neighbours, agent) =>
@@ -73,7 +73,7 @@ test('topology small_world: rewired keeps full precision', () => {
   expect(Math.abs(ends.length / 2 - 40)).toBeLessThan(4 * Math.sqrt(40));
 });
 
-test('topology complete: everybody hears everybody else', () => {
+test('topology complete: each agent hears every other', () => {
   const graph = drawn({ kind: 'complete' }, [30]);
   expectMutual(graph);
   for (const [own, neighbours] of graph.entries()) {
@@ -82,7 +82,7 @@ test('topology complete: everybody hears everybody else', () => {
   }
 });
 
-test('topology scale_free: a few have many links', () => {
+test('topology scale_free: a few agents have many links', () => {
   const graph = drawn({ kind: 'scale_free', degree: 6 }, [300]);
   const degrees = graph.map(({ length }) => length).sort((a, b) => b - a);
   expect(degrees[0]).toBeGreaterThan(30);
@@ -99,7 +99,7 @@ test.each([0, 0.1, 0.5])('topology groups: %d of the links leave a group', (rewi
   expect(meanDegree(graph)).toBeGreaterThan(7.4);
 });
 
-test('topology: groups of one, and degrees above the size', () => {
+test('topology: accepts groups of one, and degrees above the size', () => {
   for (const kind of ['ring', 'small_world', 'scale_free', 'groups']) {
     expectMutual(drawn({ kind, degree: 20, rewired: 0.5 }, [1, 3, 2]));
     expectMutual(drawn({ kind, degree: 2 }, [1]));

@@ -1,4 +1,4 @@
-/** Latencies: each distribution is the textbook's, tails included, in whole milliseconds. */
+/** Latencies: each distribution matches theory, tails included, in whole milliseconds. */
 import { describe, expect, test } from 'vitest';
 import { ln } from '../../../../dist/sim/numbers.js';
 import { parseTrace } from '../../../../dist/sim/scenario/files.js';
@@ -16,7 +16,7 @@ const seeds = [1, 2, 3, 4, 5];
 const none = new Map<string, (place: number) => number>();
 const samplerFor = (latency: object) => createLatencySampler(latency as Latency, none);
 
-/** What is drawn, what theory says of it, its mean and standard deviation. */
+/** The latency, its theoretical distribution, mean and standard deviation. */
 const cases: [name: string, latency: object, expected: Cumulative, mean: number, spread: number][] =
   [
     [
@@ -70,7 +70,7 @@ describe.each(cases)('latency %s', (_, latency, expected, mean, spread) => {
     expect(distance(drawn(draw, DRAWS, seed), whole(expected))).toBeLessThan(DISTANT);
   });
 
-  test('has as many beyond each quantile as theory says, out to one in 10^5', () => {
+  test('has the expected count beyond each quantile, out to one in 10^5', () => {
     const values = drawn(draw, 10 * DRAWS, 9);
     for (const ms of [mean / 2, mean, 2 * mean, 3 * mean, 5 * mean, 10 * mean].map(Math.round)) {
       const beyond = 10 * DRAWS * (1 - whole(expected)(ms));
@@ -79,7 +79,7 @@ describe.each(cases)('latency %s', (_, latency, expected, mean, spread) => {
     }
   });
 
-  test('has the mean and spread asked for, and is never shorter than it says', () => {
+  test('has the requested mean and spread, and is never below its minimum', () => {
     const values = drawn(draw, 10 * DRAWS, 7);
     const found = values.reduce((sum, value) => sum + value, 0) / values.length;
     expect(values.every((value) => Number.isInteger(value))).toBe(true);
@@ -91,17 +91,17 @@ describe.each(cases)('latency %s', (_, latency, expected, mean, spread) => {
   });
 });
 
-test('latency: the test would find a table of 64 quantiles, as it once was', () => {
+test('latency: the test rejects a table of 64 quantiles', () => {
   const coarse = createSampler((place) => 100 - 400 * ln(1 - (Math.floor(place * 64) + 0.5) / 64));
   const exact = whole(theory.exponential(500, 400));
   for (const seed of seeds) {
     expect(distance(drawn(coarse, DRAWS, seed), exact)).toBeGreaterThan(DISTANT);
   }
-  // One in 64 lies beyond 4.16 spreads: all of them were at 4.85.
+  // One in 64 lies beyond 4.16 spreads; in the table all of them were at 4.85.
   expect(Math.max(...drawn(coarse, DRAWS, 1))).toBe(100 + Math.round(400 * Math.log(128)));
 });
 
-test('latency: the table gives what its quantiles give, draw by draw', () => {
+test('latency: the table gives the value of its quantiles, draw by draw', () => {
   const quantile = (place: number) => 100 - 400 * ln(1 - place);
   const draw = createSampler(quantile);
   for (const hash of [0, 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1, ...drawn((at) => at, 10_000, 3)]) {
@@ -117,7 +117,7 @@ test.each([
   'exponential',
   'lognormal',
   'pareto',
-])('latency %s: never under 10 ms, and with no spread all alike', (distribution) => {
+])('latency %s: is never under 10 ms, and constant without spread', (distribution) => {
   for (const spread_ms of [0, 5, 1_000]) {
     const draw = samplerFor({ distribution, mean_ms: 1, spread_ms });
     expect(Math.min(...drawn(draw, 10_000, 1))).toBe(10);
@@ -134,7 +134,7 @@ describe('latency empirical', () => {
       new Map([['a.csv', parseTrace(text)]]),
     );
 
-  test('a line for each time: each as often as it is there', () => {
+  test('a line for each time: draws each time in proportion to its lines', () => {
     const draw = sampled('# pings\nms\n20\n300\r\n20\n\n41.6\n');
     const values = drawn(draw, DRAWS, 4);
     const share = (ms: number) => values.filter((value) => value === ms).length / DRAWS;
@@ -149,7 +149,7 @@ describe('latency empirical', () => {
     expect(shortestMs(draw)).toBe(20);
   });
 
-  test('quantiles: straight lines between them', () => {
+  test('quantiles: interpolates linearly', () => {
     const draw = sampled('quantile,ms\n0,100\n0.5,120\n0.9,300\n1,1000\n');
     const curve: Cumulative = (ms) => {
       if (ms <= 120) return Math.max(0, (ms - 100) / 40);

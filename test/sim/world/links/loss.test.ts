@@ -1,4 +1,4 @@
-/** Loss and duplication: as often as the scenario says, also where that is next to never. */
+/** Loss and duplication at the configured rate, also for very small rates. */
 import { completeScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { mix } from '../../../../dist/sim/rng.js';
@@ -15,7 +15,7 @@ test.each([
   [4e-7, 20_000_000],
   [0.001, 1_000_000],
   [0.3, 100_000],
-])('loss %d: of %d messages, as many as that', (loss, count) => {
+])('loss %d: loses the expected number of %d messages', (loss, count) => {
   const links = linksWith(loss);
   let lost = 0;
   for (let number = 0; number < count; number += 1) {
@@ -24,7 +24,7 @@ test.each([
   expect(Math.abs(lost - count * loss)).toBeLessThan(4.4 * Math.sqrt(count * loss));
 });
 
-test('loss 0 and 1: never and always; duplication likewise', () => {
+test('loss 0 and 1: loses none and all; duplication likewise', () => {
   const [none, all] = [linksWith(0), linksWith(1)];
   for (let number = 0; number < 1_000; number += 1) {
     expect([none.fails(number, 0, 1, 0), all.fails(number, 0, 1, 0)]).toEqual([false, true]);

@@ -1,4 +1,4 @@
-/** Social graphs against theory: degrees, clustering and path lengths of the textbook. */
+/** Social graphs against theory: degrees, clustering and path lengths. */
 import { completeScenario } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { Streams } from '../../../../dist/sim/rng.js';
@@ -14,7 +14,7 @@ function drawn(topology: object, size: number, seed: number): Graph {
 
 const linksOf = (graph: Graph) => graph.reduce((sum, { length }) => sum + length, 0) / 2;
 
-/** The share of pairs of neighbours that are neighbours too, in the mean over all. */
+/** Mean over all agents of the share of their pairs of neighbours that are linked. */
 function clustering(graph: Graph): number {
   const sets = graph.map((neighbours) => new Set(neighbours));
   const own = graph.map((neighbours) => {
@@ -26,7 +26,7 @@ function clustering(graph: Graph): number {
   return own.reduce((sum, one) => sum + one, 0) / own.length;
 }
 
-/** The mean number of steps from some to all others. */
+/** Mean path length from a sample of agents to all others. */
 function pathLength(graph: Graph, starts: number): number {
   let [sum, pairs] = [0, 0];
   for (let start = 0; start < graph.length; start += Math.ceil(graph.length / starts)) {
@@ -46,11 +46,11 @@ describe('small_world (Watts and Strogatz 1998)', () => {
 
   test.each([
     0, 0.001, 0.01, 0.1, 0.3, 1,
-  ])('rewired %d: n k / 2 links, and none is lost', (rewired) => {
+  ])('has n k / 2 links at rewiring %d, and loses none', (rewired) => {
     expect(linksOf(drawn({ kind: 'small_world', degree, rewired }, size, 1))).toBe(20_000);
   });
 
-  test('degree: at least k / 2 each, in the mean k', () => {
+  test('degree: at least k / 2, mean k', () => {
     const graph = drawn({ kind: 'small_world', degree, rewired: 1 }, size, 2);
     expect(Math.min(...graph.map(({ length }) => length))).toBeGreaterThanOrEqual(degree / 2);
   });
@@ -64,14 +64,14 @@ describe('small_world (Watts and Strogatz 1998)', () => {
     }
   });
 
-  test('path length: n / 2k of the ring, towards ln n / ln k where all is rewired', () => {
+  test('path length: n / 2k for the ring, near ln n / ln k for a fully rewired graph', () => {
     const length = (rewired: number) =>
       pathLength(drawn({ kind: 'small_world', degree, rewired }, size, 3), 40);
     const ring = length(0);
     expect(Math.abs(ring / (size / (2 * degree)) - 1)).toBeLessThan(0.01);
     const random = length(1);
     expect(Math.abs(random / (Math.log(size) / Math.log(degree)) - 1)).toBeLessThan(0.15);
-    // The small world: few links rewired, paths nearly as short as in a random graph.
+    // Small world: few rewired links, and paths nearly as short as in a random graph.
     expect(length(0.01)).toBeLessThan(ring / 8);
     expect(length(0.1)).toBeLessThan(1.6 * random);
   });
@@ -83,13 +83,13 @@ describe('scale_free (Barabasi and Albert 1999)', () => {
   const graph = drawn({ kind: 'scale_free', degree: 2 * m }, size, 1);
   const degrees = graph.map(({ length }) => length);
 
-  test('links: m of each newcomer, those of the first m + 1 among themselves', () => {
+  test('links: m for each new agent, and a clique of the first m + 1', () => {
     expect(linksOf(graph)).toBe((m * (m + 1)) / 2 + m * (size - m - 1));
     expect(Math.min(...degrees)).toBe(m);
   });
 
   // Dorogovtsev, Mendes and Samukhin 2000: P(K >= k) = m (m + 1) / k (k + 1), exact for large n.
-  test.each([4, 6, 10, 20, 40])('degree: as many of %d and more as P(K >= k) says', (k) => {
+  test.each([4, 6, 10, 20, 40])('degree: the share of %d and above equals P(K >= k)', (k) => {
     const share = (m * (m + 1)) / (k * (k + 1));
     const found = degrees.filter((degree) => degree >= k).length;
     expect(Math.abs(found / size / share - 1), `${found}`).toBeLessThan(
@@ -97,7 +97,7 @@ describe('scale_free (Barabasi and Albert 1999)', () => {
     );
   });
 
-  test('exponent: 3, by the likelihood of the tail (Clauset, Shalizi and Newman 2009)', () => {
+  test('exponent: 3, by maximum likelihood of the tail (Clauset, Shalizi and Newman 2009)', () => {
     const tail = degrees.filter((degree) => degree >= 15);
     const sum = tail.reduce((total, degree) => total + Math.log(degree / 14.5), 0);
     expect(Math.abs(1 + tail.length / sum - 3)).toBeLessThan(0.2);
@@ -123,7 +123,7 @@ describe('erdos_renyi', () => {
     }
   });
 
-  test('each pair is as likely as the others', () => {
+  test('links each pair with the same probability', () => {
     const counts = new Map<string, number>();
     for (let seed = 0; seed < 2_000; seed += 1) {
       const graph = drawn({ kind: 'erdos_renyi', probability: 0.3 }, 10, seed);
@@ -139,7 +139,7 @@ describe('erdos_renyi', () => {
     }
   });
 
-  test('none, all, and next to none', () => {
+  test('accepts probability 0, 1 and nearly 0', () => {
     expect(linksOf(drawn({ kind: 'erdos_renyi', probability: 0 }, 100, 1))).toBe(0);
     expect(linksOf(drawn({ kind: 'erdos_renyi', probability: 1 }, 100, 1))).toBe(4_950);
     expect(linksOf(drawn({ kind: 'erdos_renyi', probability: 1e-300 }, 100, 1))).toBe(0);
