@@ -100,7 +100,7 @@ function isIn(folder: string, { stack = '' }: Error): boolean {
   return at >= 0 && !line.slice(at + folder.length).includes(`node_modules${sep}`);
 }
 
-/** Matches stack lines from this file. `FRAME` matches stack lines from outside Node. */
+/** Matches stack lines from this file. `FRAME` matches stack lines outside Node's code. */
 const OWN = /[\\/]script[\\/]guard\.[jt]s:/;
 const FRAME = /^ +at (?!.*\bnode:)(?=.*[\\/]).*:\d+/;
 
