@@ -180,8 +180,8 @@ export interface Outage {
 }
 
 /**
- * Minimum length of an outage, as a multiple of the median gap between finalized blocks. The next
- * constant is a fraction of the run.
+ * Minimum length of an outage, as a multiple of the median gap between finalized blocks and as a
+ * fraction of the run.
  */
 const TIMES = 5;
 const PART = 0.02;
