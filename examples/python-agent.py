@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """A voter that runs until it is stopped.
 
-Registers a new key, subscribes to proposals, and approves each block whose
-transactions do not contain the word "spam". Continues after a refused vote, because the block may
-already be decided.
+Registers a new key, subscribes to proposals, and approves each block whose transactions do not
+contain the word "spam". Continues after a refused vote, because the block may already be decided.
 docs/own-client.md explains the signatures step by step.
 
     /usr/bin/python3 examples/python-agent.py http://127.0.0.1:8080 [number of votes]
