@@ -37,7 +37,7 @@ interface ActiveAlliance {
   since: number;
 }
 
-/** Meme about the block, posted before it closed. */
+/** Meme about the block, posted before the block closed. */
 export interface MemeAbout {
   meme_id: string;
   /** Agent id and name. */

@@ -1,4 +1,4 @@
-/** Reputation scores as integers, and the effects of closed blocks and equivocation on them. */
+/** Integer reputation scores, and their changes after closed blocks and equivocation. */
 
 import { getDecision, getVote, getWeight, onScoreChange } from './electorate.js';
 import { emit } from './events.js';

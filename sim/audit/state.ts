@@ -174,7 +174,7 @@ export interface State {
   readonly alliances: Map<string, Alliance>;
   /** Final transactions, as `hash signer`. */
   readonly transactions: Set<string>;
-  /** Values set by state diffs, each with the block that set it. */
+  /** Values set by state diffs, each with the block that set the value. */
   readonly values: Map<string, { value: unknown; block: string }>;
   /** Remembered requests with their times and answers, oldest first. */
   readonly requests: Map<string, { at: number; answer: object }>;

@@ -6,7 +6,7 @@ import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 
-/** Violated rule and the step that violated it. */
+/** Violated rule and the step at fault. */
 export interface Violation {
   /** Engine time of the step. */
   at: number;

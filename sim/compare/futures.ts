@@ -35,7 +35,7 @@ export interface Futures {
   voters: VoterDifference[];
 }
 
-/** Smallest common past. Entry 0 contains only parameters, so it alone is no common past. */
+/** Smallest common past. Entry 0 contains only parameters, so that entry alone does not count. */
 const LEAST_COMMON = 2;
 
 /**

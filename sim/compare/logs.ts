@@ -61,7 +61,7 @@ function about(
 }
 
 /**
- * Lists members by significance. A signature comes late, because it depends on the preceding ones.
+ * Lists members by significance. The signature follows the members that it covers.
  */
 function shape({ entry, logDigest, digest }: LogLine) {
   const { kind, public_key, target, at, timestamp, signature } = entry;

@@ -34,7 +34,7 @@ export interface BlockFigure {
 /** Block under observation. */
 export interface WatchedBlock {
   hash: string;
-  /** Final status; null while it is open. */
+  /** Final status; null while the block is open. */
   status: BlockStatus | null;
   /** Alliances active at the proposal; null before the proposal. */
   alliances: readonly string[] | null;

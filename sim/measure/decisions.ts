@@ -113,7 +113,7 @@ const byFactor = <T>(of: (factor: Factor) => T): ByFactor<T> => ({
 /** Number of the 24 orders of four factors in which this many factors precede a given factor. */
 const ORDERS = [6, 2, 2, 6] as const;
 
-/** Evaluates all 16 subsets of factors; factors outside the subset have no opinion. */
+/** Evaluates all 16 subsets of factors. A factor outside a subset gets the neutral opinion. */
 function shapley(judgement: Judgement): ByFactor<number> {
   const { opinions } = judgement;
   const approving = Array.from({ length: 16 }, (_, set) => {

@@ -15,7 +15,7 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import { listEdges, type Neighbours } from '../world/graph.js';
 import type { SimResult } from './result.js';
 
-/** Files of a run or sweep. They must not exist beforehand. */
+/** Files of a run or sweep, which must not exist beforehand. */
 const kept = [
   'network',
   'scenario.json',

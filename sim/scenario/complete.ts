@@ -342,7 +342,7 @@ const checks = [
   interventionsProblem,
 ];
 
-/** Every 50th agent is both a voter and a producer. */
+/** Number of agents per producer in the default scenario. */
 const AGENTS_PER_PRODUCER = 50;
 
 export const defaultSize = { agents: 1_000, blocks: 100 } as const;

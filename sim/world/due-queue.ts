@@ -158,7 +158,7 @@ export class Outbox {
     this.#observer = observer;
   }
 
-  /** Returns true if the agent has a limited uplink. */
+  /** Returns true if the agent's uplink is limited. */
   takes(agent: number): boolean {
     return this.#uplinks.limits(agent);
   }

@@ -1,4 +1,4 @@
-/** Active faults in a run. They are looked up for every message and call. */
+/** Active faults in a run, looked up for every message and call. */
 
 import { selectAgents } from '../scenario/population.js';
 import type { Fault, FaultOf } from '../scenario/schema/network.js';

@@ -79,7 +79,7 @@ export class Links {
     return sentAt + this.#latencyMs(name, NETWORK, to, sentAt);
   }
 
-  /** Returns the number of times that a feed event is lost before it arrives. */
+  /** Returns how many times a feed event is lost before its arrival. */
   losses(name: number, to: number, at: number): number {
     const loss = this.#lossBetween(NETWORK, to, at);
     let losses = 0;

@@ -20,7 +20,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Time that a process has to exit after end of input before it is killed. */
+/** Delay between end of input and killing the process, to let the process exit by itself. */
 const GRACE_MS = 2_000;
 
 /** Error for a program that does not exist or is not executable. */
