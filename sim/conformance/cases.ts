@@ -442,7 +442,7 @@ const order: Case = {
   },
 };
 
-/** Each period without a finalized block raises the limit; a finalized block resets it. */
+/** Each period without a finalized block raises the limit. A finalized block resets it. */
 const leak: Case = {
   name: 'attendance-leak',
   about: 'the limit on dormant weight grows while blocks fail, until the others can decide',

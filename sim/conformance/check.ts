@@ -149,7 +149,7 @@ function compareLine(
 type Place = Pick<Difference, 'where' | 'expected' | 'found'>;
 
 /**
- * Compares values. Members in `found` must be equal in `expected`; arrays must have equal length.
+ * Compares values. Members in `found` must be equal in `expected`. Arrays must have equal length.
  */
 function difference(expected: unknown, found: unknown, where: string): Place | null {
   if (isExact(where) || !isObject(expected) || !isObject(found)) {

@@ -252,7 +252,8 @@ const MOST_STEPS = 1_000_000;
 /**
  * Watches all promises in the process until the returned function is called.
  * @param made returns true if a new promise belongs to a script.
- * @param endless called when script promises block the event loop; with true if they continue.
+ * @param endless called when script promises block the event loop. Its argument is true if the
+ * promises continue after the first call.
  */
 function watchPromises(made: () => boolean, endless: (again: boolean) => void): () => void {
   const strays = new WeakSet<Promise<unknown>>();
