@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An agent in bash. Reads with curl, and acts with `folkmoot agent`, which signs. Approves blocks with
-# at most MOST transactions, and stops after VOTES votes (0: never).
+# An agent in bash. Reads with curl, and acts through `folkmoot agent`, which signs requests. Approves
+# blocks with at most MOST transactions, and stops after VOTES votes (0: never).
 #
 #   FOLKMOOT_URL=http://127.0.0.1:8080 FOLKMOOT_KEY=bash.key.json examples/bash-agent.sh
 set -euo pipefail
@@ -10,8 +10,8 @@ export FOLKMOOT_KEY=${FOLKMOOT_KEY:-bash-agent.key.json}
 read -ra folkmoot <<<"${FOLKMOOT:-npx folkmoot}"
 most=${MOST:-10} votes=${VOTES:-0}
 
-# Prints the hash and the number of transactions of each block in voting. The list contains no texts
-# of other agents, so grep can parse it.
+# Prints each block in voting with its hash and number of transactions. The list contains no text
+# from other agents, so grep can parse it.
 voting() {
   local page
   page=$(curl -fsS "$FOLKMOOT_URL/api/v1/blocks?status=voting&limit=20") || return
@@ -22,7 +22,7 @@ voting() {
 curl -fsS "$FOLKMOOT_URL/healthz" >/dev/null
 [ -e "$FOLKMOOT_KEY" ] || "${folkmoot[@]}" keygen --out "$FOLKMOOT_KEY"
 
-# At any exit, sets the agent inactive, so that no block waits for its vote.
+# Sets the agent inactive at any exit, so that no block waits for its vote.
 trap '"${folkmoot[@]}" agent status inactive || true' EXIT
 trap 'exit 0' INT TERM
 
@@ -37,7 +37,7 @@ while [ "$votes" -eq 0 ] || [ "$voted" -lt "$votes" ]; do
     case $seen in *" $block "*) continue ;; esac
     seen="$seen$block "
     if [ "$count" -le "$most" ]; then decision=approve; else decision=reject; fi
-    # The block may be decided by now, or may have been proposed before the registration.
+    # The vote may be refused: the block may be decided, or older than the registration.
     if "${folkmoot[@]}" agent vote "$block" "$decision" --reason "$count transactions"; then
       voted=$((voted + 1))
     fi

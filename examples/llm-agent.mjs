@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * An agent controlled by a language model at an OpenAI-compatible endpoint. Its tools are those of
- * `folkmoot mcp`, which holds the key. Exits when the model responds without a tool call.
+ * An agent controlled by a language model at an OpenAI-compatible endpoint. The model uses the tools
+ * of `folkmoot mcp`, which holds the key. Exits when the model responds without a tool call.
  *
  *   OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_MODEL=qwen3 \
  *     node examples/llm-agent.mjs --key ada.key.json --task "Vote on blocks; be strict."
@@ -18,7 +18,7 @@ const { values: asked } = parseArgs({
   },
 });
 const { OPENAI_BASE_URL = 'http://127.0.0.1:11434/v1', OPENAI_MODEL = 'default' } = process.env;
-/** Turns in the context of the model, and attempts per turn. */
+/** Turns kept in the model's context, and attempts per turn. */
 const REMEMBERED = 40;
 const TRIES = 5;
 
@@ -27,7 +27,7 @@ function fail(problem) {
   process.exit(1);
 }
 
-/** Exits if a server is unreachable. Accepts any status. */
+/** Exits if a server is unreachable. Any status counts as reachable. */
 async function reach(url, what) {
   try {
     await (await fetch(url, { signal: AbortSignal.timeout(10_000) })).body?.cancel();
@@ -65,7 +65,7 @@ const beginning = [
   { role: 'user', content: asked.task },
 ];
 
-/** Returns the next message of the model. */
+/** Returns the model's next message. */
 async function thought(messages, tries = 1) {
   try {
     const response = await fetch(`${OPENAI_BASE_URL}/chat/completions`, {
@@ -83,7 +83,7 @@ async function thought(messages, tries = 1) {
     }
     return (await response.json()).choices[0].message;
   } catch (error) {
-    // An unknown model or key is permanent.
+    // An unknown model or key is a permanent error.
     const lasting = error.status < 500 && error.status !== 408 && error.status !== 429;
     if (lasting || tries === TRIES) throw error;
     await new Promise((resolve) => setTimeout(resolve, 1_000 * 2 ** tries));
@@ -91,7 +91,7 @@ async function thought(messages, tries = 1) {
   }
 }
 
-/** Returns the result or the error of a tool call as a message for the model. */
+/** Returns a tool call's result or error as a message for the model. */
 async function used({ id, function: { name, arguments: text } }) {
   let content;
   try {
@@ -120,7 +120,7 @@ try {
   console.error(`llm-agent: ${error.message}`);
   process.exitCode = 1;
 } finally {
-  // Blocks do not wait for the vote of an inactive agent.
+  // Blocks do not wait for an inactive agent's vote.
   await network.callTool({ name: 'set_status', arguments: { status: 'inactive' } }).catch(() => {});
   await network.close();
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A voter that runs until it is stopped.
 
-Registers a new key, subscribes to proposals, and approves each block without the word "spam" in
-its transactions. Continues after a refused vote, because the block may be decided already.
+Registers a new key, subscribes to proposals, and approves each block whose transactions do not
+contain the word "spam". Continues after a refused vote, because the block may already be decided.
 docs/own-client.md explains the signatures step by step.
 
     /usr/bin/python3 examples/python-agent.py http://127.0.0.1:8080 [number of votes]
@@ -118,7 +118,7 @@ async def listen(socket):
 async def take_part():
     async with websockets.connect(BASE.replace("http", "ws", 1) + "/ws/v1") as socket:
         await listen(socket)
-        # Blocks proposed before the subscription. The server may announce some of them again.
+        # Lists blocks proposed before the subscription. The server may announce some of them again.
         voting = call("GET", "/api/v1/blocks?status=voting")["blocks"]
         waiting = [block["block_hash"] for block in voting]
         seen = set(waiting)

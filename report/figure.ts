@@ -1,13 +1,14 @@
 /**
- * Charts as static SVG. Each chart is drawn twice, for wide and for narrow screens, because text
- * that is scaled down with its drawing becomes unreadable. The style sheet shows one of the two.
+ * Charts as static SVG. Each chart is drawn twice, for wide and narrow screens, because text that
+ * is scaled down with its drawing becomes unreadable. The style sheet shows one of the two
+ * drawings.
  */
 import { type PlotOptions, plot } from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import { type Content, downloads, Html, html } from './page.js';
 import type { Sign } from './shared/outcomes.js';
 
-/** CSS pixels, the width that the style sheet leaves for a chart. */
+/** Width in CSS pixels that the style sheet leaves for a chart. */
 const widths = { wide: 880, narrow: 350 } as const;
 
 export interface LegendEntry {
@@ -24,10 +25,10 @@ export interface LegendEntry {
 
 export interface Chart {
   title: string;
-  /** Describes the chart: shown below it, and read aloud by screen readers. */
+  /** Chart description, shown below the chart and read aloud by screen readers. */
   caption: string;
   legend?: readonly LegendEntry[];
-  /** Links to details of the data. */
+  /** Links to details in the data. */
   links?: readonly { text: string; href: string }[];
   draw(width: number, narrow: boolean): PlotOptions;
 }
@@ -58,7 +59,7 @@ function legend(entries: readonly LegendEntry[]): Content {
   return html`<ul class="legend">${items}</ul>\n`;
 }
 
-/** Draws the legend sample of a series, 24 by 10. */
+/** Draws a series' legend sample, 24 by 10 pixels. */
 function keyOf({ color, dash, sign }: LegendEntry): Html {
   if (dash === undefined && sign === undefined) {
     return html`<rect width="18" height="10" rx="2" style="fill: ${color}"></rect>`;
@@ -111,7 +112,7 @@ interface Part {
   removeAttribute(name: string): void;
 }
 
-/** Removes labels that duplicate the one of the chart, and rounds coordinates to 0.1 pixels. */
+/** Removes labels that duplicate the chart's label, and rounds coordinates to 0.1 pixels. */
 function tidy(part: Part): void {
   for (const name of ['aria-label', 'aria-hidden', 'aria-description']) part.removeAttribute(name);
   for (const name of [...coordinates, ...sizes]) {

@@ -19,11 +19,11 @@ import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 
 /**
- * Creates the folder. Refuses a folder that already holds one of the files, so nothing is
+ * Creates the folder. Refuses a folder that already contains one of the files, so nothing is
  * overwritten.
  *
  * @param names files to be written.
- * @throws {StoreError} `OTHER_NETWORK` if the folder holds one of the files, `UNREADABLE` if the
+ * @throws {StoreError} `OTHER_NETWORK` if the folder contains one of the files, `UNREADABLE` if the
  * folder cannot be used.
  */
 export async function prepareFolder(folder: string, names: readonly string[]): Promise<void> {
@@ -38,7 +38,7 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
   throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
-/** @throws {StoreError} `OTHER_NETWORK` if the folder is the data folder of a network. */
+/** @throws {StoreError} `OTHER_NETWORK` if the folder is a network's data folder. */
 export function refuseNetwork(folder: string): void {
   if (!existsSync(join(folder, 'data.mdb'))) return;
   throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
@@ -91,8 +91,8 @@ export const parseNumber = (text: string | undefined): number | null =>
   text === undefined || text === '' ? null : Number(text);
 
 /*
- * A file that exists completely or not at all, even after a crash. It is written as a part file,
- * which is renamed once all bytes are on disk.
+ * File that exists completely or not at all, even after a crash. Its contents are written to a part
+ * file, which is renamed once all bytes are on disk.
  */
 
 const PART = '.part';
@@ -105,8 +105,8 @@ export class WholeFile {
   #open = true;
 
   /**
-   * @param name relative to the folder.
-   * @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods.
+   * @param name name relative to the folder.
+   * @throws {StoreError} `UNREADABLE` if the file cannot be written. All methods throw this error.
    */
   constructor(folder: string, name: string) {
     this.#name = name;
@@ -130,7 +130,7 @@ export class WholeFile {
     });
   }
 
-  /** Deletes the part file. Has no effect after `finish`. */
+  /** Deletes the part file. Does nothing after `finish`. */
   abandon(): void {
     this.#close();
     rmSync(this.#part, { force: true });
@@ -163,7 +163,7 @@ export function writeWhole(folder: string, name: string, text: string): void {
   }
 }
 
-/** Deletes the part files of killed processes. */
+/** Deletes part files left by killed processes. */
 export async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.endsWith(PART)) await unlink(join(folder, name));

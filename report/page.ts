@@ -1,6 +1,6 @@
 /**
- * HTML page of a report: escaping templates, the style sheet, the parts that all reports share, and
- * the script that downloads charts.
+ * HTML page for a report: escaping templates, the style sheet, the parts that all reports share,
+ * and the script that downloads charts.
  */
 
 import { createHash } from 'node:crypto';
@@ -44,12 +44,12 @@ function wellFormed(text: string): string {
 }
 
 /*
- * Chart downloads. A script of the page, allowed by its hash, saves a chart as SVG or PNG. The
- * saved file depends on nothing in the page: it has light colours, the legend, and the caption as
+ * Chart downloads. A script in the page, allowed by its hash, saves a chart as SVG or PNG. The
+ * saved file does not depend on the page: it contains light colours, the legend, and the caption as
  * its description.
  */
 
-/** Shown next to each figure once the script runs. */
+/** Download links, shown alongside each figure once the script runs. */
 export const downloads = html`<p class="downloads" hidden>
 <button type="button" data-as="svg">SVG</button>
 <button type="button" data-as="png">PNG</button></p>
@@ -58,12 +58,12 @@ export const downloads = html`<p class="downloads" hidden>
 /** PNG pixels per SVG pixel: 300 dpi at page width. */
 const SCALE = 3;
 
-/** Keyed by the CSS variable names. */
+/** Light colours, keyed by CSS variable name. */
 const lightColors = Object.fromEntries(
   Object.entries(palette.light).map(([name, color]) => [`--${name}`, color]),
 );
 
-// Runs in the page. The source must not contain a `<`, which could begin or end a tag.
+// The script runs in the page. Its source must not contain a `<`, which could begin or end a tag.
 const source = `
 const colors = ${JSON.stringify(lightColors)};
 const SVG = 'http://www.w3.org/2000/svg';
@@ -146,13 +146,16 @@ document.addEventListener('click', ({ target }) => {
 for (const shown of document.querySelectorAll('.downloads')) shown.hidden = false;
 `;
 
-/** Goes at the end of the page. */
+/** Script element for the end of the page. */
 const script = new Html(`<script>${source}</script>`);
 
-/** The content security policy allows only this script. */
+/** Hash of the only script that the content security policy allows. */
 const scriptHash = `sha256-${createHash('sha256').update(source).digest('base64')}`;
 
-/** The page fetches nothing and runs only the script above, independent of the texts in it. */
+/**
+ * Policy under which the page fetches nothing and runs only the above script, regardless of the
+ * texts in the page.
+ */
 const policy = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -192,12 +195,13 @@ ${parts}
 
 export interface Column {
   name: string;
-  /** Numbers are right-aligned; long texts may break anywhere. */
+  /** Numbers are right-aligned. Long texts may break anywhere. */
   kind?: 'number' | 'text';
 }
 
 /**
- * The first cell of each row is its header. A wide table scrolls horizontally, also by keyboard.
+ * Builds a table. Each row's first cell is its header. A wide table scrolls horizontally, even by
+ * keyboard.
  */
 export function table(
   caption: string,
@@ -234,7 +238,7 @@ const breakable = (name: string): Content =>
 export interface Fact {
   name: string;
   value: Content;
-  /** Takes the full width. */
+  /** True if the element takes the full width. */
   wide?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Builds command lines to paste, quoted for a POSIX shell. */
+/** Builds command lines for pasting, quoted for a POSIX shell. */
 
 const plain = /^[\w./:=@%+-]+$/;
 

@@ -1,6 +1,6 @@
 /**
- * CSV (RFC 4180 with LF line ends) and NDJSON files, each written completely or not at all, in
- * batches of rows.
+ * CSV (RFC 4180 with LF line ends) and NDJSON files. Each file is written completely or not at all,
+ * in batches of rows.
  */
 import { stringify } from 'csv-stringify/sync';
 import { WholeFile } from './folder.js';
@@ -10,13 +10,15 @@ const BLOCK = 1_000;
 
 type Cell = string | number | null;
 
-/** A row is an object keyed by column, or an array in column order. */
+/** CSV file. A row is an object keyed by column, or an array in column order. */
 export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
   readonly #columns: string[];
   readonly #file: WholeFile;
   #waiting: R[] = [];
 
-  /** @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods. */
+  /**
+   * @throws {StoreError} `UNREADABLE` if the file cannot be written. All methods throw this error.
+   */
   constructor(folder: string, name: string, columns: readonly string[]) {
     this.#columns = [...columns];
     this.#file = new WholeFile(folder, name);
@@ -47,7 +49,7 @@ export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
     this.#file.finish();
   }
 
-  /** Deletes the part file. Has no effect after `finish`. */
+  /** Deletes the part file. Does nothing after `finish`. */
   abandon(): void {
     this.#file.abandon();
   }
@@ -63,7 +65,9 @@ export class NdjsonFile {
   readonly #file: WholeFile;
   #waiting: string[] = [];
 
-  /** @throws {StoreError} `UNREADABLE` if the file cannot be written; the same for all methods. */
+  /**
+   * @throws {StoreError} `UNREADABLE` if the file cannot be written. All methods throw this error.
+   */
   constructor(folder: string, name: string) {
     this.#file = new WholeFile(folder, name);
   }
@@ -78,7 +82,7 @@ export class NdjsonFile {
     this.#file.finish();
   }
 
-  /** Deletes the part file. Has no effect after `finish`. */
+  /** Deletes the part file. Does nothing after `finish`. */
   abandon(): void {
     this.#file.abandon();
   }

@@ -1,4 +1,4 @@
-/** The only module of seedrandom in use. Loading all eight takes twice as long. */
+/** Declares the only seedrandom module in use. Loading all eight modules takes twice as long. */
 declare module 'seedrandom/lib/alea.js' {
   function alea(seed: string): { int32(): number };
   export = alea;

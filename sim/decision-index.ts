@@ -1,7 +1,7 @@
 /**
- * Index of decisions.ndjson by agent. The file is read once, and the index needs twenty bytes per
- * line, so that millions of lines fit. Lines are read on demand. The file may come from an
- * untrusted source, so every line is validated.
+ * Index of decisions.ndjson by agent. The file is read once. The index needs twenty bytes per line,
+ * so millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
+ * source, so every line is validated.
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -14,11 +14,11 @@ import { DecisionLine } from './measure/decisions.js';
 const FILE = 'decisions.ndjson';
 /** Bytes per read. */
 const CHUNK_BYTES = 1_048_576;
-/** Largest line. A line has the ids of all memes that an agent received. */
+/** Maximum line length. A line contains the ids of all memes that an agent received. */
 const LINE_BYTES = 1_048_576;
-/** Bounds the memory of the index. */
+/** Maximum number of lines, which bounds the index's memory. */
 const MOST_LINES = 5_000_000;
-/** Prefix of a line that contains the block and the agent. */
+/** Length of the line prefix that contains the block and the agent. */
 const HEAD_BYTES = 48;
 const head = /^\{"block":(\d{1,9}),"agent":(\d{1,6}|null),/;
 const LINE_FEED = 10;
@@ -26,11 +26,11 @@ const LINE_FEED = 10;
 const problemOf = validator('decision_line', DecisionLine);
 const howTo = 'record them with folkmoot sim --set measure.decisions=true --out DIR';
 
-/** Opens the decisions of a run; returns a message if there are none. */
+/** Opens a run's decisions. Returns a message if the run has none. */
 export function openDecisions(folder: string): KnownDecisions | string {
   const path = join(folder, FILE);
   if (!existsSync(path)) return `decisions were not recorded; ${howTo}`;
-  // A link or pipe could lead anywhere or never end.
+  // A link could lead anywhere, and a pipe might never end.
   return lstatSync(path).isFile() ? new KeptDecisions(path) : `not a regular file: ${path}`;
 }
 
@@ -60,7 +60,7 @@ class KeptDecisions implements KnownDecisions {
   }
 
   #indexed(): Promise<Lines | string> {
-    // The next call retries after an error.
+    // After an error, the next call retries.
     this.#lines ??= this.#opened((file) => this.#index(file)).catch((error) => {
       this.#lines = null;
       throw error;
@@ -123,7 +123,7 @@ async function textAt(file: FileHandle, offset: number, bytes: number): Promise<
 
 interface Line {
   offset: number;
-  /** Length without the line feed. */
+  /** Length in bytes without the line feed. */
   bytes: number;
   /** First characters of the line. */
   start: string;
@@ -170,7 +170,7 @@ class Lines {
   #agents = new Uint32Array(FIRST);
   #bytes = new Uint32Array(FIRST);
   #offsets = new Float64Array(FIRST);
-  /** Lines sorted by agent, in order of the file, and the first position of each agent. */
+  /** Lines sorted by agent in file order, and the first position per agent. */
   #order = new Uint32Array();
   #starts = new Uint32Array(1);
 
@@ -183,7 +183,7 @@ class Lines {
     this.#count += 1;
   }
 
-  /** Call after the last line. */
+  /** Completes the index. Call this after the last line. */
   finish(): void {
     const agents = this.#agents.subarray(0, this.#count);
     let most = 0;
@@ -204,7 +204,7 @@ class Lines {
     return Array.from(this.#linesOf(agent), (line) => this.#blocks[line]!);
   }
 
-  /** Returns the lines of an agent at positions `from` (inclusive) to `to` (exclusive). */
+  /** Returns an agent's lines at positions `from` (inclusive) to `to` (exclusive). */
   of(agent: number, from: number, to: number): { offset: number; bytes: number }[] {
     return Array.from(this.#linesOf(agent).subarray(from, to), (line) => ({
       offset: this.#offsets[line]!,

@@ -1,17 +1,17 @@
 /**
- * Functions with bit-identical results on every machine, for random draws and intervals. Logarithm
- * and exponential use only + - * /, which IEEE 754 defines exactly; Math.log and Math.exp may
- * differ in the last digit between machines. Both follow e_log.c and e_exp.c of FDLIBM (Sun
- * Microsystems 1993), with an error below one unit in the last place.
+ * Functions with bit-identical results on every machine, for random draws and intervals. The
+ * logarithm and the exponential use only + - * /, which IEEE 754 defines exactly, because Math.log
+ * and Math.exp may differ in the last digit between machines. Both functions follow e_log.c and
+ * e_exp.c in FDLIBM (Sun Microsystems 1993), with an error below one unit in the last place.
  */
 
-/** Buffer for access to the bits of a number. */
+/** Buffer that gives access to a number's bits. */
 const bits = new DataView(new ArrayBuffer(8));
 const BIAS = 1023;
 const SMALLEST_NORMAL = 2.2250738585072014e-308;
 const TWO_54 = 18_014_398_509_481_984;
 
-/** ln 2 in two parts. The first has few enough digits that its multiples are exact. */
+/** ln 2 in two parts. The first part has so few digits that its multiples are exact. */
 const LN2_HIGH = 0.6931471803691238;
 const LN2_LOW = 1.9082149292705877e-10;
 
@@ -70,7 +70,7 @@ export function exp(x: number): number {
   const t = r * r;
   const c = r - t * (P[0] + t * (P[1] + t * (P[2] + t * (P[3] + t * P[4]))));
   const y = 1 - (low - (r * c) / (2 - c) - high);
-  // In two steps, because 2^k alone may overflow or underflow.
+  // Scale in two steps, because 2^k alone may overflow or underflow.
   const first = Math.trunc(k / 2);
   return y * powerOfTwo(first) * powerOfTwo(k - first);
 }
@@ -86,7 +86,7 @@ function powerOfTwo(k: number): number {
  * Statistics 37(3) 477-484), accurate to one part in 10^16.
  */
 
-/** Coefficients in ascending order: of the middle, of the tails, and of the extreme tails. */
+/** Coefficients in ascending order for the middle, the tails, and the extreme tails. */
 // biome-ignore format: tables
 const middle = {
   above: [
@@ -127,7 +127,7 @@ const beyond = {
   ],
 };
 
-/** Quantile of the standard normal distribution. */
+/** Returns a quantile of the standard normal distribution. */
 export function normalQuantile(p: number): number {
   if (!(p > 0 && p < 1)) {
     if (p === 0 || p === 1) return p === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
@@ -162,14 +162,17 @@ interface Source {
   normal(): number;
 }
 
-/** Draws from a beta distribution, with mean alpha / (alpha + beta). */
+/** Draws from a beta distribution with mean alpha / (alpha + beta). */
 export function drawBeta(alpha: number, beta: number, rng: Source): number {
   const [a, b] = [gammaOf(alpha, rng), gammaOf(beta, rng)];
-  // With very small parameters, both may underflow.
+  // With very small parameters, both values may underflow.
   return a + b === 0 ? Number(rng.real() < alpha / (alpha + beta)) : a / (a + b);
 }
 
-/** Marsaglia and Tsang 2000, ACM Transactions on Mathematical Software 26(3) 363-372. */
+/**
+ * Draws from a gamma distribution by Marsaglia and Tsang 2000, ACM Transactions on Mathematical
+ * Software 26(3) 363-372.
+ */
 function gammaOf(shape: number, rng: Source): number {
   if (shape < 1) return gammaOf(shape + 1, rng) * exp(ln(1 - rng.real()) / shape);
   const d = shape - 1 / 3;

@@ -1,14 +1,15 @@
 /**
- * Seeded random streams: one per (agent, purpose), one per (agent, purpose, subject), and stateless
- * hashes for links.
+ * Seeded random streams, one per (agent, purpose) and one per (agent, purpose, subject), and
+ * stateless hashes for links.
  */
 import alea from 'seedrandom/lib/alea.js';
 import { normalQuantile } from './numbers.js';
 
 /*
- * Generator xoshiro128** of Blackman and Vigna ("Scrambled linear pseudorandom number generators",
- * 2021): 128 bits of state, period 2^128 - 1. Its state is four integers in one object. A hundred
- * thousand agents with several streams each fit in memory, and a draw touches one cache line.
+ * Blackman and Vigna's generator xoshiro128** ("Scrambled linear pseudorandom number generators",
+ * 2021), with 128 bits of state and period 2^128 - 1. Its state is four integers in one object. A
+ * hundred thousand agents with several streams each fit in memory, and a draw touches one cache
+ * line.
  */
 
 /** Four 32-bit integers, not all 0. */
@@ -43,8 +44,8 @@ export class Xoshiro128 {
 }
 
 /**
- * Source of random draws. The draws of one name never affect the draws of another, and the same
- * seed gives the same draws on every machine.
+ * Source of random draws. Draws under one name never affect draws under a different name, and a
+ * seed gives identical draws on every machine.
  */
 export interface Stream {
   /**
@@ -54,7 +55,8 @@ export interface Stream {
    */
   int(below: number): number;
   /**
-   * Returns true with this probability, from 0 (never) to 1 (always), with an error below 2^-33.
+   * Returns true with the given probability, from 0 (never) to 1 (always), with an error below
+   * 2^-33.
    *
    * @throws {RangeError} unless the probability is from 0 to 1.
    */
@@ -67,12 +69,13 @@ export interface Stream {
   pick<T>(from: readonly T[]): T;
   /** Draws a number from 0 (inclusive) to 1 (exclusive), a multiple of 2^-53. */
   real(): number;
-  /** Draws a normal number; default mean 0 and standard deviation 1. */
+  /** Draws a normally distributed number. Default mean 0 and standard deviation 1. */
   normal(mean?: number, deviation?: number): number;
   /**
-   * Picks an item by weight; without weights with equal probability.
+   * Picks an item by weight, or with equal probability without weights.
    *
-   * @throws {RangeError} unless each item has a non-negative weight and one weight is positive.
+   * @throws {RangeError} unless all weights are non-negative, one per item, with at least one
+   * positive.
    */
   choice<T>(from: readonly T[], weights?: readonly number[]): T;
   /** Returns a shuffled copy. */
@@ -80,11 +83,11 @@ export interface Stream {
 }
 
 /**
- * Subject of a draw. A block is named by its producer and the number of earlier proposals of this
- * producer, an event in the life of an agent by the agent and a number.
+ * Subject of a draw. A block is named by its producer and the producer's number of earlier
+ * proposals. An event in an agent's life is named by the agent and a number.
  */
 export interface Subject {
-  /** Ordinal of an agent, or a number below -1 for an agent outside the scenario. */
+  /** Agent's ordinal, or a number below -1 for an agent outside the scenario. */
   readonly place: number;
   readonly number: number;
 }
@@ -96,8 +99,8 @@ const TWO_53 = 2 ** 53;
 
 /**
  * Derives the state from a name with seedrandom's alea. Draws come from xoshiro128** because alea
- * spreads its state over several objects: its draws took a twelfth of the CPU time of a simulated
- * vote.
+ * spreads its state over several objects, and alea's draws took a twelfth of the CPU time per
+ * simulated vote.
  */
 function stateOf(name: string): Xoshiro128State {
   const seeded = alea(name);
@@ -129,7 +132,7 @@ class SeededStream extends Xoshiro128 implements Stream {
   }
 
   normal(mean = 0, deviation = 1): number {
-    // The midpoint of one of 2^52 equal parts, which is neither 0 nor 1.
+    // Use the midpoint of one of 2^52 equal parts, which is neither 0 nor 1.
     return mean + deviation * normalQuantile((this.#bits(TWO_21 / 2) + 0.5) / TWO_52);
   }
 
@@ -151,7 +154,7 @@ class SeededStream extends Xoshiro128 implements Stream {
     return Array.from(shuffle(from.length, this), (index) => from[index]!);
   }
 
-  /** Combines 32 bits with the top bits of a second draw. */
+  /** Combines 32 bits with the top bits from a second draw. */
   #bits(more: number): number {
     const high = this.next();
     return high * more + Math.floor((this.next() / TWO_32) * more);
@@ -168,14 +171,12 @@ function sumOf(from: readonly unknown[], weights: readonly number[]): number {
   throw new RangeError(`choice with weights ${weights.join(', ')}: expected ${expected}`);
 }
 
-/**
- * Streams by name, created on first use. The draws of one purpose do not affect those of another.
- */
+/** Streams by name, created on first use. Draws for one purpose do not affect draws for another. */
 export class Streams {
   readonly #seed: string;
-  /** By purpose, then by agent, which avoids building a name at each draw. */
+  /** Streams by purpose, then by agent, which avoids building a name for each draw. */
   readonly #streams = new Map<string, Stream[]>();
-  /** By purpose: the state from which the streams of subjects are derived. */
+  /** States by purpose, from which the subjects' streams are derived. */
   readonly #origins = new Map<string, Xoshiro128State>();
 
   constructor(seed: string) {
@@ -199,13 +200,13 @@ export class Streams {
   }
 
   /**
-   * Creates a stream of draws about one subject. The draws of an agent about a subject do not
-   * depend on its draws about others. A second call returns the same numbers, so each purpose calls
-   * it once.
+   * Creates a stream of draws about one subject. An agent's draws about one subject do not depend
+   * on its draws about other subjects. A second call returns identical numbers, so each purpose
+   * calls this method once per subject.
    *
-   * Each word of the state is a hash (MurmurHash3's finalizer, once per value). The first output of
-   * xoshiro128** depends on one word only, and among a million subjects two can agree in one word.
-   * Therefore the first output is discarded.
+   * Each word of the state is a hash (MurmurHash3's finalizer, applied once per value). The first
+   * output of xoshiro128** depends on one word only, and among a million subjects two can agree in
+   * one word. The first output is therefore discarded.
    */
   about(agent: number, purpose: string, { place, number }: Subject, round = 0): Stream {
     let origin = this.#origins.get(purpose);
@@ -234,7 +235,7 @@ export function shuffle(count: number, stream: Stream): Uint32Array {
 
 /**
  * Draws a sample without replacement: the first steps of a shuffle from the front. `shuffle` works
- * from the end, and the same draws would give other items.
+ * from the end, so identical draws would give different items.
  */
 export function sample<T>(from: readonly T[], count: number, stream: Stream): T[] {
   const pool = [...from];
@@ -251,14 +252,16 @@ function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
   list[b] = moved;
 }
 
-/** Stateless draw: a 32-bit hash of integers (the finalizer of MurmurHash3). */
+/** Stateless draw: a 32-bit hash of integers (MurmurHash3's finalizer). */
 export function mix(...values: readonly number[]): number {
   let hash = 0x9e3779b9;
   for (const value of values) hash = absorb(hash, value);
   return hash >>> 0;
 }
 
-/** Adds an integer to a 32-bit hash. For a fixed hash this is a permutation of the integers. */
+/**
+ * Adds an integer to a 32-bit hash. For a fixed hash, the result is a permutation of the integers.
+ */
 function absorb(hash: number, value: number): number {
   let mixed = hash ^ value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

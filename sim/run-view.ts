@@ -1,6 +1,6 @@
 /**
- * View of a run for the server that serves its network: agents and groups, the communication graph
- * with faults and interventions applied, and recorded decisions.
+ * View of a run for the server that serves the run's network: agents and groups, the communication
+ * graph with faults and interventions applied, and recorded decisions.
  */
 import type { KnownDecisions, KnownGraph, KnownRun } from '../api/contract/run.js';
 import type { ScenarioShown } from '../api/contract/views.js';
@@ -46,7 +46,7 @@ const neverKnown =
   'decisions are not recorded; use folkmoot sim --set measure.decisions=true --out DIR';
 
 /**
- * Creates the view of a run in progress. The caller passes the graph to `hears` when the world
+ * Creates the view of a run in progress. The caller passes the graph to `hears` once the world
  * exists.
  */
 export function createRunView(scenario: Scenario): KnownRun & { hears(graph: KnownGraph): void } {
@@ -64,11 +64,11 @@ export function createRunView(scenario: Scenario): KnownRun & { hears(graph: Kno
   };
 }
 
-/** Limit for the list of groups, because each agent costs a key derivation. */
+/** Maximum number of agents for the list of groups, because each agent costs a key derivation. */
 const MOST_AGENTS = 20_000;
 
 /**
- * Describes groups and faults; undefined if there are too many agents.
+ * Describes groups and faults. Undefined if there are too many agents.
  *
  * @param startMs start of the run, in milliseconds since 1970.
  */
@@ -96,10 +96,16 @@ export function describeScenario(
   };
 }
 
-/** Bounds the memory for an untrusted folder. Each link takes about fifty bytes. */
+/**
+ * Maximum number of links, which bounds the memory for an untrusted folder. A link takes about
+ * fifty bytes.
+ */
 const MOST_LINKS = 4_000_000;
 
-/** Returns a message if the scenario, or a file that it names, differs from that of the run. */
+/**
+ * Rebuilds the graph. Returns a message if the scenario, or a file that it names, differs from the
+ * run's.
+ */
 function keptGraph(
   folder: string,
   result: SimResult,
@@ -139,7 +145,7 @@ function expectedLinks(scenario: Scenario): number {
   const pairs = (population * (population - 1)) / 2;
   if (kind === 'complete') return pairs;
   if (kind === 'erdos_renyi') return Math.ceil(pairs * getLinkProbability(scenario));
-  // The size of the file bounds its links.
+  // The file's size bounds its links.
   return kind === 'edges' ? 0 : (population * degree) / 2;
 }
 
@@ -166,7 +172,7 @@ interface Acting extends Around {
   atMs: number;
 }
 
-/** Applies an intervention as the run did. */
+/** Applies an intervention exactly as the run did. */
 function act(intervention: Intervention, acting: Acting): void {
   const { scenario, names, place, seed, faults, links, atMs } = acting;
   const at = START_MS + atMs;
@@ -183,7 +189,7 @@ function act(intervention: Intervention, acting: Acting): void {
   }
 }
 
-/** Members of an alliance at an instant, from the earlier events. */
+/** Returns an alliance's members at an instant, derived from earlier events. */
 function membersAt(alliance: Named, at: number, { network, cast }: Acting): readonly number[] {
   const { read } = network;
   const ordinalOf = (id: string) => {
@@ -203,13 +209,13 @@ function membersAt(alliance: Named, at: number, { network, cast }: Acting): read
   return id === undefined ? [] : alliances.membersOf(id);
 }
 
-/** Number at the end of an agent's name, such as lawful-17. */
+/** Matches the number at the end of an agent's name, such as lawful-17. */
 const numbered = /-(\d{1,6})$/;
 
 class Cast {
   readonly #population: number;
   readonly #idOf: (ordinal: number) => string;
-  /** Cached, because each id costs a key derivation. */
+  /** Ids by ordinal, cached because each id costs a key derivation. */
   readonly #ids = new Map<number, string>();
 
   constructor({ population, signatures }: Scenario, seed: string) {
@@ -226,8 +232,8 @@ class Cast {
   };
 
   /**
-   * Returns the ordinal in the agent's name if it matches the id; null for an agent outside the
-   * scenario.
+   * Returns the ordinal in the agent's name if that ordinal's id matches; null for an agent outside
+   * the scenario.
    */
   placeOf = ({ agent_id, name }: { agent_id: string; name: string }): number | null => {
     const ordinal = Number(numbered.exec(name)?.[1] ?? Number.NaN);

@@ -1,6 +1,6 @@
 /**
  * Entry point `folkmoot/testing`: internals for tests, from log bytes to crash points. No other
- * module of the package may import it.
+ * module in the package may import this entry point.
  */
 export { type Admission, admit } from '../engine/admit/admit.js';
 export type { Change } from '../engine/core/changes.js';

@@ -1,6 +1,7 @@
 /**
- * A decider as a tool of an MCP server over stdio. Keeps a ledger of producers of unsound blocks.
- * Returns the ledger as memory, so any process can answer the next question, also after a restart.
+ * A decider that is a tool on an MCP server over stdio. Keeps a ledger of producers of unsound
+ * blocks. Returns the ledger as memory, so any process can answer the next question, even after a
+ * restart.
  */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

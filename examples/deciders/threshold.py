@@ -1,6 +1,6 @@
 """A decider as a program: one question per line on stdin, one answer per line on stdout.
 
-The question contains all data about the agent, and the answer returns the memory for the next
+Each question contains all data about the agent, and each answer returns the memory for the next
 question, so the program can be restarted at any time without loss.
 """
 

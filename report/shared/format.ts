@@ -1,12 +1,12 @@
 /**
- * Formats numbers, times and texts the same way everywhere, independent of the locale, and
- * downsamples long series.
+ * Formats numbers, times and text identically everywhere, regardless of the locale, and downsamples
+ * long series.
  */
-/** Number of meaningful decimals for a number of this size. */
+/** Number of meaningful decimals for a number of this magnitude. */
 const decimalsOf = (size: number): number =>
   Number.isInteger(size) ? 0 : size >= 1_000 ? 1 : size >= 10 ? 2 : 4;
 
-/** Groups thousands and trims trailing zeros. */
+/** Formats a number with grouped thousands and without trailing zeros. */
 export function format(value: number | null, decimals?: number): string {
   if (value === null) return '–';
   const digits = decimals ?? decimalsOf(Math.abs(value));
@@ -16,18 +16,18 @@ export function format(value: number | null, decimals?: number): string {
   return rest ? `${grouped}.${rest}` : grouped;
 }
 
-/** Count and noun: `1 vote`, `1,204 votes`. */
+/** Formats a count with its noun: `1 vote`, `1,204 votes`. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${format(count)} ${count === 1 ? one : many}`;
 
-/** Axis tick: large numbers as 20k and 1.5M. */
+/** Formats an axis tick, with large numbers such as 20k and 1.5M. */
 export function formatTick(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) return `${format(value / 1e6)}M`;
   return size >= 1e4 ? `${format(value / 1e3)}k` : format(value);
 }
 
-/** Axis tick with three significant digits, for narrow places. */
+/** Formats an axis tick with three significant digits, for narrow places. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   const unit = size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
@@ -62,8 +62,8 @@ export function formatMs(ms: number | null): string {
 }
 
 /**
- * Characters that change the writing direction, have no width or break lines. The joiners are
- * excluded: scripts and emoji need them.
+ * Characters that change the writing direction, have no width or break lines. Joiners are excluded,
+ * because scripts and emoji need them.
  */
 const hidden =
   /[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
@@ -75,13 +75,13 @@ export const showInvisible = (text: string): string =>
     return `[U+${number.padStart(4, '0')}]`;
   });
 
-/** Shortens a text to at most this many characters. */
+/** Shortens text to at most this many characters. */
 export function shorten(text: string, most: number): string {
   const letters = [...showInvisible(text)];
   return letters.length <= most ? letters.join('') : `${letters.slice(0, most - 1).join('')}…`;
 }
 
-/** Picks at most this many items, evenly spaced and including the last one. */
+/** Picks at most this many items, evenly spaced and including the last item. */
 export function downsample<T>(items: readonly T[], most: number): readonly T[] {
   if (items.length <= most) return items;
   const last = items.length - 1;
@@ -91,12 +91,12 @@ export function downsample<T>(items: readonly T[], most: number): readonly T[] {
   );
 }
 
-/** Sentence for a caption; empty if every item is drawn. */
+/** Describes downsampling in one caption sentence; empty if every item is drawn. */
 export function describeDownsampling(what: string, all: number, most: number): string {
   return all > most ? ` The chart shows ${most} of ${all} ${what}, evenly spaced.` : '';
 }
 
-/** Running median with a centered window, which is shorter at both ends. */
+/** Running median with a centered window. The window is shorter at both ends. */
 export function runningMedian(values: readonly number[], window: number): number[] {
   const half = Math.floor(window / 2);
   return values.map((_, index) => {

@@ -4,7 +4,7 @@
  */
 import { format, formatMs, timeUnit } from './format.js';
 
-/** Titles of charts, rows and columns. */
+/** Titles for charts, rows and columns. */
 export const measureTitles = {
   proposed: 'Blocks proposed',
   finalized: 'Blocks finalized',
@@ -58,7 +58,7 @@ export const measureTitles = {
   decider_output_tokens: 'Decider output tokens',
 } as const satisfies Record<MeasureName, string>;
 
-/** Column titles of groups.csv in reports. */
+/** Column titles for groups.csv in reports. */
 export const groupTitles = {
   group: 'group',
   agents: 'agents',
@@ -76,15 +76,15 @@ export const groupTitles = {
   decider_output_tokens: 'output tokens',
 } as const;
 
-/** Prefix of script measures in sweep tables. */
+/** Prefix for script measures in sweep tables. */
 const OWN = 'reported.';
 
-/** Sweep results that are not measures of a run. */
+/** Sweep results that are not measures of an individual run. */
 const others: Readonly<Record<string, string>> = { passed: 'Share of runs that passed' };
 
 const isMeasure = (name: string): name is MeasureName => Object.hasOwn(measures, name);
 
-/** Title of any name in a table of measures. */
+/** Returns the title for any name in a table of measures. */
 export function measureTitle(name: string): string {
   if (isMeasure(name)) return measureTitles[name];
   if (name.startsWith(OWN)) return `${name.slice(OWN.length)} (reported by a script)`;
@@ -92,7 +92,7 @@ export function measureTitle(name: string): string {
   return others[name] ?? name;
 }
 
-/** Sentence without the final period. */
+/** Returns the meaning as a sentence without the final period. */
 export function measureMeaning(name: string): string {
   const text = isMeasure(name) ? measures[name] : measureTitle(name);
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -107,7 +107,7 @@ export const isShare = (name: string): boolean =>
   name === 'passed' ||
   name.startsWith('ended_by.');
 
-/** Bounds of the measure; `most` is null if there is no upper bound. */
+/** Returns the measure's bounds. `most` is null if there is no upper bound. */
 export function getBounds(name: string): { least: number; most: number | null } {
   if (isShare(name)) return { least: 0, most: 1 };
   if (name === 'reputation_mean') return { least: 0, most: 100 };
@@ -117,7 +117,7 @@ export function getBounds(name: string): { least: number; most: number | null } 
 }
 
 interface MeasureAxis {
-  /** Title, with the unit of a time. */
+  /** Title, including the unit for a time. */
   label: string;
   /** Milliseconds per axis unit; 1 for other measures. */
   unit: number;
@@ -125,7 +125,7 @@ interface MeasureAxis {
   unitText: string;
 }
 
-/** Returns the axis of a measure with values up to `most`. */
+/** Returns the axis for a measure with values up to `most`. */
 export function getAxis(name: string, most: number): MeasureAxis {
   if (!isTime(name)) {
     return { label: measureTitle(name), unit: 1, unitText: isShare(name) ? ' (fraction)' : '' };
@@ -147,11 +147,12 @@ export function differenceText(name: string, value: number | null): string {
 }
 
 /**
- * Every measure of a run and its meaning. The documentation, tables, reports and the UI use these
- * texts. Times are milliseconds of virtual time; shares are fractions of 1.
+ * Every measure of a run with its meaning. The documentation, tables, reports and UI use these
+ * texts. Times are milliseconds of virtual time. Shares are fractions of 1.
  */
 /**
- * One number each: a member of `measures` in summary.json, and a column of the runs.csv of a sweep.
+ * Measures with one number each: a member of `measures` in summary.json, and a column in a sweep's
+ * runs.csv.
  */
 export const measures = {
   proposed: 'blocks proposed',
@@ -225,7 +226,7 @@ export const measures = {
 } as const satisfies Readonly<Record<string, string>>;
 
 /**
- * Name of a measure.
+ * Measure name.
  *
  * @useDeclaredType
  */

@@ -1,7 +1,7 @@
-/** Outcomes of blocks and votes: their colours, symbols and meanings, the same in all charts. */
+/** Outcomes of blocks and votes: their colours, symbols and meanings, identical in all charts. */
 import type { ColorName } from './palette.js';
 
-/** The symbol tells series apart where colours cannot. */
+/** Symbol that tells series apart where colours cannot. */
 export type Sign = 'circle' | 'cross' | 'times' | 'diamond' | 'square' | 'triangle';
 
 interface Shown {

@@ -1,7 +1,7 @@
 /**
- * Colours of reports and of the UI. They are the colours of Okabe and Ito, which colour-blind
- * readers can tell apart, slightly darker on white and brighter on black. Series use `c1` to `c7`
- * in order; `c8` is for all others.
+ * Colours for reports and the UI. They follow Okabe and Ito, whose colours colour-blind readers can
+ * tell apart, but are slightly darker on white and brighter on black. Series use `c1` to `c7` in
+ * order. All remaining series use `c8`.
  */
 export const palette = {
   light: {
@@ -54,7 +54,7 @@ export const declarations = (theme: Theme): string =>
 /** Builds a CSS reference to the colour. */
 export const variable = (name: ColorName): string => `var(--${name})`;
 
-/** Number of series with a distinct colour. */
+/** Number of series that get a distinct colour. */
 export const COLORED = 7;
 
 export const OTHERS = variable('c8');
@@ -63,7 +63,7 @@ export const OTHERS = variable('c8');
 export const getColor = (index: number): string =>
   index < COLORED ? variable(`c${index + 1}` as ColorName) : OTHERS;
 
-/** Dash patterns in the same order, for readers who cannot tell the colours apart. */
+/** Dash patterns in series order, for readers who cannot tell the colours apart. */
 const dashes = ['', '7 4', '2 3', '9 3 2 3', '12 4', '4 2', '1 5'] as const;
 
 /** Dash pattern of the nth series; '' for a solid line. */

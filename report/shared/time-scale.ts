@@ -3,13 +3,13 @@ import { type TimeUnit, timeUnit } from './format.js';
 
 /** Ratio of the longest to the shortest time above which the axis is logarithmic. */
 const WIDE_RANGE = 60;
-/** Ratio of the ends of a logarithmic axis. Shorter times are drawn at its lower end. */
+/** Ratio of a logarithmic axis's ends. Shorter times are drawn at the lower end. */
 const WIDEST = 1_000;
 
 export interface TimeScale {
   wide: boolean;
   unit: TimeUnit;
-  /** Milliseconds at the lower end. */
+  /** Time at the lower end, in milliseconds. */
   least: number;
   axis: { type?: 'log'; domain: [number, number]; ticks: number | number[] };
 }
@@ -22,7 +22,8 @@ export function timeScale(times: readonly number[]): TimeScale {
   const unit = timeUnit(wide ? shortest * 3 : most);
   const top = (most / unit.ms) * 1.04 || 1;
   if (!wide) return { wide, unit, least: 0, axis: { domain: [0, top], ticks: 6 } };
-  // The lower end has a tick, even below 1: an axis without its lowest value cannot be read.
+  // The lower end gets a tick even below 1, because an axis without its lowest value cannot be
+  // read.
   const floor = stepsTo(shortest / unit.ms).at(-1)!;
   const domain: [number, number] = [floor, top];
   return {
@@ -33,15 +34,15 @@ export function timeScale(times: readonly number[]): TimeScale {
   };
 }
 
-/** 1, 2 and 5 times the power of ten at or below the value, up to the value. */
+/** Returns 1, 2 and 5 times the power of ten at or below the value, up to the value. */
 function stepsTo(value: number): number[] {
   const ten = 10 ** Math.floor(Math.log10(value) + 1e-9);
   return [1, 2, 5].map((step) => step * ten).filter((step) => step <= value * (1 + 1e-9));
 }
 
 /**
- * Ticks at 1, 2 and 5 times each power of ten; on a long axis at powers of ten only. Always
- * includes the lower end.
+ * Returns ticks at 1, 2 and 5 times each power of ten, or on a long axis only at powers of ten. The
+ * lower end is always included.
  */
 function ticksIn([least, most]: [number, number]): number[] {
   const from = Math.floor(Math.log10(least) + 1e-9);

@@ -1,4 +1,4 @@
-/** Texts of verdicts and of the conditions that end a run. */
+/** Texts for verdicts and for the conditions that end a run. */
 
 export const runVerdicts = {
   pass: 'The network decided blocks and kept every safety rule.',
@@ -9,7 +9,7 @@ export const runVerdicts = {
 /** Number of blocks by outcome; null if the measure has no value. */
 type Ends = Record<'finalized' | 'rejected' | 'expired' | 'orphaned', number | null>;
 
-/** Sentence with the number of decided blocks. */
+/** Describes the number of decided blocks in one sentence. */
 export function decidedText(verdict: keyof typeof runVerdicts, ends: Ends): string {
   const { finalized, rejected, expired, orphaned } = ends;
   const decided = (finalized ?? 0) + (rejected ?? 0);
@@ -48,9 +48,9 @@ const loadVerdicts = {
   INVALID: 'The server did not receive the requested load.',
 } as const;
 
-/** In a search, UNSTABLE means that the speed of the machine changed. */
+/** Text for a search, in which UNSTABLE means that the machine's speed changed. */
 const SEARCHED = 'The speed of the machine changed during the search for the sustainable rate.';
 
-/** @param isSearch true for a run that searches the sustainable rate. */
+/** @param isSearch true for a run that searches for the sustainable rate. */
 export const loadVerdictText = (verdict: keyof typeof loadVerdicts, isSearch: boolean): string =>
   verdict === 'UNSTABLE' && isSearch ? SEARCHED : loadVerdicts[verdict];

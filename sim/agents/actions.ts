@@ -34,13 +34,13 @@ import {
 } from './port.js';
 
 const THINK_MS = 200;
-/** Maximum number of memes that a vote refers to. */
+/** Maximum number of memes that a vote can refer to. */
 const REFERENCES = 2;
 
 export const opposite = (decision: Decision): Decision =>
   decision === 'approve' ? 'reject' : 'approve';
 
-/** Schedules the agent's vote after its thinking time. */
+/** Schedules the agent's vote for the end of its thinking time. */
 export function think(agent: ScriptedAgent, world: World, block: BlockTalk): void {
   const after = THINK_MS + agent.rng('pace', block).int(Math.max(1, agent.personality.think_ms));
   callToVote(agent, world, block, after);
@@ -57,7 +57,7 @@ export function callToVote(
   world.schedule(agent.ordinal, world.now + afterMs, event);
 }
 
-/** Judges a block by the agent's personality and the memes that it received. */
+/** Judges a block by the agent's personality and the memes received about the block. */
 export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const memes = world.receivedMemes(agent.ordinal, block.hash);
   const opinions: Opinions = {
@@ -80,18 +80,18 @@ const verdict = (personality: Personality, opinions: Opinions): Decision =>
 
 interface Ballot {
   decision: Decision;
-  /** The decision without any memes. Null if the strategy cannot tell. */
+  /** Decision that the agent would make without any memes. Null if the strategy cannot tell. */
   withoutMemes?: Decision | null;
-  /** Absent if the strategy does not state its reasons. */
+  /** Absent if the strategy states no reasons. */
   basis?: Basis;
-  /** Received memes that the vote may refer to. Absent if the strategy ignores memes. */
+  /** Received memes to which the vote may refer. Absent if the strategy ignores memes. */
   memes?: readonly ReceivedMeme[];
   reason?: string;
-  /** Distinguishes several votes of an agent on one block. */
+  /** Distinguishes repeated votes by an agent on one block. */
   round?: number;
 }
 
-/** Casts a vote that refers to memes of the same stance, and may post a remark. */
+/** Casts a vote that refers to memes with the same stance, and may post a remark. */
 export function castVote(
   agent: ScriptedAgent,
   world: World,
@@ -122,7 +122,7 @@ export function castVote(
 
 const none: readonly string[] = [];
 
-/** Returns the first received memes that share the decision. */
+/** Returns the first received memes that argue for the decision. */
 function referred(memes: readonly ReceivedMeme[], decision: Decision): string[] {
   const moved: string[] = [];
   for (const { id, stance } of memes) {
@@ -160,12 +160,12 @@ export function postMeme(
   world.send(agent.ordinal, request, { block: block.hash });
 }
 
-/** A first impression of a block, mostly from its soundness. */
+/** First impression of a block, based mostly on its soundness. */
 export function leaning(soundness: number, rng: Stream): Decision {
   return soundness + rng.int(60) >= 80 ? 'approve' : 'reject';
 }
 
-/** Returns the percentage of memes in favour, counting the block's own meme. */
+/** Returns the percentage of memes in favour, including the block's own meme. */
 export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): number {
   const own = hasMeme ? 1 : 0;
   if (memes.length === 0) return hasMeme ? 100 : NO_OPINION;
@@ -174,17 +174,17 @@ export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): n
 }
 
 interface Making {
-  /** Share of sound transactions. Defaults to the care of the personality. */
+  /** Probability that a transaction is sound. Defaults to the personality's care. */
   care?: number;
   /** Group whose transactions are left out. */
   leaveOut?: string;
-  /** Propose even while other agents' blocks are in voting. */
+  /** Propose even while other agents' blocks are being voted on. */
   insists?: boolean;
-  /** Number of transactions. Drawn from the scenario's range by default. */
+  /** Number of transactions. By default, drawn from the scenario's range. */
   transactions?: number;
 }
 
-/** Proposes a block on the head that the agent knows, unless a block is in voting on it. */
+/** Proposes a block on the head known to the agent, unless a block on that head is in voting. */
 export function produce(agent: ScriptedAgent, world: World, making: Making = {}): void {
   const head = world.head(agent.ordinal);
   const insists = making.insists ?? world.scenario.producers.insist;
@@ -231,7 +231,7 @@ function transaction(
 ) {
   const sender = senderOf(agent, world, leaveOut, rng);
   const sound = rng.chance(care ?? agent.personality.care);
-  // Unique for each sender: the producer, the time and the index in the block.
+  // The nonce is unique per sender: producer, time and index in the block.
   const nonce = (world.now - world.startMs) * 1000 + index;
   const data = transactionData(agent.ordinal, nonce, sound, rng);
   const own = sender === agent.ordinal;
@@ -255,14 +255,14 @@ function senderOf(
   return agent.ordinal;
 }
 
-/** Gives agents time to join before the first block. */
+/** Delay before the first block, to give agents time to join. */
 const FIRST_BLOCK_MS = 5_000;
-/** An open producer retries after this many intervals even if it received nothing. */
+/** An open producer retries after this many intervals even if it has received nothing. */
 const RETRY_INTERVALS = 10;
-/** Hash constant for the draw of a slot's producer. */
+/** Hash constant for drawing a slot's producer. */
 const SLOT = 0x5107;
 
-/** Schedules the producer's next turn. An earlier pending turn becomes void. */
+/** Schedules the producer's next turn. Any earlier pending turn becomes void. */
 export function takeTurn(agent: ScriptedAgent, world: World, at: number): void {
   agent.turn += 1;
   world.schedule(agent.ordinal, at, { type: 'produce', turn: agent.turn });
@@ -282,7 +282,7 @@ export function nextTurnAt(agent: ScriptedAgent, world: World): number {
   return world.now + wait + agent.rng('turns').int(wait);
 }
 
-/** Open schedule: the wait after a block, proportional to the number of producers. */
+/** Delay after a block in an open schedule, proportional to the number of producers. */
 export function openWaitMs(world: World, rng: Stream): number {
   const { block_interval_ms } = world.scenario.producers;
   return 1 + rng.int(world.producers.length * block_interval_ms);
@@ -304,7 +304,7 @@ function producerOf(slot: number, world: World): number {
   return schedule === 'random' ? mix(world.seedNumber, SLOT, slot) % length : slot % length;
 }
 
-/** Probability per occasion that an agent takes a break, or leaves an alliance. */
+/** Probability per occasion that an agent takes a break or leaves an alliance. */
 const BREAKS = 0.01;
 const LEAVES = 0.15;
 
@@ -313,7 +313,9 @@ export function happens(rng: Stream, share: number, rate: number): boolean {
   return rng.chance(Math.min(1, share * rate));
 }
 
-/** Each occasion has a separate stream, so that its draws do not shift later occasions. */
+/**
+ * Performs social actions. Each occasion uses a separate stream, so draws never shift later ones.
+ */
 export function socialize(agent: ScriptedAgent, world: World): void {
   const rng = agent.rng('life', { place: agent.ordinal, number: agent.occasions });
   const { breaks } = world.scenario.social;
@@ -363,7 +365,7 @@ function drawnNeighbours(agent: ScriptedAgent, world: World, rng: Stream): numbe
   return Array.from({ length: count }, () => rng.pick(neighbours));
 }
 
-/** Proposes an alliance to other agents. Does nothing if the list is empty. */
+/** Proposes an alliance to the listed agents. Does nothing if the list is empty. */
 export function invite(agent: ScriptedAgent, world: World, others: readonly number[]): void {
   const wanted = new Set(others.filter((other) => other !== agent.ordinal));
   if (wanted.size === 0) return;
@@ -396,7 +398,7 @@ const goods = ['grain', 'wool', 'timber', 'salt', 'iron', 'honey', 'cloth', 'ale
 const praise = ['the way', 'a feast', 'worth the walk', 'what we came for', 'gold'];
 const blame = ['a swamp', 'spoiled milk', 'not on our land', 'a bad omen', 'mud'];
 
-/** The data of one transaction. An unsound one has a negative amount. */
+/** Builds the data of one transaction. An unsound transaction has a negative amount. */
 function transactionData(by: number, number: number, sound: boolean, stream: Stream): string {
   const amount = 1 + stream.int(1_000);
   const type = stream.pick(['transfer', 'trade', 'pledge']);
@@ -414,7 +416,7 @@ export function memeText(blockHash: string, stance: Decision, stream: Stream): s
   return `block ${blockHash.slice(0, 8)} is ${words}`;
 }
 
-/** By percent. Precomputed, because many agents send the same text. */
+/** Remarks by percent, precomputed because many agents send identical text. */
 const remarks: Record<Decision, readonly string[]> = {
   approve: percents((soundness) => `${soundness} of 100 adds up; I am for it`),
   reject: percents((soundness) =>

@@ -1,4 +1,4 @@
-/** Event handlers of scripted agents, common to all strategies. */
+/** Event handlers shared by all strategies of scripted agents. */
 import { composeRegister } from '../../engine/protocol/compose.js';
 import { activate, deactivate, nextTurnAt, openWaitMs, sendStatus, takeTurn } from './actions.js';
 import {
@@ -9,9 +9,9 @@ import {
   type World,
 } from './port.js';
 
-/** First occasions are spread out, so that a thousand agents do not act at once. */
+/** Spread of the first occasions, so that a thousand agents do not act at once. */
 const FIRST_SOCIAL_MS = 20_000;
-/** Retry interval of a registration or departure that the agent has not seen confirmed. */
+/** Retry interval for a registration or departure that the agent has not seen confirmed. */
 const ASK_AGAIN_MS = 10_000;
 
 type Kinds = { [K in ScheduledEvent['type']]: Extract<ScheduledEvent, { type: K }> };
@@ -68,7 +68,7 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
 export const behaviour: Behaviour = {
   handle(agent, world, event) {
     const here = isHere(agent, world.now - world.startMs);
-    // An agent that was down at its departure time announces the departure when it restarts.
+    // An agent that was down at its departure time announces its departure when it restarts.
     const leaving = isGone(agent, world, world.now) && leavingWith.has(event.type);
     if (!here && !leaving) return;
     const handle = handlers[event.type] as Handler<ScheduledEvent>;
@@ -101,7 +101,7 @@ function registered(agent: ScriptedAgent, world: World, at: number): void {
   if (agent.strategy.start) world.schedule(agent.ordinal, at, { type: 'start' });
   const after = FIRST_SOCIAL_MS + agent.rng('occasions').int(FIRST_SOCIAL_MS);
   world.schedule(agent.ordinal, at + after, { type: 'socialize' });
-  // The registration was confirmed after the agent's departure time.
+  // The agent's departure time passed before its registration was confirmed.
   if (isGone(agent, world, at))
     world.schedule(agent.ordinal, at + ASK_AGAIN_MS, { type: 'depart' });
 }
@@ -111,7 +111,9 @@ const leavingWith = new Set<ScheduledEvent['type']>(['depart', 'restart']);
 const isGone = ({ leavesMs }: ScriptedAgent, { startMs }: World, at: number): boolean =>
   at - startMs >= leavesMs;
 
-/** Announces a permanent departure, and repeats until the agent sees it confirmed. */
+/**
+ * Announces a permanent departure, and repeats the announcement until the agent sees it confirmed.
+ */
 function depart(agent: ScriptedAgent, world: World): void {
   if (!agent.joined || agent.left) return;
   sendStatus(agent, world, { status: 'inactive', reason: 'gone for good' });

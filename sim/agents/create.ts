@@ -16,7 +16,7 @@ import { createBuiltIn } from './strategies.js';
 
 export interface CreatedAgents {
   agents: ScriptedAgent[];
-  /** Strategies set by interventions, by the index of the intervention in the scenario. */
+  /** Strategies set by interventions, by intervention index in the scenario. */
   changed: ReadonlyMap<number, Strategy>;
   /** Scripts in use, or null. The caller closes them at the end of the run. */
   scripts: Scripts | null;
@@ -24,11 +24,11 @@ export interface CreatedAgents {
 
 export interface CreateOptions {
   seed: string;
-  /** Base folder of script modules. */
+  /** Base folder for script modules. */
   folder?: string | undefined;
-  /** Time limit of one script call. */
+  /** Time limit per script call. */
   scriptMs?: number | undefined;
-  /** External deciders. If absent, strategies that need one are refused. */
+  /** External deciders. If absent, strategies that need a decider are refused. */
   deciders?: Deciders | null | undefined;
 }
 
@@ -59,7 +59,9 @@ interface Found extends Pick<CreateOptions, 'folder' | 'deciders'> {
   scripts: Scripts | null;
 }
 
-/** Keys are group names or indexes of interventions. Interventions have no script measures. */
+/**
+ * Returns strategies by group name or intervention index. Interventions have no script measures.
+ */
 async function strategiesOf<K extends string | number>(
   wanted: readonly { key: K; strategy: Wanted }[],
   { scripts, folder, deciders }: Found,
@@ -114,7 +116,7 @@ function agentsOf(
   });
 }
 
-/** Returns the random draws of one agent, from the streams of a run. */
+/** Returns one agent's random draws, taken from the run's streams. */
 export function createAgentRng(streams: Streams, ordinal: number): ScriptedAgent['rng'] {
   return (purpose: string, subject?: Subject, round?: number) =>
     subject ? streams.about(ordinal, purpose, subject, round) : streams.of(ordinal, purpose);

@@ -1,7 +1,7 @@
 /**
- * The interface between scripted agents and their world, in virtual time and on a live network. The
+ * Interface between scripted agents and their world, in virtual time and on a live network. The
  * world drives a behaviour and collects the questions that agents put to deciders. Agents leave
- * notes for the measures. Keys are derived from the seed, so the same run signs the same bytes.
+ * notes for the measures. Keys are derived from the seed, so a repeated run signs identical bytes.
  */
 
 import { keyPairFromSeed, signatory } from '../../engine/crypto/keys.js';
@@ -19,17 +19,17 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 export interface Strategy {
   /** The agent receives a block in voting. */
   hear(agent: ScriptedAgent, world: World, block: BlockTalk): void;
-  /** The agent's thinking time is over. `round` counts the calls for the block, from 0. */
+  /** The agent's thinking time is over. `round` counts the agent's calls for the block, from 0. */
   vote(agent: ScriptedAgent, world: World, block: BlockTalk, round: number): void;
   /** The agent's turn to produce a block. */
   produce(agent: ScriptedAgent, world: World): void;
-  /** An occasion for social actions. */
+  /** An occasion for social actions has come. */
   socialize(agent: ScriptedAgent, world: World): void;
   /** The agent is invited to an alliance. */
   invited(agent: ScriptedAgent, world: World, alliance: string): void;
-  /** The agent has joined, or restarts after a crash. */
+  /** The agent has joined, or has restarted after a crash. */
   start?(agent: ScriptedAgent, world: World): void;
-  /** A timer that the agent set has fired. */
+  /** A timer set by the agent has fired. */
   wake?(agent: ScriptedAgent, world: World): void;
   /** A neighbour's message has arrived. */
   receive?(agent: ScriptedAgent, world: World, message: ReceivedMessage): void;
@@ -40,32 +40,34 @@ export interface ScriptedAgent extends Inhabitant {
   strategy: Strategy;
   producer: boolean;
   validator: boolean;
-  /** Times in the run of joining and of permanent departure; infinite if the agent stays. */
+  /** Run times of joining and of permanent departure. `leavesMs` is infinite if the agent stays. */
   joinsMs: number;
   leavesMs: number;
-  /** The agent has received its registration. */
+  /** The agent has received confirmation of its registration. */
   joined: boolean;
-  /** The agent has received its permanent departure. */
+  /** The agent has received confirmation of its permanent departure. */
   left: boolean;
   /** The agent has set a status other than active. */
   onBreak: boolean;
-  /** Churn keeps the agent away. It does not return by itself. */
+  /** Churn keeps the agent away until churn returns it. */
   away: boolean;
   /** Number of the latest production turn. Earlier turns are void. */
   turn: number;
   votes: number;
-  /** Proposals sent. With the ordinal, this number names the draws of the next proposal. */
+  /**
+   * Number of proposals sent. Together with the ordinal, it names the draws for the next proposal.
+   */
   proposals: number;
-  /** Social occasions so far. */
+  /** Number of social occasions so far. */
   occasions: number;
   /**
-   * Random draws for a purpose: one stream for the whole run, or one per subject. `round`
-   * distinguishes repeated decisions about the same subject.
+   * Returns random draws for a purpose: one stream for the whole run, or one per subject. `round`
+   * distinguishes repeated decisions about one subject.
    */
   rng(purpose: string, subject?: Subject, round?: number): Stream;
 }
 
-/** True between joining and permanent departure. The world ignores an agent that is not here. */
+/** True between joining and permanent departure. The world ignores an agent outside that period. */
 export function isHere({ joinsMs, leavesMs }: ScriptedAgent, runMs: number): boolean {
   return joinsMs <= runMs && runMs < leavesMs;
 }
@@ -82,62 +84,64 @@ export type ScheduledEvent =
   | { type: 'restart' }
   /** Permanent departure. */
   | { type: 'depart' }
-  /** After joining or restarting. */
+  /** The agent has joined or restarted. */
   | { type: 'start' }
-  /** A timer that the agent set. */
+  /** A timer set by the agent. */
   | { type: 'wake' }
   | { type: 'receive'; message: ReceivedMessage }
   /** Churn: temporary absence and return. */
   | { type: 'leave' }
   | { type: 'return' };
 
-/** A message to neighbours: frozen plain data. */
+/** Message to neighbours, as frozen plain data. */
 export interface TalkContent {
   content: unknown;
-  /** Size as canonical JSON. */
+  /** Size in bytes as canonical JSON. */
   bytes: number;
 }
 
-/** The subject of a request. The block names its draws. A vote carries its note. */
+/** Subject of a request. The block names the request's draws. A vote carries its note. */
 export type RequestAbout = { note: DecisionNote } | { block: string };
 
 export interface World {
   readonly scenario: Scenario;
   readonly networkId: string;
-  /** Unix time of the world in milliseconds. */
+  /** World's Unix time in milliseconds. */
   readonly now: number;
-  /** Unix time of the start of the run in milliseconds. */
+  /** Unix time at the start of the run, in milliseconds. */
   readonly startMs: number;
-  /** Seed of draws that do not belong to an agent. */
+  /** Seed for draws that belong to no agent. */
   readonly seedNumber: number;
-  /** Ordinals, ascending. */
+  /** Producers' ordinals, ascending. */
   readonly producers: readonly number[];
-  /** The time by the agent's clock, RFC 3339. */
+  /** Returns the time by the agent's clock, as RFC 3339. */
   stamp(agent: number): string;
-  /** Sends a request to the network. It arrives later or is lost. */
+  /** Sends a request to the network. The request arrives later or is lost. */
   send(from: number, request: SignedRequest, about?: RequestAbout): void;
   /** Schedules an event for the agent. */
   schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;
-  /** Name of the agent's group; empty for an agent outside the scenario. */
+  /** Returns the agent's group name; empty for an agent outside the scenario. */
   groupOf(agent: number): string;
-  /** The key of an agent that signs a transaction in another agent's block. */
+  /** Returns the key of an agent that signs a transaction in another agent's block. */
   signatoryOf(agent: number): Signatory;
   neighbours(agent: number): readonly number[];
   /** Sends a message to some neighbours. Each copy arrives later or is lost. */
   sendTalk(from: number, to: readonly number[], said: TalkContent): void;
-  /** A block that the agent has received. Undefined once it is forgotten. */
+  /** Returns a block that the agent has received. Undefined once the block is forgotten. */
   block(agent: number, hash: string): BlockTalk | undefined;
   /** True if the agent knows that voting on the block has ended. */
   knowsClosed(agent: number, hash: string): boolean;
   head(agent: number): KnownHead;
-  /** Votes of neighbours that the agent has received. */
+  /** Neighbours' votes that the agent has received. */
   receivedVotes(agent: number, hash: string): readonly ReceivedVote[];
-  /** Approving percentage of these votes; an ally's counts twice. Null if there are none. */
+  /**
+   * Approving percentage of received votes, with an ally's vote counted twice. Null without votes.
+   */
   support(agent: number, hash: string): number | null;
-  /** Memes that neighbours posted, or referred to in accepted votes. */
+  /** Memes that neighbours posted or referred to in accepted votes. */
   receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
-  /** Remarks of neighbours that the agent has received. */
+  /** Neighbours' remarks that the agent has received. */
   receivedRemarks(agent: number, hash: string): ReceivedRemark[];
   /** Records the content of a block that the agent proposes. */
   noteContent(note: ContentNote): void;
@@ -151,7 +155,7 @@ export interface World {
   reputationOf(agent: number): number;
 }
 
-/** A vote that an agent has received. */
+/** Vote that an agent has received. */
 export interface ReceivedVote {
   /** Ordinal of the neighbour. */
   agent: number;
@@ -161,27 +165,27 @@ export interface ReceivedVote {
   ally: boolean;
 }
 
-/** A meme that an agent has received. */
+/** Meme that an agent has received. */
 export interface ReceivedMeme {
   /** Meme id. */
   id: string;
   /** The decision that the meme argues for. */
   stance: Decision;
-  /** Content; empty if it is not a short text or its author is outside the scenario. */
+  /** Content; empty if the content is not a short text or the author is outside the scenario. */
   text: string;
 }
 
-/** A remark about a block that an agent has received. */
+/** Remark about a block that an agent has received. */
 export interface ReceivedRemark {
   /** Ordinal of the neighbour. */
   agent: number;
   /** The decision that the remark argues for. Null if neutral. */
   stance: Decision | null;
-  /** Text of the remark. */
+  /** Remark text. */
   message: string;
 }
 
-/** A message from a neighbour's script. */
+/** Message from a neighbour's script. */
 export interface ReceivedMessage {
   /** Ordinal of the sender. */
   readonly from: number;
@@ -189,20 +193,20 @@ export interface ReceivedMessage {
   readonly content: unknown;
 }
 
-/** A block that is or was in voting. */
+/** Block that is or was in voting. */
 export interface BlockTalk {
   readonly hash: string;
   readonly parent: string;
   readonly proposedAt: number;
   /** Ordinal; -1 if the producer is outside the scenario. */
   readonly producer: number;
-  /** Names the producer in draws: its ordinal, or a number below -1 outside the scenario. */
+  /** Names the producer in draws: the ordinal, or a number below -1 outside the scenario. */
   readonly place: number;
-  /** Number of earlier proposals of the producer. With `place`, it names draws. */
+  /** Number of earlier proposals by the producer. Together with `place`, it names draws. */
   readonly number: number;
-  /** 0 while the block is in voting. */
+  /** Time of closing; 0 while the block is in voting. */
   readonly closedAt: number;
-  /** Percent. */
+  /** Percentage of sound transactions. */
   readonly soundness: number;
   readonly hasMeme: boolean;
   /** Data of each transaction. */
@@ -211,49 +215,53 @@ export interface BlockTalk {
 
 export interface KnownHead {
   hash: string;
-  /** The agent knows a block in voting on this head. */
+  /** True if the agent knows of a block in voting on this head. */
   contested: boolean;
-  /** One of those blocks is the agent's. */
+  /** True if one of those blocks is the agent's own. */
   own: boolean;
 }
 
 export interface Behaviour {
   /** Handles a scheduled event that is due. */
   handle(agent: ScriptedAgent, world: World, event: ScheduledEvent): void;
-  /** The agent received, at `at`, that it is registered. */
+  /** Called when the agent has received, at `at`, confirmation of its registration. */
   registered(agent: ScriptedAgent, world: World, at: number): void;
-  /** The agent received its status as of `at`. */
+  /** Called when the agent has received its status as of `at`. */
   handleStatus(
     agent: ScriptedAgent,
     world: World,
     at: number,
     status: EventData['agent_status']['status'],
   ): void;
-  /** Open schedule: the producer received, at `at`, that a block has closed. */
+  /**
+   * Called in an open schedule when the producer has received, at `at`, that a block has closed.
+   */
   blockClosed(agent: ScriptedAgent, world: World, at: number, block: Subject): void;
 }
 
-/** Calls agents in order. `next` calls one and returns true if more are due. */
+/** Calls agents in order. `next` calls one agent and returns true if more are due. */
 export type CallLoop = (next: () => boolean) => void;
 
-/** A vote as decided by its agent. It travels with the request and counts if that is accepted. */
+/**
+ * Agent's record of its vote. It travels with the request and counts if the request is accepted.
+ */
 export interface DecisionNote {
   agent: number;
   block: string;
   decision: Decision;
-  /** The decision without any memes. Null if the strategy cannot tell. */
+  /** Decision that the agent would make without any memes. Null if the strategy cannot tell. */
   withoutMemes: Decision | null;
-  /** Absent if the strategy does not state its reasons. */
+  /** Absent if the strategy states no reasons. */
   basis?: Basis | undefined;
   /** Ids of received memes about the block. */
   receivedMemes: readonly string[];
-  /** Ids of memes that the vote refers to. */
+  /** Ids of memes to which the vote refers. */
   memeReferences: readonly string[];
 }
 
 /**
- * Grounds of a decision: opinions weighed by a personality, with the memes behind one of them; a
- * single factor; or the reason given by a script.
+ * Grounds for a decision: opinions weighed by a personality, with the memes behind one of those
+ * opinions; a single factor; or the reason given by a script.
  */
 export type Basis =
   | {
@@ -267,12 +275,14 @@ export type Basis =
   | { by: 'content' | 'neighbours' }
   | { by: 'script'; reason: string };
 
-/** Content of a block that a scripted agent proposes. */
+/** Content of a block proposed by a scripted agent. */
 export interface ContentNote {
   block: string;
-  /** Number of earlier proposals of the producer. Absent if it belongs to another run. */
+  /**
+   * Number of earlier proposals by the producer. Absent if the block belongs to a different run.
+   */
   number?: number;
-  /** Percent of sound transactions. */
+  /** Percentage of sound transactions. */
   soundness: number;
   hasMeme: boolean;
   /** Data of each transaction. Absent if unknown. */
@@ -283,9 +293,9 @@ export interface ContentNote {
 
 /** Cost of one answer. */
 export interface AnswerCost {
-  /** Calls made, including retries. */
+  /** Number of calls made, including retries. */
   calls: number;
-  /** No usable answer: the agent does nothing. */
+  /** True if there is no usable answer. The agent then does nothing. */
   failed: boolean;
   inputTokens: number;
   outputTokens: number;
@@ -293,17 +303,17 @@ export interface AnswerCost {
 
 export interface DecidedCall {
   agent: number;
-  /** Time of the question, in the world's time. */
+  /** World time at which the question was asked. */
   at: number;
   cost: AnswerCost;
-  /** Performs the commands of the answer. */
+  /** Performs the commands in the answer. */
   act(): void;
 }
 
 export interface QuestionGate {
-  /** True while the agent waits for an answer. Its later events wait too. */
+  /** True while the agent waits for an answer. The agent's later events wait too. */
   waits(agent: number): boolean;
-  /** Resolves to the answers to all open questions, in the order of the questions. */
+  /** Resolves to the answers to all open questions, in question order. */
   answers(): Promise<readonly DecidedCall[]>;
 }
 
@@ -314,7 +324,7 @@ export function soundness(transactions: readonly { data: string }[]): number {
   return Math.floor((100 * sound.length) / transactions.length);
 }
 
-/** Transactions of agents outside the scenario may hold any text. */
+/** True if the data is a sound entry. Agents outside the scenario may use any text as data. */
 function addsUp(data: string): boolean {
   try {
     const { amount } = JSON.parse(data) as { amount?: unknown };
@@ -324,7 +334,7 @@ function addsUp(data: string): boolean {
   }
 }
 
-/** The tag that links a meme to its block. */
+/** Tag that links a meme to its block. */
 export const blockTag = (blockHash: string): string => `b_${blockHash.slice(0, 12)}`;
 export const stanceTag: Record<Decision, string> = { approve: 'pro', reject: 'contra' };
 
@@ -338,7 +348,10 @@ export function deriveSignatory(seed: string, ordinal: number): Signatory {
 const NO_SIGNATURE = '0'.repeat(128);
 const notAtAll = () => NO_SIGNATURE;
 
-/** For networks without signatures: a derived name replaces the key, and signatures are zeros. */
+/**
+ * Derives a signatory for networks without signatures: a name replaces the key, and signatures are
+ * zeros.
+ */
 export function deriveUnsignedSignatory(seed: string, ordinal: number): Signatory {
   return { publicKey: deriveSecret(seed, ordinal), sign: notAtAll, unsigned: NO_SIGNATURE };
 }

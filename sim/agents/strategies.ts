@@ -53,7 +53,7 @@ function abstains(agent: ScriptedAgent, block: BlockTalk): boolean {
 const onContent = { by: 'content' } as const;
 const onNeighbours = { by: 'neighbours' } as const;
 
-/** Judges the content only, always votes, and produces sound blocks. */
+/** Judges only the content, always votes, and produces sound blocks. */
 const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
@@ -63,7 +63,7 @@ const honest = ({ soundness }: StrategyOf<'honest'>): Strategy => ({
   produce: (agent, world) => produce(agent, world, { care: 1 }),
 });
 
-/** Returns the number of received votes, and approvals minus rejections. */
+/** Returns the number of received votes, and the approvals minus the rejections. */
 function receivedBalance(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const votes = world.receivedVotes(agent.ordinal, block.hash);
   const approving = votes.filter(({ decision }) => decision === 'approve').length;
@@ -121,7 +121,7 @@ const silent: Strategy = {
   vote() {},
 };
 
-/** Rounds of the second vote. The first vote determines which one is used. */
+/** Draw rounds for the second vote. The first vote determines which round is used. */
 const AGAIN = { approve: 1, reject: 2 } as const;
 
 const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strategy => ({
@@ -141,7 +141,7 @@ const equivocator = ({ rate, gap_ms }: StrategyOf<'equivocator'>): Strategy => (
   },
 });
 
-/** Approves blocks of its group and rejects all others, regardless of content. */
+/** Approves its group's blocks and rejects all others, regardless of content. */
 const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
   ...byPersonality,
   vote(agent, world, block) {
@@ -155,7 +155,7 @@ const bloc = ({ honest_blocks }: StrategyOf<'bloc'>): Strategy => ({
 const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy => ({
   ...byPersonality,
   hear(agent, world, block) {
-    // The number makes each meme unique: identical memes count as repetition.
+    // The number makes each meme unique, because identical memes count as repetition.
     for (let count = 1; count <= memes; count += 1) {
       postMeme(agent, world, block, stance, `${stance} ${block.hash.slice(0, 8)}! (${count})`);
     }
@@ -170,7 +170,7 @@ const memeSpammer = ({ memes, stance }: StrategyOf<'meme_spammer'>): Strategy =>
 /** Hash constant for the operator's draw. */
 const OPERATOR = 0x5b11;
 
-/** One operator controls the group: all members vote by the same draw for each block. */
+/** One operator controls the group: all members vote on a block by the same draw. */
 const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
   ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),
@@ -180,7 +180,7 @@ const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
     const decision = will < Math.round(approves * 2 ** 32) ? 'approve' : 'reject';
     castVote(agent, world, block, { decision, withoutMemes: decision });
   },
-  /** Invites members of its group, to raise each other's weight. */
+  /** Invites members of its group, so that they raise each other's weight. */
   socialize(agent, world) {
     const { rate, most, invited } = world.scenario.social.alliances;
     if (rate === 0 || world.alliancesOf(agent.ordinal).length >= most) return;
@@ -211,8 +211,8 @@ function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
 }
 
 /**
- * Votes only for blocks of its group. They become final once all other agents have used up their
- * votes.
+ * Votes only for its group's blocks. These blocks become final once all other agents have used up
+ * their votes.
  */
 const voteExhauster = ({ every_ms }: StrategyOf<'vote_exhauster'>): Strategy => ({
   ...byPersonality,

@@ -1,7 +1,7 @@
 /**
- * Attribution of the outcome of a block. The run is repeated up to the block and then forked
- * without each candidate: a meme, an agent or an alliance. This works only for saved runs, not for
- * the data folder of a server.
+ * Attributes a block's outcome. The run is repeated up to the block and then forked without each
+ * candidate: a meme, an agent or an alliance. Attribution works only for saved runs, not for a
+ * server's data folder.
  */
 
 import { storedLines } from '../../engine/replay/lines.js';
@@ -29,7 +29,7 @@ import {
 import { collectEvidence, type Evidence, type MemeAbout } from './evidence.js';
 
 export interface AttributionOptions {
-  /** Folder of script modules and data files. */
+  /** Folder that contains script modules and data files. */
   folder?: string;
   kinds: readonly CandidateKind[];
   /** Maximum number of candidates to test. */
@@ -44,7 +44,7 @@ export interface AttributionOptions {
 }
 
 export interface Attribution {
-  /** Reasons of each counted vote. */
+  /** Reasons for each counted vote. */
   decisions: DecisionLine[];
   /** Number of memes, agents and alliances that could be omitted. */
   candidates: number;
@@ -83,7 +83,8 @@ export async function attribute(
 
 /**
  * Refuses external deciders. Each fork would need new answers, because agents observe other events
- * after a redraw.
+ * Refuses external deciders. Each fork would need new answers, because agents observe different
+ * events after a redraw.
  */
 function expectNobodyOutside(scenario: Scenario): void {
   const groups = listExternals(scenario).map(
@@ -96,25 +97,27 @@ function expectNobodyOutside(scenario: Scenario): void {
 }
 
 /*
- * The run is repeated up to the block, and then forked many times with other randomness. Forks are
- * paired: both forks of a pair have the same randomness and differ in one candidate, which is
- * omitted in one of them.
+ * The run is repeated up to the block, and then forked many times with different randomness. Forks
+ * are paired. Both forks in a pair use identical randomness and differ in one candidate, which is
+ * omitted in one of the two forks.
  */
 
 interface AblationOptions {
-  /** Seed of the run. */
+  /** Run's seed. */
   seed: string;
-  /** Folder of script modules and data files. */
+  /** Folder that contains script modules and data files. */
   folder?: string;
   block: string;
-  /** Pairs of each candidate at the first look. */
+  /** Pairs per candidate at the first look. */
   replicates: number;
   /**
    * Maximum number of pairs, which doubles at each look until the result is clear. Default:
    * `replicates`.
    */
   mostReplicates?: number;
-  /** Margin of an additional equivalence test. A candidate whose effect is smaller is decided. */
+  /**
+   * Margin for an additional equivalence test. A candidate with a smaller effect counts as decided.
+   */
   margin?: number;
   /** Number of parallel runs; default: one per core. */
   jobs?: number;
@@ -132,8 +135,8 @@ export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>,
    */
   acted: number;
   /**
-   * True if the intervention was in effect in all pairs. Without this, the pairs do not measure the
-   * effect, and members are null.
+   * True if the intervention was in effect in all pairs. If false, the pairs do not measure the
+   * effect, and the result members are null.
    */
   measured: boolean;
   difference: number | null;
@@ -141,29 +144,29 @@ export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>,
   high: number | null;
   p: number | null;
   /**
-   * Smallest change of the probability that the test detects with power 0.8, if all discordant
-   * pairs differ in the same direction; null if no change is large enough.
+   * Smallest change in probability that the test detects with power 0.8, if all discordant pairs
+   * differ in the same direction; null if no change is large enough.
    */
   detectable: number | null;
 }
 
 export interface Ablation {
   level: number;
-  /** Pairs of each candidate at the first look, and the maximum. */
+  /** Pairs per candidate at the first look, and the maximum. */
   replicates: number;
   most_replicates: number;
-  /** Number of looks that share the level. */
+  /** Number of looks that share the significance level. */
   looks: number;
-  /** Equivalence margin; null if it was not tested. */
+  /** Equivalence margin; null if equivalence was not tested. */
   margin: number | null;
   /** Number of forks. */
   forks: number;
-  /** Sorted by certainty. */
+  /** Rows sorted by certainty. */
   rows: AblationRow[];
 }
 
 interface Fork extends Job {
-  /** Null for the fork without an omission. */
+  /** Candidate that the fork omits. Null for the fork without an omission. */
   candidate: number | null;
   fromMs: number;
   replicate: number;
@@ -175,7 +178,7 @@ interface Arm {
 }
 
 /**
- * @param scenario scenario of the run, to which interventions are added.
+ * @param scenario run's scenario, to which interventions are added.
  * @throws {StoreError} `FAILED` if a fork fails.
  */
 async function ablate(
@@ -224,7 +227,7 @@ function isOpen(row: Measured | undefined, judgement: Judgement | undefined): bo
 }
 
 interface Look {
-  /** Results of all forks so far; extended by this look. */
+  /** Results from all forks so far, extended at this look. */
   arms: Map<string, Arm>;
   candidates: readonly Candidate[];
   options: AblationOptions;
@@ -254,7 +257,7 @@ const sorted = (rows: readonly AblationRow[]): AblationRow[] =>
       b.votes - a.votes,
   );
 
-/** Candidates with the same start share the forks without an omission. */
+/** Yields the forks. Candidates with the same start share the forks without an omission. */
 function* forksOf(
   scenario: Scenario,
   candidates: readonly Candidate[],
@@ -265,7 +268,7 @@ function* forksOf(
   const moments = new Set(open.map(({ fromMs }) => fromMs));
   const asked = new Set(open);
   for (let replicate = from; replicate < to; replicate += 1) {
-    // Derived from the seed of the run, so that other runs have other futures.
+    // Derive this from the run's seed, so that different runs have different futures.
     const chance = `${seed}/why/${replicate}`;
     for (const fromMs of moments) {
       const whole = forkOf(scenario, { fromMs, chance }, []);
@@ -280,7 +283,7 @@ function* forksOf(
   }
 }
 
-/** Signatures are created but not verified, which gives the same entries. */
+/** Runs a fork. Signatures are created but not verified, which does not change the entries. */
 function forkOf(
   scenario: Scenario,
   { fromMs, chance }: { fromMs: number; chance: string },
@@ -309,7 +312,7 @@ function armOf(
   }
   const { watched, watched_alliances: allied, interventions = [] } = outcome.result;
   const did = (interventions.at(-1)?.did ?? 0) > 0;
-  // Without a proposal there is no block to measure.
+  // Without a proposal, there is no block to measure.
   const left = candidate === null ? null : candidates[candidate]!;
   const inForce = left?.kind === 'alliance' ? !allied?.includes(left.id) : true;
   const acted = did && allied !== undefined && inForce;
@@ -341,8 +344,8 @@ function rowOf(
 const unknown = { difference: null, low: null, high: null, p: null } as const;
 
 /*
- * Candidates are memes about the block, its electors, and alliances that were active when it was
- * proposed. They are ranked by the original run, and the best few are tested.
+ * Candidates are memes about the block, its electors, and alliances that were active at its
+ * proposal. Candidates are ranked by the original run, and the highest-ranked few are tested.
  */
 
 type CandidateKind = 'meme' | 'agent' | 'alliance';
@@ -351,7 +354,9 @@ interface Candidate {
   kind: CandidateKind;
   id: string;
   name: string;
-  /** Number of votes of the original run that depend directly on the candidate; the rank. */
+  /**
+   * Number of votes in the original run that depend directly on the candidate. This is the rank.
+   */
   votes: number;
   /** Intervention that omits the candidate. */
   intervention: Intervention;
@@ -361,13 +366,13 @@ interface Candidate {
   fromMs: number;
 }
 
-/** Added to the latency of a slow message: two windows, in which members act. */
+/** Added to a slow message's latency: two windows, in which members act. */
 const WINDOWS_MS = 100;
 
 /**
- * Alternates between kinds, the best of each kind first.
+ * Alternates between kinds, the best candidates of each kind first.
  *
- * @param slowMs latency of a slow message. Departures of members must arrive before the proposal.
+ * @param slowMs a slow message's latency. Members' departures must arrive before the proposal.
  */
 function candidatesOf(
   evidence: Evidence,
@@ -390,8 +395,8 @@ function candidatesOf(
 }
 
 /**
- * Memes are muted before any agent receives them, because no message arrives at the instant of
- * posting.
+ * Returns memes as candidates. A meme is muted before any agent receives it, because no message
+ * arrives at the instant of posting.
  */
 function memesOf({ memes, startedAt }: Evidence, lines: readonly DecisionLine[]): Candidate[] {
   const turned = turnedBy(lines);
@@ -408,7 +413,7 @@ function memesOf({ memes, startedAt }: Evidence, lines: readonly DecisionLine[])
   });
 }
 
-/** Early votes reach the most agents, so they rank higher. */
+/** Returns agents as candidates. Early votes reach the most agents, so early voters rank higher. */
 function agentsOf(
   { electors, votes, memes }: Evidence,
   lines: readonly DecisionLine[],
@@ -434,7 +439,8 @@ function agentsOf(
 }
 
 /**
- * Dissolved as late as possible: its members must leave before the proposal, and it must be active.
+ * Returns alliances as candidates. An alliance is dissolved as late as possible, because it must be
+ * active but its members must leave before the proposal.
  */
 function alliancesOf(
   { alliances, electors, votes, startedAt }: Evidence,

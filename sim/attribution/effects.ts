@@ -1,11 +1,11 @@
 /**
  * Effect of an omission on a block, measured over pairs of runs that differ only in the omission:
- * the change of the probability of finalization, its interval, an exact test, and Holm's correction
+ * the change in the probability of finalization, its interval, an exact test, and Holm's correction
  * over all candidates.
  */
 /**
- * Number of pairs, and of those in which the block was finalized in both runs, only with the
- * candidate, or only without.
+ * Number of pairs, and the numbers of pairs in which the block was finalized in both runs, only
+ * with the candidate, or only without the candidate.
  */
 export interface Pairs {
   pairs: number;
@@ -17,7 +17,7 @@ export interface Pairs {
 export interface Effect {
   /** Probability without the candidate minus probability with the candidate. */
   difference: number;
-  /** 95 % interval of the difference, simultaneous over all looks, but not over candidates. */
+  /** 95 % interval for the difference, simultaneous over all looks, but not over candidates. */
   low: number;
   high: number;
   /** McNemar's exact two-sided test. */
@@ -27,7 +27,7 @@ export interface Effect {
 /** Familywise error rate over all candidates and looks. */
 export const LEVEL = 0.05;
 
-/** Two-sided normal quantiles of 1 - 0.05 / looks, for 1 to 14 looks. */
+/** Two-sided normal quantiles for 1 - 0.05 / looks, for 1 to 14 looks. */
 const QUANTILES = [
   1.959963984540054, 2.241402727604946, 2.393979799818511, 2.497705474412374, 2.5758293035489,
   2.638257273476751, 2.690109527158866, 2.734368786533176, 2.772921294608662, 2.807033768343811,
@@ -35,7 +35,7 @@ const QUANTILES = [
 ];
 
 /**
- * Computes the effect with the interval of Bonett and Price (2012), which is valid for few pairs.
+ * Computes the effect with Bonett and Price's interval (2012), which is valid for few pairs.
  *
  * @param looks maximum number of looks, which share the error.
  */
@@ -52,7 +52,7 @@ export function computeEffect({ pairs, only_with, only_without }: Pairs, looks =
   };
 }
 
-/** Probability of a split at least as uneven as this one by a fair coin. */
+/** Returns the probability that a fair coin gives a split at least as uneven as this one. */
 export function mcNemar(a: number, b: number): number {
   const tosses = a + b;
   let ways = 1n;
@@ -84,8 +84,8 @@ const POWER = 0.8;
 
 /**
  * Returns the smallest effect that the test detects at this level with power 0.8, if all discordant
- * pairs differ in the same direction, which is the easiest case. Null if even an effect of 1 is not
- * detected.
+ * pairs differ in the same direction, which is the easiest case. Returns null if even an effect of
+ * 1 is not detected.
  */
 export function detectableWith(pairs: number, level: number): number | null {
   let least = 1;
@@ -101,7 +101,7 @@ export function detectableWith(pairs: number, level: number): number | null {
 }
 
 /**
- * Binomial probability of at least `least` hits. Terms are relative to the largest one, which
+ * Binomial probability of at least `least` hits. Terms are relative to the largest term, which
  * avoids underflow.
  */
 function atLeast(least: number, trials: number, share: number): number {
@@ -128,10 +128,10 @@ function atLeast(least: number, trials: number, share: number): number {
   return tail / all;
 }
 
-/** Smallest relative term; the sum of all smaller terms is negligible. */
+/** Smallest relative term to add. The sum of all smaller terms is negligible. */
 const NOTHING = 1e-20;
 
-/** One-sided bounds of Clopper and Pearson (1934) for a share. */
+/** One-sided Clopper-Pearson bounds (1934) for a share. */
 function exactEnds(hits: number, trials: number, error: number): { low: number; high: number } {
   const where = (isBelow: (share: number) => boolean) => {
     let [low, high] = [0, 1];
@@ -150,7 +150,7 @@ function exactEnds(hits: number, trials: number, error: number): { low: number; 
 
 /**
  * Tests that the effect is smaller than a margin in both directions. Each of the two shares of
- * discordant pairs has an exact bound with half of the error, so the test is conservative.
+ * discordant pairs has an exact bound with half the error, so the test is conservative.
  *
  * @returns an upper bound of the p-value under an effect of at least the margin.
  */
@@ -170,19 +170,19 @@ export function equivalence({ pairs, only_with, only_without }: Pairs, margin: n
   return high;
 }
 
-/** Number of pairs at each look, which doubles. */
+/** Number of pairs at each look. The number doubles from look to look. */
 export function planLooks(first: number, most: number): number[] {
   const sizes = [first];
   while (sizes.at(-1)! < most) sizes.push(Math.min(most, 2 * sizes.at(-1)!));
   return sizes;
 }
 
-/** Cumulative result of a candidate. */
+/** Cumulative result for a candidate. */
 export interface Judgement {
   /** Adjusted for all candidates and looks; null if the pairs do not measure the effect. */
   p_holm: number | null;
   significant: boolean;
-  /** Adjusted p-value of the equivalence test. */
+  /** Adjusted p-value from the equivalence test. */
   p_margin: number | null;
   within_margin: boolean;
 }
@@ -190,18 +190,18 @@ export interface Judgement {
 interface Testing {
   /** Maximum number of looks. */
   looks: number;
-  /** Equivalence margin; null if it is not tested. */
+  /** Equivalence margin; null if equivalence is not tested. */
   margin: number | null;
 }
 
 /**
  * Judges all candidates at a look. The looks share the error equally, and Holm's procedure
- * distributes the share of a look among the candidates. Candidates decided at a look are removed
- * from later ones (Maurer and Bretz 2013). The familywise error rate over all candidates and looks
- * is at most 0.05, and the same for the equivalence test.
+ * distributes a look's share among the candidates. Candidates decided at a look are removed from
+ * later looks (Maurer and Bretz 2013). The familywise error rate over all candidates and looks is
+ * at most 0.05. The equivalence test has the same bound.
  *
- * @param pairs pairs of each candidate so far; null if they do not measure the effect.
- * @param before judgements of the previous look; empty at the first.
+ * @param pairs pairs per candidate so far; null if the pairs do not measure the effect.
+ * @param before judgements from the previous look; empty at the first look.
  */
 export function judgeLook(
   pairs: readonly (Pairs | null)[],
@@ -227,7 +227,7 @@ export function judgeLook(
   });
 }
 
-/** Holm's procedure among the candidates that are not decided. */
+/** Applies Holm's procedure to the candidates that are not decided. */
 function adjustedAmong(
   ps: readonly number[],
   isLeft: (at: number) => boolean,

@@ -22,7 +22,7 @@ export interface CountedVote {
   /** Position of the elector. */
   elector: number;
   decision: Decision;
-  /** Sequence number of its entry. */
+  /** Sequence number of the vote's entry. */
   entry: number;
   meme_references: readonly string[];
 }
@@ -37,7 +37,7 @@ interface ActiveAlliance {
   since: number;
 }
 
-/** Meme about the block, posted before it closed. */
+/** Meme about the block, posted before the block closed. */
 export interface MemeAbout {
   meme_id: string;
   /** Agent id and name. */
@@ -55,17 +55,17 @@ export interface Evidence {
   status: BlockStatus;
   /** Ascending by ordinal. */
   electors: readonly Elector[];
-  /** In order of counting. */
+  /** Votes in counting order. */
   votes: readonly CountedVote[];
   /** Ascending by id. */
   alliances: readonly ActiveAlliance[];
-  /** In order of posting. */
+  /** Memes in posting order. */
   memes: readonly MemeAbout[];
 }
 
 /**
- * @param named block hash or a prefix of at least 8 digits, or the height of a final block.
- * @throws {StoreError} `MISSING` if there is no such block, or more than one.
+ * @param named block hash, a prefix with at least 8 digits, or a final block's height.
+ * @throws {StoreError} `MISSING` if no block matches, or more than one.
  */
 export function collectEvidence(store: Store, folder: string, named: string): Evidence {
   const hash = hashOf(store, folder, named);
@@ -137,7 +137,9 @@ function stored<T extends Table>(store: Store, table: T, key: RecordKey): Record
   throw new StoreError('RECORD_MISSING', { table, key: JSON.stringify(key) });
 }
 
-/** Alliances from the events before the proposal, because records only have the latest state. */
+/**
+ * Finds alliances from events before the proposal, because records contain only the latest state.
+ */
 function alliancesAt(store: Store, hash: string): ActiveAlliance[] {
   const active = new Map<string, ActiveAlliance>();
   const end = store.meta()?.event_seq ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Explains the outcome of a block from its votes: the power of each elector, swing votes, and
- * recounts without an agent, a meme or an alliance.
+ * Explains a block's outcome from its votes: each elector's power, swing votes, and recounts
+ * without an agent, a meme or an alliance.
  */
 
 import { decide } from '../../engine/core/quorum.js';
@@ -9,7 +9,7 @@ import type { Store } from '../../engine/store/store.js';
 import { type CountedVote, collectEvidence, type Evidence } from './evidence.js';
 import { computePower, decisionGame, type Game, turnoutGame } from './power.js';
 
-/** Power indices of a game by elector; null if an index was not computed. */
+/** Power indices in a game, by elector; null if an index was not computed. */
 export interface PowerTable {
   /** Weight of a winning coalition, out of `total`. */
   quota: number;
@@ -17,7 +17,8 @@ export interface PowerTable {
   electors: {
     agent_id: string;
     /**
-     * Number of coalitions of the others for which the elector is critical, as a decimal string.
+     * Number of coalitions of the other electors in which the elector is critical, as a decimal
+     * string.
      */
     swings: string | null;
     decisive: number | null;
@@ -34,7 +35,7 @@ export interface Explanation {
     status: string;
     policy: string;
     weights: string;
-    /** Weights. */
+    /** Approving and rejecting weights. */
     approve: number;
     reject: number;
     total: number;
@@ -46,15 +47,15 @@ export interface Explanation {
     weight: number;
     vote: Decision | null;
   }[];
-  /** Outcome of the recount of the original votes: the status of the block. */
+  /** Outcome of recounting the original votes, which is the block's status. */
   outcome: Recounted;
   power: { decision: PowerTable; turnout: PowerTable | null };
   swings: Swing[];
-  /** Recounts of the same votes. Agents do not react to the omission. */
+  /** Recounts of the original votes. Agents do not react to the omission. */
   mechanical: LeftOut[];
 }
 
-/** @throws {StoreError} as `collectEvidence`. */
+/** @throws {StoreError} for the reasons given at `collectEvidence`. */
 export function explain(store: Store, folder: string, named: string): Explanation {
   const evidence = collectEvidence(store, folder, named);
   const { genesis, block, status, electors, votes } = evidence;
@@ -102,22 +103,22 @@ function tableOf({ electors, block }: Evidence, game: Game): PowerTable {
 }
 
 /*
- * A recount changes the votes, electors or weights of a block. Agents do not vote again, even if
- * they would vote differently.
+ * A recount changes a block's votes, electors or weights. Agents do not vote again, even if they
+ * would have voted differently.
  */
 
 /**
- * Outcome of a recount. `open`: the votes do not decide, and the log does not have the votes that
- * would have arrived later.
+ * Outcome of a recount. `open` means that the votes do not decide, and the log does not contain the
+ * votes that would have arrived later.
  */
 export type Recounted = BlockStatus | 'open';
 
 interface Changed {
-  /** By position. */
+  /** Weights by elector position. */
   weights?: readonly number[];
   /** Positions removed from the electorate. */
   left?: ReadonlySet<number>;
-  /** In order of counting. */
+  /** Votes in counting order. */
   votes?: readonly { elector: number; decision: Decision }[];
 }
 
@@ -157,7 +158,7 @@ function recount(evidence: Evidence, changed: Changed = {}): Recounted {
   return ended ? decide(genesis, tally, true)! : 'open';
 }
 
-/** Counts rejections by personality, for vetoes. */
+/** Counts rejections by personality to detect vetoes. */
 class Groups {
   readonly #sizes = new Map<string, number>();
   readonly #rejections = new Map<string, number>();
@@ -183,12 +184,12 @@ export interface Swing {
   weight: number;
   /** Null if the elector did not vote. */
   vote: Decision | null;
-  /** Changed vote; null for no vote. */
+  /** Changed vote; null for abstention. */
   other: Decision | null;
   outcome: Recounted;
 }
 
-/** Changes of one vote that change the outcome. */
+/** Returns the single-vote changes that change the outcome. */
 function swingsOf(evidence: Evidence): Swing[] {
   const actual = recount(evidence);
   const cast = new Map(evidence.votes.map((vote) => [vote.elector, vote]));
@@ -202,7 +203,7 @@ function swingsOf(evidence: Evidence): Swing[] {
   });
 }
 
-/** Replaces the vote in place; a new vote comes last. */
+/** Replaces the vote in place. A new vote comes last. */
 function instead(votes: readonly CountedVote[], elector: number, other: Decision | null) {
   const voted = votes.some((vote) => vote.elector === elector);
   if (other === null) return votes.filter((vote) => vote.elector !== elector);
@@ -211,29 +212,29 @@ function instead(votes: readonly CountedVote[], elector: number, other: Decision
 }
 
 /*
- * Mechanical counterfactuals recount the same votes without an agent, without the votes that refer
- * to a meme, or without an alliance. They also work for the log of a live network, whose agents
+ * Mechanical counterfactuals recount the original votes without an agent, without the votes that
+ * refer to a meme, or without an alliance. They work even for a live network's log, whose agents
  * cannot be run again.
  */
 
 export interface LeftOut {
   /**
    * `elector`: without the agent; `references`: without the votes that refer to the meme;
-   * `members`: without the votes of the members of the alliance; `bonus`: without the weight bonus
-   * of the alliance; `weights`: all votes have equal weight.
+   * `members`: without the votes of the alliance's members; `bonus`: without the alliance's weight
+   * bonus; `weights`: all votes have equal weight.
    */
   kind: 'elector' | 'references' | 'members' | 'bonus' | 'weights';
   /** Id of the agent, meme or alliance; '' for weights. */
   id: string;
   name: string;
-  /** Number of votes that are omitted or have a different weight. */
+  /** Number of votes that are omitted or whose weight differs. */
   votes: number;
   outcome: Recounted;
   /** True if the outcome differs. */
   changes: boolean;
 }
 
-/** All omissions; those that change the outcome first. */
+/** Computes all omissions. Those that change the outcome come first. */
 function leftOut(evidence: Evidence): LeftOut[] {
   const actual = recount(evidence);
   const row = (
@@ -270,7 +271,7 @@ function leftOut(evidence: Evidence): LeftOut[] {
   return rows.sort((a, b) => Number(b.changes) - Number(a.changes) || b.votes - a.votes);
 }
 
-/** Positions of the voters by referenced meme. */
+/** Positions of voters by referenced meme. */
 function references({ votes }: Evidence): Map<string, Set<number>> {
   const found = new Map<string, Set<number>>();
   for (const { elector, meme_references } of votes) {
@@ -292,7 +293,7 @@ function votersAmong({ electors, votes }: Evidence, members: readonly string[]):
   return new Set(voters.map(({ elector }) => elector));
 }
 
-/** Weights without each alliance that adds a bonus. */
+/** Computes weights without each alliance that adds a bonus. */
 function bonuses(evidence: Evidence): { id: string; name: string; weights: number[] }[] {
   const { genesis, alliances } = evidence;
   if (genesis.weights !== 'alliance_bonus') return [];
@@ -303,7 +304,7 @@ function bonuses(evidence: Evidence): { id: string; name: string; weights: numbe
   }));
 }
 
-/** 100, plus 2 for each allied elector, up to 10: docs/protocol.md, weights. */
+/** Computes 100, plus 2 per allied elector, up to 10: docs/protocol.md, weights. */
 function alliedWeights({ electors, alliances }: Evidence, without: string): number[] {
   const voting = new Set(electors.map(({ agent_id }) => agent_id));
   const left = alliances.filter(({ alliance_id }) => alliance_id !== without);

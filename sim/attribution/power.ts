@@ -1,30 +1,32 @@
 /**
- * Power of electors: exact Banzhaf and Shapley-Shubik indices of a voting game, from its generating
- * function (Brams and Affuso 1976; Bilbao and others 2000). A game that would take too long is
- * refused; results are never approximated.
+ * Power of electors: exact Banzhaf and Shapley-Shubik indices for a voting game, computed from its
+ * generating function (Brams and Affuso 1976; Bilbao and others 2000). A game that would take too
+ * long is refused. Results are never approximated.
  */
 import type { QuorumRule } from '../../engine/core/quorum.js';
 
-/** Limits per index: additions, about ten seconds on one core, and numbers in memory. */
+/** Limits per index: additions (about ten seconds on one core) and numbers in memory. */
 const powerLimits = { steps: 4_000_000_000, cells: 33_554_432 } as const;
 
 interface Power {
-  /** Number of coalitions of the others for which the voter is critical. */
+  /** Number of coalitions of the other voters in which the voter is critical. */
   swings: readonly bigint[] | null;
   /**
-   * Swings as a share of all coalitions of the others: the probability of being critical if every
-   * vote is a fair coin.
+   * Swings as a share of all coalitions of the other voters: the probability of being critical if
+   * every vote is a fair coin flip.
    */
   decisive: readonly number[] | null;
   /** Share of all swings: the normalized Banzhaf index. */
   banzhaf: readonly number[] | null;
   /** Share of all orders in which the voter is pivotal: the Shapley-Shubik index. */
   shapley_shubik: readonly number[] | null;
-  /** Reasons for missing indices; empty if both were computed. */
+  /** Reasons for missing indices; empty if both indices were computed. */
   refused: string[];
 }
 
-/** Results by position. Voters with the same weight and veto group have the same power. */
+/**
+ * Computes results by position. Voters with equal weight and the same veto group have equal power.
+ */
 export function computePower(given: Game): Power {
   const game = reduced(given);
   const refused: string[] = [];
@@ -43,7 +45,7 @@ export function computePower(given: Game): Power {
   };
 }
 
-/** Equal weights give equal shares, without counting. */
+/** Returns equal shares if all weights are equal, without counting coalitions. */
 function evenShares({ weights, quota, veto }: Game): { shares: number[] } | null {
   const alike = weights.every((weight) => weight === weights[0]);
   if (!alike || veto.length > 0) return null;
@@ -51,14 +53,14 @@ function evenShares({ weights, quota, veto }: Game): { shares: number[] } | null
   return { shares: weights.map(() => (decides ? 1 / weights.length : 0)) };
 }
 
-/** Class of equal voters. */
+/** Class of interchangeable voters. */
 interface Class {
   weight: number;
   /** Index of the veto group, or -1. */
   group: number;
 }
 
-/** Swings of each voter, by coalition size or in total. */
+/** Counts each voter's swings, by coalition size or in total. */
 function swingsBySize(game: Game, sized: boolean, index: string, refused: string[]) {
   const { weights, quota, veto } = game;
   const groupOf = new Map(veto.flatMap((group, at) => group.map((voter) => [voter, at] as const)));
@@ -75,7 +77,7 @@ function swingsBySize(game: Game, sized: boolean, index: string, refused: string
   // Recursive halving processes every group once per level.
   const rounds = 1 + veto.length.toString(2).length;
   const passes = weights.length * rounds + classes.size;
-  // Large coalitions are few, so half of the rows are empty on average.
+  // Large coalitions are few, so half the rows are empty on average.
   const steps = Math.ceil((sizes * width * passes * moduli.length) / (sized ? 2 : 1));
   if (sizes * width > powerLimits.cells || steps > powerLimits.steps) {
     refused.push(
@@ -97,7 +99,7 @@ function swingsBySize(game: Game, sized: boolean, index: string, refused: string
   return names.map((name) => swings.get(name)!);
 }
 
-/** Swings modulo a number, by class and size. */
+/** Counts swings modulo a number, by class and size. */
 function classSwings(
   { weights, quota, veto }: Game,
   classes: readonly Class[],
@@ -122,7 +124,7 @@ function classSwings(
   for (const group of groups) every.joinSome(group);
   take(-1, every, null);
   eachWithout(start, [...groups.entries()], (group, others) => {
-    // A single member of its group lifts the veto of coalitions that are already heavy enough.
+    // A voter that joins as the first of its group lifts the veto on heavy enough coalitions.
     const heavy = heavyEnough(others, free.length, groups.toSpliced(group, 1), sizes, modulus);
     for (const weight of groups[group]!) others.join(weight);
     take(group, others, heavy);
@@ -133,8 +135,8 @@ function classSwings(
 type Numbered = [group: number, weights: readonly number[]];
 
 /**
- * Calls `call` for each group with the coalitions of all other groups, which include a member of
- * each.
+ * Calls `call` for each group with the coalitions of all other groups, each of which contributes at
+ * least one member.
  */
 function eachWithout(
   before: Coalitions,
@@ -152,7 +154,7 @@ function eachWithout(
   }
 }
 
-/** Number of coalitions with at least the quota, by size: all coalitions minus the lighter ones. */
+/** Counts coalitions that reach the quota, by size: all coalitions minus the lighter ones. */
 function heavyEnough(
   counted: Coalitions,
   free: number,
@@ -160,7 +162,7 @@ function heavyEnough(
   sizes: number,
   modulus: number,
 ): number[] {
-  // With all weights zero.
+  // Count with all weights zero.
   const all = new Coalitions(sizes, 1, modulus);
   for (let one = 0; one < free; one += 1) all.join(0);
   for (const group of groups) all.joinSome(group.map(() => 0));
@@ -168,7 +170,10 @@ function heavyEnough(
   return all.between(0, 1).map((sum, size) => (sum - light[size]! + modulus) % modulus);
 }
 
-/** A swing of a coalition of k of n voters corresponds to k! (n - 1 - k)! of the n! orders. */
+/**
+ * Computes the index. A swing by a coalition of k among n voters covers k! (n - 1 - k)! of the n!
+ * orders.
+ */
 function shapleyOf(swings: readonly (readonly bigint[])[]): number[] {
   const voters = swings.length;
   const factorials = [1n];
@@ -193,17 +198,17 @@ const DIGITS = 1_000_000_000_000_000_000n;
 const ratio = (part: bigint, whole: bigint): number => Number((part * DIGITS) / whole) / 1e18;
 
 /*
- * Game of a quorum rule: the coalitions of approving electors that finalize a block against the
- * votes of all others. Its indices measure the power that the weights give, independent of how
+ * Game for a quorum rule: the coalitions of approving electors that finalize a block against the
+ * votes of all others. Its indices measure the power that the weights give, regardless of how
  * electors decide.
  */
 
-/** Weights are integers with a sum of at most 2^53 - 1. */
+/** Weights are integers whose sum is at most 2^53 - 1. */
 export interface Game {
   weights: readonly number[];
   /** Weight of a winning coalition. */
   quota: number;
-  /** Positions; a winning coalition needs a member of each of these groups. */
+  /** Positions by group. A winning coalition needs a member from each of these groups. */
   veto: readonly (readonly number[])[];
 }
 
@@ -213,7 +218,7 @@ const SMALLEST_VETO = 3;
 const sumOf = (weights: readonly number[]): number =>
   weights.reduce((sum, weight) => sum + weight, 0);
 
-/** Game of the decision, with full turnout. */
+/** Returns the decision's game, with full turnout. */
 export function decisionGame(
   { policy }: QuorumRule,
   weights: readonly number[],
@@ -225,7 +230,7 @@ export function decisionGame(
   return { weights, quota, veto: policy === 'veto' ? vetoGroups(personalities) : [] };
 }
 
-/** Game of the turnout required by `majority`; null if none is required. */
+/** Returns the game for the turnout required by `majority`; null if no turnout is required. */
 export function turnoutGame(
   { policy, participation_bps }: QuorumRule,
   weights: readonly number[],
@@ -246,8 +251,8 @@ function vetoGroups(personalities: readonly string[]): number[][] {
 }
 
 /**
- * Equivalent game with smaller numbers: weights divided by their common divisor, and the dual game
- * if its quota is smaller. A voter has the same swings in both games.
+ * Returns an equivalent game with smaller numbers: weights divided by their common divisor, and the
+ * dual game if its quota is smaller. Each voter has equal swings in both games.
  */
 function reduced({ weights, quota, veto }: Game): Game {
   const common = weights.reduce(divisor, 0) || 1;
@@ -263,10 +268,10 @@ const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % 
 /**
  * Counts coalitions by weight and size: the coefficients of a generating function. The counts
  * exceed 2^53, so each instance counts modulo a number below 2^52, exactly in doubles.
- * `remainderReader` combines several.
+ * `remainderReader` combines several instances.
  */
 class Coalitions {
-  /** `rows[size][weight]`; a single row if sizes are not distinguished. */
+  /** `rows[size][weight]`; one row if sizes are not distinguished. */
   readonly #rows: Float64Array[];
   readonly #modulus: number;
   /** Size of the largest coalition. */
@@ -286,7 +291,7 @@ class Coalitions {
     return copy;
   }
 
-  /** Multiplies by 1 + x^weight: a voter who may be a member. */
+  /** Multiplies by 1 + x^weight: adds a voter who may be a member. */
   join(weight: number): void {
     const rows = this.#rows;
     this.#largest = Math.min(rows.length - 1, this.#largest + 1);
@@ -296,14 +301,14 @@ class Coalitions {
     }
   }
 
-  /** Multiplies by the coalitions of a group with at least one member. */
+  /** Multiplies by a group's coalitions with at least one member. */
   joinSome(weights: readonly number[]): void {
     const none = this.copy();
     for (const weight of weights) this.join(weight);
     for (const [size, row] of this.#rows.entries()) this.#subtract(row, none.#rows[size]!, 0);
   }
 
-  /** Divides by 1 + x^weight: removes a voter. Exact. */
+  /** Divides by 1 + x^weight: removes a voter. The division is exact. */
   without(weight: number): Coalitions {
     const left = this.copy();
     const rows = left.#rows;
@@ -314,9 +319,7 @@ class Coalitions {
     return left;
   }
 
-  /**
-   * Number of coalitions of each size with a weight from `from` (inclusive) to `to` (exclusive).
-   */
+  /** Counts coalitions by size whose weight is at least `from` and less than `to`. */
   between(from: number, to: number): number[] {
     return this.#rows.map((row) => {
       let sum = 0;
@@ -328,7 +331,7 @@ class Coalitions {
     });
   }
 
-  /** Downwards, so that in a single row the old values are added. */
+  /** Iterates downwards, so that a single row adds the old values. */
   #add(to: Float64Array, from: Float64Array, by: number): void {
     const modulus = this.#modulus;
     for (let at = to.length - 1; at >= by; at -= 1) {
@@ -337,7 +340,7 @@ class Coalitions {
     }
   }
 
-  /** Upwards, so that in a single row the new values are subtracted. */
+  /** Iterates upwards, so that a single row subtracts the new values. */
   #subtract(to: Float64Array, from: Float64Array, by: number): void {
     const modulus = this.#modulus;
     for (let at = by; at < to.length; at += 1) {
@@ -349,10 +352,10 @@ class Coalitions {
 
 const BITS = 52;
 
-/** Pairwise coprime numbers below 2^52 with a product above 2^`bits`. */
+/** Returns pairwise coprime numbers below 2^52 whose product is above 2^`bits`. */
 function moduliFor(bits: number): number[] {
   const found: number[] = [];
-  // Each is above 2^51.
+  // Each modulus is above 2^51.
   const count = Math.ceil(bits / (BITS - 1));
   for (let next = 2 ** 52 - 1; found.length < count; next -= 2) {
     if (found.every((one) => bigDivisor(BigInt(one), BigInt(next)) === 1n)) found.push(next);
@@ -363,8 +366,8 @@ function moduliFor(bits: number): number[] {
 const bigDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : bigDivisor(b, a % b));
 
 /**
- * Chinese remainder theorem: finds the number below the product of the moduli with these
- * remainders.
+ * Applies the Chinese remainder theorem: finds the number below the product of the moduli that
+ * leaves these remainders.
  */
 function remainderReader(moduli: readonly number[]): (of: readonly number[]) => bigint {
   const product = moduli.reduce((all, modulus) => all * BigInt(modulus), 1n);

@@ -1,6 +1,6 @@
 /**
  * Alliances: the predicted outcome of each request about an alliance, and the effect of an accepted
- * one.
+ * request.
  */
 import type {
   AllianceLeaveCommand,
@@ -52,7 +52,7 @@ export function foundAlliance(
   return alliance;
 }
 
-/** Answer to an invitation. The first acceptance activates the alliance. */
+/** Handles an answer to an invitation. The first acceptance activates the alliance. */
 export function answerInvitation(
   state: State,
   predicted: PredictedEvents,
@@ -90,7 +90,7 @@ export function leaveAlliance(
   emitAlliance(state, predicted, alliance);
 }
 
-/** No invitation was accepted in time, or the agreed duration is over. */
+/** Ends an alliance because no invitation was accepted in time, or the agreed duration is over. */
 export function allianceDue(
   state: State,
   predicted: PredictedEvents,

@@ -1,7 +1,7 @@
 /**
- * The auditor observes a network and predicts, from the commands alone, every outcome, every event,
- * and at the end every read. A difference is a violation. The only information that it takes from
- * the network is the time of each step.
+ * Auditor that observes a network and predicts, from the commands alone, every outcome, every
+ * event, and at the end every read. A difference is a violation. The auditor takes only the time of
+ * each step from the network.
  */
 import type { Outcome } from '../../engine/core/state.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
@@ -36,16 +36,16 @@ import {
   type Violation,
 } from './violation.js';
 
-/** Step of the network: a command with its outcome and events. */
+/** Network step: a command with its outcome and events. */
 export interface ObservedStep {
   at: number;
   command: Command;
   outcome: Outcome;
-  /** All events of the step, including those of earlier deadlines. */
+  /** All events in the step, including events from earlier deadlines. */
   events: readonly Event[];
 }
 
-/** Result of a precheck, which predicts the outcome of a command without executing it. */
+/** Result of a precheck, which predicts a command's outcome without executing the command. */
 export interface Prechecked {
   at: number;
   command: Command;
@@ -54,7 +54,7 @@ export interface Prechecked {
 }
 
 /**
- * Independent model of the rules of the network, written from docs/protocol.md. It observes a
+ * Independent model of the network's rules, written from docs/protocol.md. The auditor observes a
  * network, predicts its behaviour, and reports the first violation.
  */
 export class Auditor {
@@ -69,14 +69,14 @@ export class Auditor {
   }
 
   /**
-   * First violation. The auditor compares nothing after it, because later differences would follow
-   * from it.
+   * First violation. The auditor compares nothing afterwards, because later differences would
+   * follow from the first.
    */
   get violation(): Violation | null {
     return this.#first;
   }
 
-  /** Observes a command; returns the first violation, or null. */
+  /** Observes a command. Returns the first violation, or null. */
   observe(step: ObservedStep): Violation | null {
     const { at, command, outcome, events } = step;
     if (this.#first || isUnable(outcome)) return this.#first;
@@ -106,7 +106,7 @@ export class Auditor {
     return this.#keep(at, wrong, `precheck of ${command.kind}`, command);
   }
 
-  /** Observes the passing of time to `at`, at which all earlier deadlines must have fired. */
+  /** Observes that time advances to `at`, by which all earlier deadlines must have fired. */
   advance(at: number, events: readonly Event[]): Violation | null {
     if (this.#first) return this.#first;
     const unsafe = this.#safety.watch({ at, command: null, outcome: null, events });
@@ -114,13 +114,13 @@ export class Auditor {
     return this.#keep(at, unsafe ?? checkEvents(predicted, events), 'time');
   }
 
-  /** Compares all reads of the network with the model. */
+  /** Compares all network reads with the model. */
   finish(at: number, reads: AuditedReads): Violation | null {
     if (this.#first) return this.#first;
     return this.#keep(at, checkReads(this.#model.state, at, reads), 'end');
   }
 
-  /** Counts of the model, for the figures of a run. */
+  /** Model's counts, for the run's figures. */
   get counts() {
     const { head, counts, agents } = this.#model.state;
     return { height: head.height, head: head.hash, agents: agents.length, ...counts };
@@ -142,7 +142,10 @@ export class Auditor {
   }
 }
 
-/** A network that is unable to execute commands refuses all of them, which no rule covers. */
+/**
+ * True if a network is unable to execute commands. It then refuses all commands, which no rule
+ * covers.
+ */
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
@@ -184,7 +187,7 @@ function checkPrecheck(
   return { rule: 'outcome', actor: '', expected: said(prediction), found };
 }
 
-/** Converts an outcome of the network to a prediction. */
+/** Converts a network's outcome to a prediction. */
 function saidBy(outcome: Outcome): PredictedOutcome {
   if ('data' in outcome) return outcome;
   const { reason, details = {} } = outcome.refusal;
@@ -223,7 +226,7 @@ function checkEvents(predicted: readonly Event[], events: readonly Event[]): Bro
   return null;
 }
 
-/** Reads of the network that the auditor compares. */
+/** Network reads that the auditor compares. */
 export interface AuditedReads {
   networkState(): NetworkState;
   agents(): Iterable<AgentView>;

@@ -1,6 +1,6 @@
 /**
- * Effects of accepted commands. Each returns the expected answer. Also closes blocks, with all
- * consequences.
+ * Effects of accepted commands. Each function returns the expected answer. This file also closes
+ * blocks, with all consequences.
  */
 import type {
   DiscussCommand,
@@ -247,7 +247,7 @@ function finalize(state: State, predicted: PredictedEvents, block: Block, at: nu
 }
 
 /**
- * Orphans a block, because a sibling was finalized or a producer with a higher reputation takes its
+ * Orphans a block because a sibling was finalized or a producer with a higher reputation takes its
  * slot.
  */
 function giveWay(state: State, predicted: PredictedEvents, block: Block, at: number): void {

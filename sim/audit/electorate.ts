@@ -1,15 +1,13 @@
 /**
- * Electorate of a block and its votes: the weights of agents, dormancy, the votes (one byte per
- * agent, kept forever), and the decision by each policy.
+ * A block's electorate and votes: agents' weights, dormancy, the votes (one byte per agent, never
+ * deleted), and the decision under each policy.
  */
 
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
 import type { Agent, Block, Electorate, State } from './state.js';
 
-/**
- * Weight with `alliance_bonus`: 100, plus 2 for each of the first five allies in the electorate.
- */
+/** Base weight under `alliance_bonus`. Each of the first five allies in the electorate adds 2. */
 const BASE = 100;
 const BONUS = 2;
 const BONUS_ALLIES = 5;
@@ -22,7 +20,7 @@ export function getElectorate(state: State): Electorate {
 const isActive = ({ validator, status }: Agent) => validator && status === 'active';
 const votes = (agent: Agent) => isActive(agent) && !agent.dormant;
 
-/** Weight of each active validator without dormancy. */
+/** Computes each active validator's weight without dormancy. */
 function fullWeights(state: State): Map<Agent, number> {
   const active = state.agents.filter(isActive);
   return new Map(active.map((agent) => [agent, weigh(state, agent, isActive)]));
@@ -44,7 +42,7 @@ function drawUp(state: State): Electorate {
   return { weights, total, heads, groups };
 }
 
-/** @param counts true for allies that add a bonus. */
+/** @param counts returns true for allies that add a bonus. */
 function weigh({ genesis }: State, agent: Agent, counts: (ally: Agent) => boolean): number {
   if (genesis.weights === 'equal') return 1;
   if (genesis.weights === 'reputation') return reputationWeight(agent.scores.overall);
@@ -76,9 +74,7 @@ export function onAllianceChange(state: State): void {
 
 const MOST_MISSED = 1_000_000;
 
-/**
- * Counts an expired block as missed by each elector that did not vote, once for overlapping blocks.
- */
+/** Records a missed block for each elector that did not vote. Overlapping blocks count once. */
 export function countMisses(state: State, block: Block): void {
   const { dormant_after } = state.genesis;
   if (dormant_after === 0) return;
@@ -105,8 +101,8 @@ const isVoting = ({ open }: State, { number }: Agent): boolean =>
   [...open.values()].some(({ marks }) => (marks[number] ?? 0) !== 0);
 
 /**
- * Makes agents dormant, up to the limit: the most missed blocks first, then the earliest
- * registered.
+ * Makes agents dormant, up to the limit. Agents with the most missed blocks come first, then the
+ * earliest registered.
  */
 function putToSleep(state: State, tired: Agent[]): void {
   const weights = fullWeights(state);
@@ -128,8 +124,8 @@ function putToSleep(state: State, tired: Agent[]): void {
 }
 
 /**
- * Limit on the dormant weight: a share of the total, and for each leak period the same share of the
- * rest.
+ * Returns the limit on dormant weight: a share of the total, and per leak period the same share of
+ * the remaining weight.
  */
 function mostSleeping({ genesis, stall }: State, whole: number): number {
   const { dormant_share_max, leak_periods } = genesis;
@@ -149,7 +145,10 @@ export function setDormant(state: State, agent: Agent, dormant: boolean): void {
 
 type End = Exclude<BlockStatus, 'voting' | 'orphaned'>;
 
-/** Decides a block after a vote, or at its deadline (`isOver`); null while it is open. */
+/**
+ * Decides a block after a vote, or at its deadline (`isOver`). Returns null while the block is
+ * open.
+ */
 export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): End | null {
   const { approve, reject, electorate } = block;
   const { voters, vetoed } = block.ballots!;
@@ -175,7 +174,7 @@ export function computeVotesNeeded({ policy, participation_bps }: Genesis, block
 
 const APPROVED = 1;
 const REJECTED = 2;
-/** The agent also signed the opposite vote, and the evidence is logged. */
+/** Mark for an agent that also signed the opposite vote, with the evidence in the log. */
 const EQUIVOCATED = 4;
 
 export function getVote(block: Block, agent: Agent): Decision | null {

@@ -1,4 +1,4 @@
-/** Data of predicted events and answers, with members in the order of the protocol. */
+/** Data for predicted events and answers, with members in protocol order. */
 import type { DiscussCommand } from '../../engine/protocol/schema/command.js';
 import type { Emitted, Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';

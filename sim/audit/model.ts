@@ -1,7 +1,7 @@
 /**
- * Second implementation of the rules of the network. The model predicts the effects of commands and
- * of time from the commands alone. It is written from the protocol and shares no code with the
- * engine.
+ * Second implementation of the network's rules. From the commands alone, the model predicts the
+ * effects of commands and of time. The model is written from the protocol and shares no code with
+ * the engine.
  */
 import type {
   AllianceLeaveCommand,
@@ -64,21 +64,23 @@ export class Model {
     return nextDue(this.state);
   }
 
-  /** Returns the events of all deadlines before `at`. */
+  /** Returns events from all deadlines before `at`. */
   advance(at: number): PredictedEvents {
     const predicted: PredictedEvents = [];
     passTime(this.state, predicted, at);
     return predicted;
   }
 
-  /** Returns the outcome of a command that would have no effect, or null. */
+  /**
+   * Returns the outcome of a command that would have no effect; null if the command would have an effect.
+   */
   precheck(at: number, command: Command): PredictedOutcome | null {
     const { state } = this;
     const prediction = judge(state, state.byKey.get(command.public_key), command, at);
     return prediction?.result === 'equivocation' ? null : prediction;
   }
 
-  /** Executes a command, after all earlier deadlines. */
+  /** Executes a command after all earlier deadlines. */
   put(at: number, command: Command): { prediction: PredictedOutcome; predicted: PredictedEvents } {
     const { state } = this;
     const predicted = this.advance(at);
@@ -116,7 +118,7 @@ function judge(
   return judgeLeave(state, by, command, at);
 }
 
-/** Effects of the commands of registered agents. */
+/** Applies the effects of a registered agent's command. */
 function perform(
   state: State,
   predicted: PredictedEvents,
@@ -161,7 +163,7 @@ function nextDue(state: State): number | null {
   return null;
 }
 
-/** Fires all deadlines before `at`. Deadlines of the same instant fire in their defined order. */
+/** Fires all deadlines before `at`. Deadlines at the same instant fire in their defined order. */
 function passTime(state: State, predicted: PredictedEvents, at: number): void {
   for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
     const next = state.deadlines.peek()!;
@@ -170,7 +172,7 @@ function passTime(state: State, predicted: PredictedEvents, at: number): void {
   }
 }
 
-/** True unless the deadline was moved or its subject has ended. */
+/** Returns true unless the deadline was moved or its subject has ended. */
 function stands(state: State, { due, of, id }: Deadline): boolean {
   if (of === 'metrics') return state.metricsDue === due;
   if (of === 'block') return state.open.has(id);

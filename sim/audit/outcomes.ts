@@ -1,6 +1,6 @@
 /**
- * Predicted outcomes of requests about agents, blocks, memes and discussions. alliances.ts has
- * those about alliances.
+ * Predicted outcomes of requests about agents, blocks, memes and discussions. Requests about
+ * alliances are in alliances.ts.
  */
 import type {
   DiscussCommand,
@@ -57,11 +57,11 @@ export function judgeProposal(
   return command.failed_transaction >= 0 ? createRefusal('MISMATCH') : null;
 }
 
-/** Returns the block that is orphaned for a new proposal, or null. */
+/** Returns the block that a new proposal orphans, or null. */
 export function weakestOpen({ open }: State, by: Agent): Block | null {
   if (open.size < MOST_OPEN) return null;
   let weakest: Block | null = null;
-  // Iterates in order of proposal; the last of equal blocks loses.
+  // Iterate in proposal order. The last among equal blocks loses.
   for (const block of open.values()) {
     const { overall } = block.producer.scores;
     if (!weakest || overall <= weakest.producer.scores.overall) weakest = block;
@@ -94,7 +94,7 @@ function votingClosed({ status, height }: Block): PredictedOutcome | null {
     : createRefusal('VOTING_CLOSED', { block_status: status, height });
 }
 
-/** @param known agent that is registered with the same key. */
+/** @param known agent registered with the same key. */
 export function judgeRegistration(
   known: Agent | undefined,
   command: RegisterCommand,

@@ -1,4 +1,4 @@
-/** Reputation scores, as integers: effects of closed blocks and of equivocation. */
+/** Integer reputation scores, and their changes after closed blocks and equivocation. */
 
 import { getDecision, getVote, getWeight, onScoreChange } from './electorate.js';
 import { emit } from './events.js';
@@ -50,8 +50,8 @@ export function punish(state: State, predicted: PredictedEvents, agent: Agent, a
 }
 
 /**
- * Rates the producer by the approval of the other voters, and each voter by the share of others
- * with the same vote.
+ * Rates the producer by the other voters' approval, and each voter by the share of other voters
+ * that agree with its vote.
  */
 function ratePeers(block: Block, voters: readonly Agent[]): void {
   const { approve, reject, producer } = block;
@@ -67,7 +67,7 @@ function ratePeers(block: Block, voters: readonly Agent[]): void {
   for (const voter of voters) rateOne(voter, getVote(block, voter)!);
 }
 
-/** Rates the creators of memes that were referenced by agents outside their alliances. */
+/** Rates the creators of memes that agents outside their alliances referenced. */
 function rateMemes(state: State, block: Block, right: 'approve' | 'reject'): Agent[] {
   const creators: Agent[] = [];
   const { references } = block.ballots!;
@@ -88,7 +88,7 @@ function rateMemes(state: State, block: Block, right: 'approve' | 'reject'): Age
   return creators;
 }
 
-/** Rates alliances by the agreement of their voters; the score of agents without one decays. */
+/** Rates alliances by their voters' agreement. The score of an agent without an alliance decays. */
 function rateAlliances(block: Block, voters: readonly Agent[], part: ReadonlySet<Agent>): void {
   const heads = new Map<Alliance, { approve: number; reject: number }>();
   for (const voter of voters) {
@@ -114,7 +114,7 @@ function byId(a: Agent, b: Agent): number {
   return a.id < b.id ? -1 : 1;
 }
 
-/** Updates the overall scores and publishes those that moved enough, in order of id. */
+/** Updates the overall scores and publishes those that moved enough, in id order. */
 function sumUp(
   state: State,
   predicted: PredictedEvents,

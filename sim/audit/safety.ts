@@ -1,5 +1,5 @@
 /**
- * Safety rules, checked on events and answers without the model. They find errors that the model
+ * Safety rules, which check events and answers without the model. They find errors that the model
  * shares with the network.
  */
 
@@ -12,7 +12,7 @@ import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 import { type BrokenRule, instantText, shortenId } from './violation.js';
 
-/** Command with its outcome, or the passing of time. */
+/** Command with its outcome, or an advance of time. */
 interface Step {
   at: number;
   command: Command | null;
@@ -25,12 +25,12 @@ const MOST_OPEN = 8;
 export class Safety {
   readonly #genesis: Genesis;
   readonly #open = new Map<string, WatchedBlock>();
-  /** Status of each closed block. */
+  /** Closed blocks' statuses. */
   readonly #ended = new Map<string, string>();
   #head = { hash: '0'.repeat(64), height: 0 };
   #seq = 0;
   #lastInstant = '';
-  /** Earliest deadline of the open blocks. */
+  /** Earliest deadline among the open blocks. */
   #soonest = Number.POSITIVE_INFINITY;
 
   constructor(genesis: Genesis) {
@@ -123,7 +123,7 @@ export class Safety {
     return this.#close(block, status);
   }
 
-  /** True if an accepted proposal took the slot of an open block. */
+  /** True if an accepted proposal took an open block's slot. */
   #gaveWay({ command, outcome }: Step): boolean {
     const isTaken = command?.kind === 'propose' && outcome?.result === 'accepted';
     return isTaken && this.#open.size === MOST_OPEN;
@@ -169,8 +169,8 @@ export class Safety {
   }
 
   /**
-   * Checks that no open block is decided, overdue or beaten by a sibling. A vote can only decide
-   * its own block, so the others are not checked again after a vote.
+   * Checks that no open block is decided, overdue or beaten by a sibling. A vote can decide only
+   * its own block, so the other blocks are not checked again after a vote.
    */
   #checkOpen({ at, events }: Step): BrokenRule | null {
     const [event] = events;
@@ -200,8 +200,8 @@ export class Safety {
 }
 
 /**
- * Findings of the safety rules: the rule, the observation (`text`) and the expectation. Several
- * findings may share a rule. Tests and reports refer to the rule.
+ * Safety rule findings: the rule, the observation (`text`) and the expectation. Several findings
+ * may share a rule. Tests and reports refer to the rule.
  */
 const safetyFindings = {
   EVENT_NUMBER: {
@@ -291,7 +291,7 @@ const safetyFindings = {
 
 type Findings = typeof safetyFindings;
 
-/** Row whose placeholders are those of `text` and `expected`. */
+/** Row whose placeholders come from `text` and `expected`. */
 type FindingRow<Row extends { text: string; expected: string }> = {
   text: Row['text'];
   fix: Row['expected'];
@@ -306,7 +306,9 @@ function broken<K extends keyof Findings>(
   return { rule, actor, expected: fill(expected, values), found: fill(text, values) };
 }
 
-/** Replaces the placeholders. The auditor shares no code with the engine, not even this. */
+/**
+ * Replaces the placeholders. The auditor shares no code with the engine, not even this function.
+ */
 function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
 }
@@ -316,13 +318,13 @@ type Tally = Pick<WatchedBlock, 'approve' | 'reject' | 'electorate'>;
 const tallyText = ({ approve, reject, electorate }: Tally): string =>
   `${approve} to ${reject} of ${electorate}`;
 
-/** Block as published, with the votes seen. */
+/** Block as published, with the votes observed. */
 interface WatchedBlock {
   hash: string;
   parent: string;
   height: number;
   producer: string;
-  /** Weight of the electorate, from the answer to the proposal. */
+  /** Electorate weight, from the answer to the proposal. */
   electorate: number;
   deadline: number;
   approve: number;
@@ -332,10 +334,10 @@ interface WatchedBlock {
   groups: Map<string, { approve: number; reject: number }>;
 }
 
-/** Smallest and largest weight of a vote. */
+/** Smallest and largest weight of one vote. */
 const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
 
-/** Counts a vote and checks the tally in its answer. */
+/** Counts a vote and checks the tally in the vote's answer. */
 function countVote(
   genesis: Genesis,
   block: WatchedBlock,
@@ -343,7 +345,7 @@ function countVote(
   { tally }: AnswerOf['vote'],
 ): BrokenRule | null {
   const { id: by, personality } = validator;
-  // A single set operation: the size does not change for a repeated vote.
+  // Uses a single set operation, because a repeated vote does not change the size.
   const before = block.voters.size;
   if (block.voters.add(by).size === before) {
     return broken('SECOND_VOTE', block.hash, { voter: shortenId(by) });
@@ -369,7 +371,7 @@ function countHead({ groups }: WatchedBlock, personality: string, decision: Deci
 }
 
 /**
- * Checks that the votes seen allow this status.
+ * Checks that the observed votes allow this status.
  *
  * @param isDue true after the deadline.
  */
@@ -389,7 +391,7 @@ function checkEnd(
 }
 
 /**
- * Returns every status that the votes seen allow. Events do not show the size of personality
+ * Returns every status that the observed votes allow. Events do not show the size of personality
  * groups, so a veto is only possible, not certain.
  */
 function allowedOutcomes(genesis: Genesis, block: WatchedBlock, isDue: boolean): readonly string[] {
@@ -417,7 +419,7 @@ const ends = {
   vetoedOrExpired: ['rejected', 'expired'],
 };
 
-/** True if three or more voters of a personality rejected and none approved. */
+/** True if three or more voters with one personality rejected and none approved. */
 function mayBeVetoed({ groups }: WatchedBlock): boolean {
   for (const { approve, reject } of groups.values()) if (approve === 0 && reject >= 3) return true;
   return false;

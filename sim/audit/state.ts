@@ -1,6 +1,6 @@
 /**
- * State of the model: plain data about a network, its deadlines, remembered requests and metrics.
- * The other files of this folder have the rules.
+ * Model state: plain data about a network, its deadlines, remembered requests and metrics. The
+ * other files in this folder contain the rules.
  */
 
 import TinyQueue from 'tinyqueue';
@@ -13,7 +13,7 @@ import type {
   Status,
 } from '../../engine/protocol/schema/primitives.js';
 
-/** Largest score. Scores start at half of it. */
+/** Largest score. Scores start at half this value. */
 export const WHOLE = 1_000_000;
 const HALF = WHOLE / 2;
 
@@ -56,11 +56,13 @@ export interface Agent {
   reason: string;
   expectedDuration: string;
   changedAt: number;
-  /** Signing time of the last status update, null before the first, and its signing input. */
+  /**
+   * Signing time of the last status update (null before the first update), and its signing input.
+   */
   signedAt: number | null;
   input: string;
   dormant: boolean;
-  /** Consecutive failed voting periods without a vote, and the end of the last one counted. */
+  /** Consecutive failed voting periods without a vote, and the end of the last period counted. */
   missed: number;
   countedAt: number;
   produced: number;
@@ -69,12 +71,12 @@ export interface Agent {
   open: Block | null;
   /** Active alliances with this member. */
   alliances: Set<Alliance>;
-  /** Active alliances, plus proposed ones that the agent founded. */
+  /** Active alliances, plus proposed alliances that the agent founded. */
   commitments: number;
   scores: Scores;
 }
 
-/** Electorate of a block, shared by blocks that were proposed without a change in between. */
+/** Electorate of a block, shared by blocks proposed without a change in between. */
 export interface Electorate {
   /** Weight by agent number; 0 outside the electorate. */
   weights: Uint8Array;
@@ -84,20 +86,20 @@ export interface Electorate {
   groups: Map<string, number>;
 }
 
-/** Data that is needed only while the block is in voting. */
+/** Data needed only while the block is in voting. */
 interface Ballots {
   proposal: ProposeCommand;
-  /** Numbers of the voters, in order. */
+  /** Voters' numbers, in voting order. */
   voters: number[];
   /** Voters by referenced meme. */
   references: Map<string, number[]>;
   /** Number of rejecting voters by personality. */
   rejections: Map<string, number>;
-  /** True if a personality group with a veto has rejected. */
+  /** True if a personality group with a veto has rejected the block. */
   vetoed: boolean;
 }
 
-/** First members of all descriptions of a block. */
+/** First members in every description of a block. */
 export const blockHead = (command: ProposeCommand, height: number) => ({
   block_hash: command.block_hash,
   parent_hash: command.parent_hash,
@@ -127,17 +129,17 @@ export interface Block {
 export interface Alliance {
   id: string;
   founder: Agent;
-  /** In order of acceptance, the founder first; unchanged when the alliance ends. */
+  /** Members in order of acceptance, with the founder first. Unchanged when the alliance ends. */
   members: Agent[];
-  /** Invited agents without an answer, ascending by id. */
+  /** Invited agents that have not answered, ascending by id. */
   invited: Agent[];
-  /** Agents that have answered, including those that left. Founding is an answer. */
+  /** Agents that have answered, including agents that left. Founding counts as an answer. */
   answered: Set<Agent>;
   purpose: string;
   duration: string;
   durationMs: number;
   status: AllianceStatus;
-  /** Answer to the founder. */
+  /** Answer sent to the founder. */
   founding: object;
   deadline: number;
   changedAt: number;
@@ -151,7 +153,7 @@ export interface Meme {
 
 export interface State {
   readonly genesis: Genesis;
-  /** Number of events predicted. */
+  /** Number of predicted events. */
   seq: number;
   /** Agents by number, key and id. */
   readonly agents: Agent[];
@@ -162,21 +164,23 @@ export interface State {
   readonly blocks: Map<string, Block>;
   readonly open: Map<string, Block>;
   head: { hash: string; height: number };
-  /** Failed voting periods since the last finalized block, and the end of the last one counted. */
+  /**
+   * Failed voting periods since the last finalized block, and the end of the last period counted.
+   */
   readonly stall: { periods: number; countedAt: number };
-  /** Electorate of the next block; null if it must be computed. */
+  /** Electorate of the next block; null if it must be recomputed. */
   electorate: Electorate | null;
   readonly memes: Map<string, Meme>;
   readonly alliances: Map<string, Alliance>;
   /** Final transactions, as `hash signer`. */
   readonly transactions: Set<string>;
-  /** Values set by state diffs, with the block that set each. */
+  /** Values set by state diffs, each with the block that set the value. */
   readonly values: Map<string, { value: unknown; block: string }>;
-  /** Remembered requests with their time and answer, oldest first. */
+  /** Remembered requests with their times and answers, oldest first. */
   readonly requests: Map<string, { at: number; answer: object }>;
-  /** Finalized transactions of the last minute, oldest first. */
+  /** Transactions finalized in the last minute, oldest first. */
   readonly finalized: { at: number; count: number }[];
-  /** Time at which the last of these is a minute old. */
+  /** Time at which the last finalized transaction is a minute old. */
   stillAt: number;
   /** Time of the next periodic metrics; null while no transactions are finalized. */
   metricsDue: number | null;
@@ -243,7 +247,7 @@ export const createDuplicate = (data: object): PredictedOutcome => ({
   data: { ...data, duplicate: true },
 });
 
-/** Order of deadlines at the same instant. */
+/** Order of deadlines at one instant. */
 const ranks = { alliance: 0, block: 1, metrics: 2 } as const;
 
 export interface Deadline {
@@ -264,7 +268,7 @@ const newDeadlines = (): Deadlines => new TinyQueue([], order);
 
 const MEMORY_MS = 600_000;
 
-/** Returns the answer to the same request if it is still remembered. */
+/** Returns the answer to an identical request if the request is still remembered. */
 export function answerBefore({ requests }: State, id: string, at: number): object | null {
   const first = requests.get(id);
   return first && at - first.at <= MEMORY_MS ? first.answer : null;
@@ -303,10 +307,7 @@ export function networkFigures(state: State, at: number) {
   };
 }
 
-/**
- * Schedules metrics after a finalized block. Metrics that are due at the same instant are not
- * repeated.
- */
+/** Schedules metrics after a finalized block. Metrics due at the same instant are not repeated. */
 export function blockFinal(state: State, at: number, transactions: number): void {
   if (transactions > 0) {
     state.finalized.push({ at, count: transactions });
@@ -315,14 +316,14 @@ export function blockFinal(state: State, at: number, transactions: number): void
   if (at < state.stillAt) setMetrics(state, Math.ceil(at / INTERVAL_MS) * INTERVAL_MS);
 }
 
-/** Schedules the next periodic metrics if transactions were still counted at the last ones. */
+/** Schedules the next periodic metrics if the last metrics still counted transactions. */
 export function renewMetrics(state: State, due: number): void {
   state.metricsDue = null;
   if (due + 1 >= state.stillAt) return;
   setMetrics(state, Math.floor(due / INTERVAL_MS) * INTERVAL_MS + INTERVAL_MS);
 }
 
-/** Schedules metrics at a multiple of the interval, or earlier when the throughput becomes zero. */
+/** Schedules metrics at a multiple of the interval, or earlier when throughput drops to zero. */
 function setMetrics(state: State, multiple: number): void {
   const due = Math.min(multiple, state.stillAt);
   if (due === state.metricsDue) return;

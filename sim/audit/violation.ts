@@ -1,12 +1,12 @@
 /**
- * A violation is a difference between the behaviour of a network and its rules. Its text is
- * complete on its own. Also compares events and answers.
+ * Violation: a difference between a network's behaviour and its rules, with a self-contained text.
+ * This file also compares events and answers.
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 
-/** Violated rule and the step in which it was violated. */
+/** Violated rule and the step at fault. */
 export interface Violation {
   /** Engine time of the step. */
   at: number;
@@ -16,18 +16,18 @@ export interface Violation {
   actor: string;
   expected: string;
   found: string;
-  /** Kind of step: a command, a precheck, the passing of time, or the end. */
+  /** Step kind: a command, a precheck, an advance of time, or the end. */
   during: CommandKind | `precheck of ${CommandKind}` | 'time' | 'end';
   /** Hash of the block concerned, or ''. */
   block: string;
 }
 
-/** Finding of a check, without the step. */
+/** Finding from a check, without the step. */
 export type BrokenRule = Pick<Violation, 'rule' | 'actor' | 'expected' | 'found'> & {
   block?: string;
 };
 
-/** Formats a violation in one line. */
+/** Formats a violation as one line. */
 export function violationText(violation: Violation): string {
   const { at, rule, actor, expected, found, during, block } = violation;
   const on = block !== '' && block !== actor ? ` on block ${shortenId(block)}` : '';
@@ -35,7 +35,7 @@ export function violationText(violation: Violation): string {
   return `rule ${rule}: ${named(actor)}: ${found}; expected ${expected} (${when})`;
 }
 
-/** Shortens an id to its first characters, which are enough to find it. */
+/** Shortens an id to its first characters, which are enough to search for. */
 export function shortenId(id: string): string {
   const long = /^([a-z]+_)?([0-9a-f]{8})[0-9a-f]{8,}$/.exec(id);
   return long ? `${long[1] ?? ''}${long[2]}..` : id;
@@ -45,7 +45,7 @@ const named = (actor: string) =>
   /^[0-9a-f]{64}$/.test(actor) ? `block ${shortenId(actor)}` : actor;
 
 interface Difference {
-  /** Path of the member, such as `tally.approve`; '' for the whole value. */
+  /** Member's path, such as `tally.approve`; '' for the whole value. */
   where: string;
   expected: string;
   found: string;
@@ -71,8 +71,8 @@ export function difference(expected: unknown, found: unknown, where = ''): Diffe
 const shown = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));
 
 /*
- * Compares events. The members of vote events are compared by name, which is several times faster
- * than a generic comparison.
+ * Event comparison. Members of vote events are compared by name, which is several times faster than
+ * a generic comparison.
  */
 
 export function isSameEvent(expected: Event, found: Event): boolean {
@@ -149,7 +149,6 @@ export function isSame(expected: unknown, found: unknown): boolean {
   return countOf(found) === members;
 }
 
-/** Counts the members. */
 function countOf(value: object): number {
   let members = 0;
   for (const _ in value) members += 1;
@@ -159,9 +158,12 @@ function countOf(value: object): number {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Last formatted instant; a step uses the same instant repeatedly. */
+/** Last formatted instant. A step repeatedly uses one instant. */
 let latest = { at: Number.NaN, text: '' };
-/** Second of the last instant and its text. Nearby instants differ only in the milliseconds. */
+/**
+ * Second that contains the last instant, and its text. Nearby instants differ only in the
+ * milliseconds.
+ */
 let second = Number.NaN;
 let prefix = '';
 

@@ -1,4 +1,4 @@
-/** Determinism check: makes a run twice and finds the first difference. */
+/** Determinism check: runs a scenario twice and finds the first difference. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { simulate } from '../run/simulate.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { jsonDifference, type RunDifference, requireDifference } from './logs.js';
 
-/** The result must not depend on the verifier or on its number of threads. */
+/** Verifiers to compare. The result must not depend on the verifier or its number of threads. */
 export const comparedVerifiers = ['pool', 'inline'] as const;
 type Compared = (typeof comparedVerifiers)[number];
 
@@ -17,18 +17,18 @@ export interface Determinism {
   same: boolean;
   /** Digest of the first run. */
   digest: string;
-  /** Null if both runs are the same. */
+  /** Null if both runs are identical. */
   difference: RunDifference | null;
 }
 
-/** Makes the run with a verifier and saves it in the folder. */
+/** Runs the scenario with the given verifier and saves the run in the folder. */
 export type MakeRun = (verifier: Compared, folder: string) => Promise<SimResult>;
 
 /**
  * Runs a scenario twice in this process, with different verifiers, and compares everything that
- * must be equal: entries, events, digests, verdict and measures. It finds scripts that use their
- * own randomness or read a clock. `folkmoot sim --check-determinism` does the same in two
- * processes.
+ * must be equal: entries, events, digests, verdict and measures. The check finds scripts that use
+ * their own randomness or read a clock. `folkmoot sim --check-determinism` makes the two runs in
+ * separate processes.
  *
  * @throws {ScenarioError} if a script cannot be loaded, throws, or returns an invalid command.
  * @throws {StoreError} if no temporary folder can be written.
@@ -51,7 +51,7 @@ export function checkDeterminism(
   return compareRuns((verifier, out) => simulate(scenario, { ...options, verifier, out }));
 }
 
-/** Compares runs that the caller makes, for example in separate processes. */
+/** Compares runs made by the caller, for example in separate processes. */
 export async function compareRuns(make: MakeRun): Promise<Determinism> {
   const folder = await mkdtemp(join(tmpdir(), 'folkmoot-check-'));
   try {
@@ -85,7 +85,7 @@ async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
 
 const sideOf = ({ verifier, folder }: Made) => ({ name: verifier, folder });
 
-/** Members that must be equal in both runs. */
+/** Returns the members that must be equal in both runs. */
 function lasting({
   verdict,
   broken,

@@ -1,48 +1,48 @@
 /**
- * Differences between two saved runs after their common prefix, per voter. The common prefix
- * ensures that an agent of one run is the same agent in the other.
+ * Differences per voter between two saved runs after their common prefix. Because of the common
+ * prefix, an agent in one run is the same agent in the other run.
  */
 import { storedLines } from '../../engine/replay/lines.js';
 import type { Store } from '../../engine/store/store.js';
 import { tableRows } from '../../report/folder.js';
 import { openRunStore } from './logs.js';
 
-/** Number of votes on blocks of the same number. */
+/** Number of votes on blocks with equal numbers. */
 interface VoteCounts {
   same: number;
-  /** Approved in one run and rejected in the other. */
+  /** Votes that approve in one run and reject in the other. */
   flipped: number;
   only_a: number;
   only_b: number;
 }
 
-/** Agent with different votes. */
+/** Agent whose votes differ. */
 interface VoterDifference extends VoteCounts {
   agent_id: string;
   name: string;
-  /** Empty for an agent outside the scenario, like the name. */
+  /** Group name. Empty for an agent outside the scenario, like the agent's name. */
   group: string;
 }
 
-/** Two futures of one past. */
+/** Two futures with a shared past. */
 export interface Futures {
   /** Number of common entries. */
   common: number;
   /** Virtual time of the first difference, in milliseconds. */
   parted_ms: number;
   votes: VoteCounts;
-  /** Agents with a different vote, most flipped votes first. */
+  /** Agents whose votes differ, most flipped votes first. */
   voters: VoterDifference[];
 }
 
-/** Entry 0 has only parameters, so it does not count as a common past. */
+/** Smallest common past. Entry 0 contains only parameters, so that entry alone does not count. */
 const LEAST_COMMON = 2;
 
 /**
- * Returns null if the runs have no common prefix or no difference.
+ * Compares two runs. Returns null if the runs have no common prefix or no difference.
  *
  * @param parting sequence number of the first different entry.
- * @throws {StoreError} if a folder holds no finished run.
+ * @throws {StoreError} if a folder contains no finished run.
  */
 export async function compareFutures(
   a: string,
@@ -101,7 +101,7 @@ interface Agent {
   group: string;
 }
 
-/** Agents of the scenario. Other agents are added when they vote. */
+/** Returns the scenario's agents. Agents outside the scenario are added when they vote. */
 async function agentsOf(...folders: string[]): Promise<Map<string, Agent>> {
   const agents = new Map<string, Agent>();
   for (const folder of folders) {
@@ -117,7 +117,7 @@ async function agentsOf(...folders: string[]): Promise<Map<string, Agent>> {
 const VOTE = '"type":"block_validation"}';
 const codes: Readonly<Record<string, number>> = { approve: 1, reject: 2 };
 
-/** Votes of each agent by block number; 0 for no vote. */
+/** Returns each agent's votes by block number; 0 for no vote. */
 async function readVotes(folder: string, agents: Map<string, Agent>): Promise<Uint8Array[]> {
   const numbers = new Map<string, number>();
   for await (const { number, block_hash } of tableRows(folder, 'blocks.csv')) {
@@ -154,7 +154,9 @@ function grown(bytes: Uint8Array, size: number): Uint8Array {
   return larger;
 }
 
-/** Time of an entry since the start of the run; of the last entry if there is no such entry. */
+/**
+ * Returns an entry's time since the start of the run, or the last entry's time if `seq` is beyond.
+ */
 function timeOf(folder: string, seq: number): Promise<number> {
   return withStore(folder, (store) => {
     const last = Math.min(seq, store.meta()!.seq);

@@ -1,5 +1,5 @@
 /**
- * Finds the first difference between two JSON values, two logs, the events of two logs, or two
+ * Finds the first difference between two JSON values, two logs, the events in two logs, or two
  * saved runs.
  */
 
@@ -14,17 +14,17 @@ import type { Store } from '../../engine/store/store.js';
 /** First difference between two logs. */
 export interface LogDifference extends JsonDifference {
   seq: number;
-  /** Kind of the entry of the first run, or of the second if the first has none. */
+  /** Entry kind in the first run, or in the second run if the first has no such entry. */
   kind: EntryKind;
-  /** Sender of the entry, and the block or alliance concerned. */
+  /** Entry's sender, and the block or alliance concerned. */
   actor: string;
-  /** Sender in the second run, if it differs. */
+  /** Sender in the second run, if different. */
   other?: string;
 }
 
 /**
- * Returns the first different entry, or null if both logs and all digests are the same. The path
- * `digest` means that the entries are the same, but their effects (events or records) differ.
+ * Returns the first different entry, or null if both logs and all digests are identical. The path
+ * `digest` means that the entries are identical, but their effects (events or records) differ.
  */
 export function firstDivergence(
   linesA: Iterable<LogLine>,
@@ -60,11 +60,13 @@ function about(
   return { seq, kind, actor, ...parted, ...difference };
 }
 
-/** Members in order of significance. A signature comes last, because it depends on the others. */
+/**
+ * Lists members by significance. The signature follows the members that it covers.
+ */
 function shape({ entry, logDigest, digest }: LogLine) {
   const { kind, public_key, target, at, timestamp, signature } = entry;
   const body = bodyOf(entry);
-  // Equal JSON values can have different texts.
+  // Equal JSON values can have different text.
   const text = Buffer.from(entry.body).toString();
   return { kind, public_key, target, at, timestamp, body, text, signature, logDigest, digest };
 }
@@ -95,16 +97,16 @@ function actorOf(entry: Entry, names: ReadonlyMap<string, string>): string {
   return `${name} (key ${public_key})${subject ? ` on ${subject}` : ''}`;
 }
 
-/** Events as read from a store. */
+/** Events read from a store. */
 export type StoredEvents = Iterable<{ seq: number; json: string }>;
 
-/** First difference between the events of two logs. */
+/** First difference between two logs' events. */
 export interface EventDifference extends JsonDifference {
   seq: number;
   type: string;
 }
 
-/** Returns the first different event, with the path of the difference, or null. */
+/** Returns the first different event with the path of the difference, or null. */
 export function firstEventDivergence(
   eventsA: StoredEvents,
   eventsB: StoredEvents,
@@ -126,7 +128,7 @@ export function firstEventDivergence(
 
 /** First difference between two JSON values. */
 export interface JsonDifference {
-  /** Path such as `scenario.agents.0.count`; '' for the whole value. */
+  /** Path, such as `scenario.agents.0.count`; '' for the whole value. */
   path: string;
   /** JSON text, shortened if long; `nothing` for a missing member. */
   a: string;
@@ -160,13 +162,13 @@ function jsonText(value: unknown): string {
 
 /** First difference between two runs. */
 export interface RunDifference {
-  /** Sequence number of the first different entry; absent if all entries are the same. */
+  /** Sequence number of the first different entry; absent if all entries are identical. */
   seq?: number;
-  /** First different entry, or a description if all entries are the same. */
+  /** First different entry, or a description if all entries are identical. */
   where: string;
   /**
-   * Ordered details: `by` (the sender; also of the other run if it differs), `event`, `field`, and
-   * the value of each run under its name.
+   * Ordered details: `by` (the sender, plus the other run's sender if different), `event`, `field`,
+   * and each run's value under the run's name.
    */
   details: Record<string, string>;
 }
@@ -187,7 +189,7 @@ export async function requireDifference(a: Side, b: Side): Promise<RunDifference
   );
 }
 
-/** Returns null if all entries and digests are the same. */
+/** Returns null if all entries and digests are identical. */
 export async function findDifference(a: Side, b: Side): Promise<RunDifference | null> {
   const stores = [openRunStore(a), openRunStore(b)] as const;
   try {

@@ -7,25 +7,25 @@ import { parseNumber, readJson, tableRows } from '../../report/folder.js';
 import type { SimResult } from '../run/result.js';
 import { findDifference, jsonDifference, type RunDifference, type Side } from './logs.js';
 
-/** Block in two runs. Blocks are paired by number. */
+/** Block outcomes in two runs. Blocks are paired by number. */
 export interface BlockDifference {
   number: number;
-  /** Null if the run has no such block. */
+  /** Null if the run contains no such block. */
   a: BlockOutcome | null;
   b: BlockOutcome | null;
 }
 
-/** Outcome of a block. */
+/** Block outcome. */
 export interface BlockOutcome {
   hash: string;
   status: string;
   votes: number;
-  /** Weight of approving and rejecting votes. */
+  /** Weights of approving and rejecting votes. */
   approve: number;
   reject: number;
 }
 
-/** Measure that differs. */
+/** Measure that differs between the runs. */
 export interface MeasureDifference {
   measure: string;
   a: number | null;
@@ -37,25 +37,25 @@ export interface MeasureDifference {
 /** Comparison of two saved runs. */
 export interface KeptComparison {
   same: boolean;
-  /** Log digests of the runs. */
+  /** Log digests of both runs. */
   log_digests: [a: string, b: string];
-  /** First difference between scenarios and seeds; null if there is none. */
+  /** First difference between scenarios and seeds; null if they are identical. */
   scenario: { path: string; a: string; b: string } | null;
-  /** First difference between the logs; null if there is none. */
+  /** First difference between the logs; null if they are identical. */
   first: RunDifference | null;
   blocks: BlockDifference[];
   measures: MeasureDifference[];
 }
 
 /**
- * Compares two runs saved by `sim --out` or `fork`. `first` names them `a` and `b`.
+ * Compares two runs saved by `sim --out` or `fork`. `first` calls the runs `a` and `b`.
  *
- * @throws {StoreError} if a folder holds no finished run.
+ * @throws {StoreError} if a folder contains no finished run.
  */
 export async function compareKept(a: string, b: string): Promise<KeptComparison> {
   const [one, other] = [readResult(a), readResult(b)];
   const first = await findDifference(sideOf('a', a), sideOf('b', b));
-  // The sweep section does not affect a single run.
+  // The sweep section does not affect an individual run.
   const described = ({ scenario: { sweep: _, ...scenario }, seed }: SimResult) => ({
     ...scenario,
     seed,
@@ -70,7 +70,7 @@ export async function compareKept(a: string, b: string): Promise<KeptComparison>
 
 const sideOf = (name: string, folder: string): Side => ({ name, folder });
 
-/** Differences of measures and of values reported by scripts. */
+/** Compares measures and script-reported values. */
 function measureDifferences(a: SimResult, b: SimResult): MeasureDifference[] {
   const [one, other] = [valuesOf(a), valuesOf(b)];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
@@ -87,7 +87,7 @@ const valuesOf = ({ measures, reported }: SimResult): Record<string, number | nu
   ...Object.fromEntries(Object.entries(reported.run).map(([name, of]) => [`reported.${name}`, of])),
 });
 
-/** Blocks with different outcomes, or in one run only. */
+/** Finds blocks with different outcomes, and blocks in only one run. */
 async function blockDifferences(a: string, b: string): Promise<BlockDifference[]> {
   const [one, other] = [await outcomesOf(a), await outcomesOf(b)];
   const differences: BlockDifference[] = [];
@@ -117,7 +117,7 @@ const hashes = Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{64}$
 const numbers = Type.Record(Type.String(), Type.Union([Type.Number(), Type.Null()]));
 const whole = Type.Integer({ minimum: 0 });
 
-/** Other members are allowed. */
+/** Required members. Additional members are allowed. */
 const KeptSummary = Type.Object({
   seed: Type.String(),
   scenario: Type.Object({ measure: Type.Object({}) }),
@@ -132,7 +132,7 @@ const KeptSummary = Type.Object({
 });
 const checkSummary = validator('run_summary', KeptSummary);
 
-/** @throws {StoreError} if the folder holds no finished run, or if `summary.json` is invalid. */
+/** @throws {StoreError} if the folder contains no finished run, or if `summary.json` is invalid. */
 export function readResult(folder: string): SimResult {
   const result = readJson<SimResult>(folder, 'summary.json');
   const problem = checkSummary(result);

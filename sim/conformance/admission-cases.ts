@@ -1,5 +1,5 @@
 /**
- * Cases of malformed requests: bytes, JSON, members, targets, credentials, texts, times and letter
+ * Cases for malformed requests: bytes, JSON, members, targets, credentials, texts, times and letter
  * case.
  */
 import {
@@ -21,7 +21,7 @@ import { type Actor, actor, type Case, type Harness } from './harness.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-/** Builds a status update with any body and a valid signature. */
+/** Builds a status update with an arbitrary body and a valid signature. */
 function statusAround(harness: Harness, by: Actor, body: Uint8Array): SignedRequest {
   const good = composeStatus(by, harness.stamp(), by.id, { status: 'active' });
   const { target, timestamp } = good;
@@ -122,10 +122,10 @@ async function inBodies(harness: Harness, ada: Actor): Promise<void> {
   await harness.ask(other, 'unregistered key');
 }
 
-/** Order of the group. */
+/** Order of the Ed25519 group. */
 const L = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
 
-/** Signatures that some libraries accept and the protocol refuses. */
+/** Tests signatures that some libraries accept and the protocol refuses. */
 async function edges(harness: Harness, ada: Actor): Promise<void> {
   const good = composeStatus(ada, harness.stamp(), ada.id, { status: 'active' });
   const s = BigInt(`0x${Buffer.from(good.signature.slice(64), 'hex').reverse().toString('hex')}`);

@@ -1,6 +1,6 @@
 /**
- * All vector cases, in the order of the suite. This file has the cases about a network: proposals,
- * votes, quotas, alliances, attendance and consensus policies.
+ * All vector cases, in suite order. This file contains the cases about a network: proposals, votes,
+ * quotas, alliances, attendance and consensus policies.
  */
 
 import type { Outcome } from '../../engine/core/state.js';
@@ -119,7 +119,7 @@ const refusals: Case = {
   },
 };
 
-/** Proposes more blocks than can be open. */
+/** Proposes more blocks than may be open at once. */
 async function crowd(harness: Parameters<Case['play']>[0]): Promise<void> {
   const producers = await harness.joinMany(9, ['producer']);
   for (const by of producers)
@@ -289,7 +289,7 @@ async function limits(harness: Harness, ada: Actor): Promise<void> {
 
 type Rules = Pick<Partial<GenesisOptions>, 'policy' | 'weights' | 'participation_bps'>;
 
-/** Registers seven validators of two personalities, three of them producers. */
+/** Registers seven validators with two personalities. Three of the validators are producers. */
 async function settle(harness: Harness): Promise<Actor[]> {
   return [
     ...(await harness.joinMany(3, ['validator', 'producer'], { personality: 'lawful' })),
@@ -349,7 +349,7 @@ const policies: readonly Case[] = [
 
 /*
  * Attendance cases: missed blocks, dormancy, and the growth of the dormant share while no block is
- * finalized. Section 6 of the protocol has the rules. Each case covers one mistake that no other
+ * finalized. The rules are in section 6 of the protocol. Each case covers a mistake that no other
  * case finds.
  */
 
@@ -365,7 +365,7 @@ async function expire(harness: Harness, by: Actor, voters: readonly Actor[] = []
   await harness.pass(PERIOD_MS + 1);
 }
 
-/** An elector that left `active` misses the block, but does not become dormant. */
+/** An elector that left `active` misses the block but does not become dormant. */
 const inactive: Case = {
   name: 'attendance-inactive',
   about: 'an inactive elector misses blocks, but becomes dormant only after its return',
@@ -379,14 +379,14 @@ const inactive: Case = {
     await harness.pass(PERIOD_MS + 1);
     await harness.status(bob, 'active');
     await harness.status(cem, 'active');
-    // All except ada miss the next block. The electors that returned become dormant.
+    // All electors except ada miss the next block. The electors that returned become dormant.
     await expire(harness, ada, [ada]);
     await harness.status(dan, 'active');
     await votes(harness, [ada, dan], await open(harness, ada));
   },
 };
 
-/** Overlapping blocks count as one miss. */
+/** Overlapping blocks count as one missed block. */
 const beside: Case = {
   name: 'attendance-side-by-side',
   about: 'overlapping blocks count as one miss; a vote on any of them is presence',
@@ -402,11 +402,11 @@ const beside: Case = {
     await harness.pass(5_000);
     const third = await open(harness, cem);
     await vote(harness, dan, third);
-    // The first block expires while two are in voting, then the second and the third.
+    // The first block expires while two are in voting. The second and the third expire later.
     await harness.pass(15_000);
     await harness.pass(10_000);
     await harness.pass(5_000);
-    // Proposed after the end of the last counted block: the next miss.
+    // This block is proposed after the last counted block ended, so missing it counts again.
     const fourth = await open(harness, dan);
     await vote(harness, eve, fourth);
     await harness.pass(1);
@@ -418,7 +418,7 @@ const beside: Case = {
   },
 };
 
-/** The limit allows one dormant elector: the most misses first, then the lowest ordinal. */
+/** The limit allows one dormant elector. Most misses come first, then the lowest ordinal. */
 const order: Case = {
   name: 'attendance-order',
   about: 'order of dormancy: by misses, then by ordinal; electors beyond the limit stay awake',
@@ -426,23 +426,23 @@ const order: Case = {
   async play(harness) {
     const all = await town(harness, 7);
     const [ada, bob, cem, dan, eve, fay, last] = all as Actor[] & { length: 7 };
-    // The last elector misses two blocks and becomes dormant. The limit is one of seven.
+    // The last elector misses two blocks and becomes dormant. The limit is one of seven electors.
     await expire(harness, ada!, [ada!, bob!, cem!, dan!]);
     await expire(harness, ada!, [ada!, eve!, fay!]);
-    // A command ends its dormancy, but keeps its count of three misses; the others have two.
+    // A command ends the dormancy but keeps the count of three misses. The others have two misses.
     await harness.status(last!, 'active');
     await expire(harness, ada!, [ada!]);
-    // The elector is awake, but not in the electorate of the earlier block.
+    // The elector is awake, but not in the earlier block's electorate.
     const block = await open(harness, ada!);
     await discuss(harness, last!, block);
     await vote(harness, last!, block);
     await harness.pass(PERIOD_MS + 1);
-    // Equal counts: the lowest ordinal.
+    // With equal counts, the lowest ordinal becomes dormant.
     await expire(harness, ada!, [last!]);
   },
 };
 
-/** Each period without a finalized block raises the limit; a finalized block resets it. */
+/** Each period without a finalized block raises the limit. A finalized block resets it. */
 const leak: Case = {
   name: 'attendance-leak',
   about: 'the limit on dormant weight grows while blocks fail, until the others can decide',
@@ -451,7 +451,7 @@ const leak: Case = {
     const all = await town(harness, 10);
     const present = all.slice(0, 4);
     for (let period = 0; period < 7; period += 1) await expire(harness, all[0]!, present);
-    // Rejected and orphaned blocks are not failed periods.
+    // Rejected and orphaned blocks do not count as failed periods.
     await votes(harness, present, await open(harness, all[0]!), 'reject');
     const head = await open(harness, all[1]!);
     await open(harness, all[2]!);
@@ -462,7 +462,7 @@ const leak: Case = {
   },
 };
 
-/** Different weights: the limit applies to weight, not to the number of electors. */
+/** Weights differ: the limit applies to weight, not to the number of electors. */
 const weighed: Case = {
   name: 'attendance-weights',
   about: 'the limit on dormant electors is a share of the weight of all active validators',
@@ -481,19 +481,19 @@ const weighed: Case = {
   },
 };
 
-/** All slots are taken: the block of the producer with the lowest score is orphaned. */
+/** All slots are taken, so the block whose producer has the lowest score is orphaned. */
 const places: Case = {
   name: 'places',
   about: 'eight blocks in voting: the newest of the lowest score yields to a higher score',
   async play(harness) {
     const all = await town(harness, 12);
     const [ada, bob] = all as [Actor, Actor];
-    // Ada and bob gain reputation, the last two lose some, the others keep theirs.
+    // Ada and bob gain reputation, the last two lose some, and the others keep theirs.
     const block = await open(harness, ada);
     await votes(harness, all.slice(10), block, 'reject');
     await votes(harness, all.slice(0, 9), block);
     for (const by of [...all.slice(2, 8), ...all.slice(10)]) await open(harness, by);
-    // An equal score takes no slot. A higher score does, from the next lowest again.
+    // An equal score takes no slot. A higher score takes the lowest-scoring producer's slot again.
     const { head } = harness;
     for (const by of [all[11]!, all[9]!, all[8]!, ada, bob]) {
       await harness.ask(proposal(harness, by, { parent_hash: head }));

@@ -1,4 +1,4 @@
-/** Compares the results of another implementation with the suite, line by line. */
+/** Compares another implementation's results with the suite, line by line. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';
@@ -14,7 +14,7 @@ import {
   SuiteFile,
 } from './format.js';
 
-/** First difference between the results and the expected lines. */
+/** First difference between a result and its expected line. */
 export interface Difference {
   case: string;
   line: number;
@@ -25,10 +25,10 @@ export interface Difference {
   found: string;
 }
 
-/** Comparison of another implementation with the suite. */
+/** Result of comparing another implementation with the suite. */
 export interface Comparison {
   match: boolean;
-  /** Number of compared lines, and of their cases. */
+  /** Number of compared lines, and of the cases to which they belong. */
   lines: number;
   cases: number;
   difference: Difference | null;
@@ -43,7 +43,7 @@ interface Expected {
 }
 
 /**
- * Compares the results of another implementation with the suite, up to the first difference.
+ * Compares another implementation's results with the suite, up to the first difference.
  *
  * @param suite folder written by {@link writeSuite}.
  * @param results NDJSON, one {@link ResultLine} per line.
@@ -148,7 +148,9 @@ function compareLine(
 
 type Place = Pick<Difference, 'where' | 'expected' | 'found'>;
 
-/** Members of `found` must be equal in `expected`; arrays must have the same length. */
+/**
+ * Compares values. Members in `found` must be equal in `expected`. Arrays must have equal length.
+ */
 function difference(expected: unknown, found: unknown, where: string): Place | null {
   if (isExact(where) || !isObject(expected) || !isObject(found)) {
     const same = expected !== undefined && canonical(expected) === canonical(found);
@@ -171,7 +173,7 @@ function difference(expected: unknown, found: unknown, where: string): Place | n
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
-/** Answers, details, events and records must match completely. */
+/** True for answers, details, events and records, which must match completely. */
 const isExact = (where: string) =>
   /^\/outcome\/(data|details)$|^\/entries\/\d+\/(events|records)\/\d+$/.test(where);
 

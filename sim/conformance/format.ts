@@ -11,10 +11,10 @@ const Hex = Type.String({ pattern: '^([0-9a-f]{2})*$' });
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Line = Type.Integer({ minimum: 0 });
 const Instant = Type.Integer({ minimum: 0, description: 'milliseconds since 1970' });
-/** The same byte, repeated. */
+/** One byte, repeated. */
 const Filled = Type.Object({ byte: Type.Integer({ minimum: 0, maximum: 255 }), bytes: Line });
 
-/** SignedRequest. Its body is text, or hex if it is not UTF-8, or filled. */
+/** SignedRequest whose body is text, or hex if the body is not UTF-8, or a repeated byte. */
 export const InputRequest = Type.Object({
   kind: Text,
   public_key: Text,
@@ -28,7 +28,7 @@ export const InputRequest = Type.Object({
   file_filled: Type.Optional(Filled),
 });
 
-/** Has `genesis` (line 0), `request`, or neither if only time passes. */
+/** Contains `genesis` (line 0), `request`, or neither if only time passes. */
 export const InputLine = Type.Object({
   line: Line,
   at: Instant,
@@ -52,20 +52,20 @@ export const ExpectedEntry = Type.Object({
   at: Instant,
   kind: Text,
   events: Type.Array(Type.Unknown()),
-  /** `[table, key, value]`; the value of a deleted record is null. */
+  /** `[table, key, value]`. A deleted record's value is null. */
   records: Type.Array(Type.Unknown()),
   log_digest: Digest,
   digest: Digest,
 });
 
-/** Genesis and the passing of time have no outcome. */
+/** Expected effects of a line. Genesis and the passing of time have no outcome. */
 export const ExpectedLine = Type.Object({
   line: Line,
   outcome: Type.Optional(ExpectedOutcome),
   entries: Type.Array(ExpectedEntry),
 });
 
-/** Result of another implementation. Each member of an expected line is optional. */
+/** Another implementation's result. Each member of an expected line is optional. */
 export const ResultLine = Type.Object({
   case: Text,
   line: Line,
@@ -91,13 +91,13 @@ export const SuiteFile = Type.Object({
 });
 
 /**
- * Request of a case: a SignedRequest whose body is text, or hex if it is not UTF-8, or filled.
+ * Request in a case: a SignedRequest whose body is text, or hex if not UTF-8, or a repeated byte.
  *
  * @interface
  */
 export type InputRequest = Static<typeof InputRequest>;
 /**
- * Line of a case, with `genesis` (line 0), `request`, or neither if only time passes.
+ * Line in a case. Contains `genesis` (line 0), `request`, or neither if only time passes.
  *
  * @interface
  */
@@ -109,7 +109,7 @@ export type InputLine = Static<typeof InputLine>;
  */
 export type ExpectedOutcome = Static<typeof ExpectedOutcome>;
 /**
- * Entry that the line must add to the log, with both digests after it.
+ * Entry that the line must add to the log, with both digests after the entry.
  *
  * @interface
  */
@@ -121,13 +121,13 @@ export type ExpectedEntry = Static<typeof ExpectedEntry>;
  */
 export type ExpectedLine = Static<typeof ExpectedLine>;
 /**
- * Result of another implementation. Each member of an expected line is optional.
+ * Another implementation's result. Each member of an expected line is optional.
  *
  * @interface
  */
 export type ResultLine = Static<typeof ResultLine>;
 /**
- * Case of the suite.
+ * Case in the suite.
  *
  * @interface
  */
@@ -139,7 +139,7 @@ export type CaseRow = Static<typeof CaseRow>;
  */
 export type SuiteFile = Static<typeof SuiteFile>;
 
-/** JSON Schemas that are written with the suite, by name. */
+/** JSON Schemas written with the suite, by name. */
 export const schemas: Record<string, TSchema> = {
   suite: SuiteFile,
   input: InputLine,

@@ -51,7 +51,7 @@ export function actor(number: number): Actor {
   return { publicKey, id: agentId(publicKey), sign: signed };
 }
 
-/** Case of the suite. */
+/** Case in the suite. */
 export interface Case {
   name: string;
   about: string;
@@ -67,7 +67,7 @@ interface Played {
   seq: number;
 }
 
-/** Compresses a body or file that repeats one byte. */
+/** Returns the short form of a body or file that repeats one byte, or null for any other. */
 function filled(bytes: Uint8Array): { byte: number; bytes: number } | null {
   const byte = bytes[0];
   if (byte === undefined || bytes.length < 4096 || bytes.some((one) => one !== byte)) return null;
@@ -94,7 +94,7 @@ export class Harness {
     return this.network.read.networkState().head_hash;
   }
 
-  /** Returns a timestamp to sign, later than all before. */
+  /** Returns a timestamp to sign, later than all previous timestamps. */
   stamp(): string {
     this.#stamps += 1;
     return new Date(START_MS + this.#stamps).toISOString();
@@ -120,7 +120,7 @@ export class Harness {
     throw new Error(`refused at line ${this.played.length}: ${JSON.stringify(outcome)}`);
   }
 
-  /** Advances the time. */
+  /** Advances time. */
   async pass(ms: number): Promise<void> {
     this.#clock.set(this.#clock.now() + ms);
     this.network.fireDeadlines();
@@ -185,7 +185,7 @@ function shown(request: SignedRequest): InputRequest {
   return { ...head, ...bodyOf(body), ...fileOf(file) };
 }
 
-/** Outcome without the message of a refusal, which is not part of the protocol. */
+/** Returns an outcome without the refusal message, which is not part of the protocol. */
 function expectedOutcome(outcome: Outcome): ExpectedOutcome {
   if ('data' in outcome) return { result: outcome.result, data: outcome.data };
   const { message: _, ...refusal } = outcome.refusal;
@@ -240,7 +240,7 @@ async function perform({ genesis = {}, play }: Case, path: string) {
   return { played: harness.played, genesis: network.genesis };
 }
 
-/** Effects of each entry, recomputed from the log. */
+/** Recomputes each entry's effects from the log. */
 async function stepsOf(path: string): Promise<ExpectedEntry[]> {
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const steps: ExpectedEntry[] = [];

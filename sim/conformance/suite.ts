@@ -17,23 +17,23 @@ import { vectorCases } from './cases.js';
 import { type CaseRow, FORMAT, type SuiteFile, schemas } from './format.js';
 import { type Case, playCase } from './harness.js';
 
-/** Works in a checkout and in an installed package. */
+/** README source. The path works in a checkout and in an installed package. */
 const readme = fileURLToPath(new URL('../../../docs/conformance.md', import.meta.url));
 
-/** Options of {@link writeSuite}. */
+/** Options for {@link writeSuite}. */
 export interface SuiteOptions {
-  /** Names of cases; default: all. */
+  /** Case names; default: all. */
   only?: readonly string[];
   onCase?: (row: CaseRow) => void;
 }
 
-/** Names of all cases, in the order of the suite. */
+/** Returns the names of all cases, in suite order. */
 export function caseNames(): string[] {
   return [...vectorCases, ...shippedScenarios()].map(({ name }) => name);
 }
 
 /**
- * Writes the conformance suite into a folder: cases, expected results and the format description.
+ * Writes the conformance suite to a folder: cases, expected results and the format description.
  *
  * @throws {StoreError} if the folder is not empty or cannot be written.
  */

@@ -1,6 +1,6 @@
 /**
- * Forks: replays a saved run with changes, once or over many seeds. The digests of both logs at the
- * last entry before the first change prove that the prefix is identical.
+ * Forks: replays a saved run with changes, once or over many seeds. Both logs' digests at the last
+ * entry before the first change prove that the prefix is identical.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,18 +23,18 @@ import { copySources, type KeptRun } from './kept-run.js';
 
 type Digests = Pick<Prefix, 'digest' | 'log_digest'>;
 
-/** The common prefix of a run and its fork. */
+/** Common prefix of a run and its fork. */
 export interface Prefix {
-  /** The last entry before the first change. */
+  /** Last entry before the first change. */
   entry: number;
-  /** Log digest at that entry in the fork. */
+  /** Fork's log digest at that entry. */
   log_digest: string;
   digest: string;
-  /** True if the run has the same digests there. */
+  /** True if the original run has identical digests at that entry. */
   same: boolean;
-  /** The first difference, or null. */
+  /** First difference, or null. */
   difference: RunDifference | null;
-  /** Module of a script that behaved differently in the replay; null if none is responsible. */
+  /** Module whose script behaved differently in the replay; null if no script is responsible. */
   impure: string | null;
 }
 
@@ -46,17 +46,17 @@ export interface Forked {
   prefix: Prefix;
 }
 
-/** Hooks of a fork. */
+/** Fork hooks. */
 export interface ForkHooks extends SimHooks {
-  /** Ask external deciders if the run's cassette has no answer. Default: fail. */
+  /** Ask external deciders if the run's cassette has no answer. By default, the fork fails. */
   record?: boolean;
-  /** Maximum calls. The fork ends when they are spent, and can be continued. */
+  /** Maximum number of calls. A fork that reaches the maximum ends, and can be continued. */
   mostCalls?: number;
 }
 
 /**
  * Runs a fork and saves it in a folder with its scripts and data files.
- * @param scenario from `forkScenario`.
+ * @param scenario result of `forkScenario`.
  * @throws {ScenarioError} if external deciders take part and cannot be asked.
  * @throws {StoreError} if the folder is not usable.
  */
@@ -75,7 +75,7 @@ export async function runFork(
   return { result, added, prefix: await prefixOf(run, out, result, added) };
 }
 
-/** The run's cassette has no answers of deciders that the fork adds. */
+/** Returns decider options. The run's cassette has no answers from deciders that the fork adds. */
 function askingOf({ folder }: KeptRun, { mostCalls }: ForkHooks): DeciderOptions {
   const before = existsSync(join(folder, CASSETTE_FILE)) ? { cassette: folder } : {};
   return { ...before, record: true, ...(mostCalls === undefined ? {} : { mostCalls }) };
@@ -88,7 +88,7 @@ async function prefixOf(
   added: readonly Acted[],
 ): Promise<Prefix> {
   const acted = added.flatMap(({ entry }) => entry ?? []);
-  // Without an intervention that acted, the whole log is the prefix.
+  // If no intervention acted, the whole log is the prefix.
   const entry = Math.min(...acted, result.entries - 1);
   const [there, here] = [await digestsAt(run.folder, entry), await digestsAt(out, entry)];
   if (!here) throw new StoreError('FORK_ENTRY_MISSING', { path: out, seq: entry });
@@ -113,7 +113,7 @@ async function digestsAt(folder: string, entry: number): Promise<Digests | null>
   }
 }
 
-/** Returns the script module of the agent that sent the differing entry. */
+/** Returns the script module for the agent that sent the differing entry. */
 function impureOf(scenario: Scenario, { details }: RunDifference): string | null {
   const [name = ''] = (details.by ?? '').split(' ');
   const names = new Names(scenario);
@@ -122,7 +122,8 @@ function impureOf(scenario: Scenario, { details }: RunDifference): string | null
 }
 
 /**
- * Called before the run, because a fork asks deciders about every new situation.
+ * Requires `record` if deciders take part. Call this before the run, because a fork asks deciders
+ * about every new situation.
  * @throws {ScenarioError} if deciders take part and cannot be asked.
  */
 export function expectRecord(scenario: Scenario, record: boolean): void {
@@ -135,9 +136,10 @@ export function expectRecord(scenario: Scenario, record: boolean): void {
 }
 
 /**
- * A saved run does not contain decider programs. Without them, their agents would abstain.
- * @param folder the value of `--folder`.
- * @throws {ScenarioError} if the scenario has programs and no folder was named.
+ * Requires a folder for decider programs. A saved run does not contain these programs, and without
+ * them their agents would abstain.
+ * @param folder value of `--folder`.
+ * @throws {ScenarioError} if the scenario uses programs and no folder was named.
  */
 export function expectFolder(scenario: Scenario, folder: string | undefined): void {
   if (folder !== undefined) return;
@@ -149,13 +151,14 @@ export function expectFolder(scenario: Scenario, folder: string | undefined): vo
 }
 
 /*
- * A fork over many seeds separates an effect from chance. It is a sweep of two cells, with and
- * without the change. Both use the same seeds, so that random differences cancel.
+ * A fork over many seeds separates an effect from chance. The fork is a sweep with two cells, one
+ * with and one without the change. Both cells use the same seeds, so that random differences
+ * cancel.
  */
 
 /**
- * @param added the number of interventions that the fork added, at the end of the list.
- * @throws {ScenarioError} if an intervention names something by id, which is specific to a seed.
+ * @param added number of interventions that the fork added at the end of the list.
+ * @throws {ScenarioError} if an intervention uses an id, because ids are specific to a seed.
  */
 export function planFork(
   { source }: Pick<KeptRun, 'source'>,
@@ -182,7 +185,7 @@ export function planFork(
   return planScenario({ scenario: completeScenario(raw, source), raw, folder: source });
 }
 
-/** Ids depend on the seed. Numbers are valid for every seed. */
+/** Refuses names by id. Ids depend on the seed, whereas numbers are valid for every seed. */
 function checkNames({ interventions }: Scenario, first: number): void {
   for (const one of interventions.slice(first)) {
     const { block, meme, alliance } = one as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Saved runs, and the scripts, prompts and data files that they used, found by hash. */
+/** Saved runs and the scripts, prompts and data files that they used, found by hash. */
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -13,19 +13,19 @@ import { fileInside } from '../scenario/files.js';
 import { shippedScenarios } from '../scenario/load.js';
 import { type ScenarioError, scenarioError } from '../scenario/problem.js';
 
-/** A saved run that can be replayed. */
+/** Saved run that can be replayed. */
 export interface KeptRun {
   folder: string;
   result: SimResult;
-  /** Folder with the scripts and data files of the run, unchanged. */
+  /** Folder that contains the run's unchanged scripts and data files. */
   source: string;
 }
 
 /**
  * Reads a saved run to fork.
  *
- * @param source folder of scripts and data files. If absent, known folders are searched.
- * @throws {StoreError} if the folder has no finished run with its log.
+ * @param source folder with scripts and data files. If absent, known folders are searched.
+ * @throws {StoreError} if the folder contains no finished run with its log.
  * @throws {ScenarioError} if a script or data file is missing or has changed.
  */
 export function readKept(folder: string, source?: string): KeptRun {
@@ -35,7 +35,7 @@ export function readKept(folder: string, source?: string): KeptRun {
   return { folder, result, source: findSource(folder, result, source && resolve(source)) };
 }
 
-/** Returns the result of a saved run in virtual time, or null for any other folder. */
+/** Returns a saved run's result in virtual time, or null for any other folder. */
 export function readKeptResult(folder: string): SimResult | null {
   if (!existsSync(join(folder, 'summary.json'))) return null;
   const result = readResult(folder);
@@ -45,7 +45,7 @@ export function readKeptResult(folder: string): SimResult | null {
 const isLive = (folder: string, { url }: SimResult): boolean =>
   url !== undefined || !existsSync(join(folder, 'network'));
 
-/** Reads the blocks, memes and alliances of the run. */
+/** Reads the run's blocks, memes and alliances. */
 export async function readNumbers({ folder }: Pick<KeptRun, 'folder'>): Promise<Numbers> {
   const store = openRunStore({ folder });
   try {
@@ -62,9 +62,9 @@ export async function readNumbers({ folder }: Pick<KeptRun, 'folder'>): Promise<
 type Named = Pick<SimResult, 'modules' | 'files'>;
 
 /**
- * Returns the named folder. Without one, returns the first of the run's folder, the working
- * directory and the folder of shipped scenarios that has all files unchanged.
- * @throws {ScenarioError} if none has.
+ * Returns the named folder. Without a name, tries the run's folder, the working directory and the
+ * folder of shipped scenarios, and returns the first that contains all files unchanged.
+ * @throws {ScenarioError} if no folder contains them.
  */
 export function findSource(run: string, named: Named, given: string | undefined): string {
   const shipped = shippedScenarios().map(({ path }) => dirname(path));
@@ -79,7 +79,7 @@ function problemIn(folder: string, { modules, files }: Named): ScenarioError | n
   for (const [path, sha256] of Object.entries({ ...modules, ...files })) {
     const file = join(folder, path);
     if (!existsSync(file)) return scenarioError('SOURCE_NOT_FOUND', { file });
-    // A run folder can come from an untrusted source: it must not choose which files are copied.
+    // A run folder can come from an untrusted source, so it must not choose which files are copied.
     const found = fileInside(path, folder, 'a file');
     if ('why' in found) return scenarioError('INVALID_SOURCE', { problem: found.why });
     if (sha256Hex(readBounded(found.file, fileBounds.result)) === sha256) continue;
@@ -88,7 +88,7 @@ function problemIn(folder: string, { modules, files }: Named): ScenarioError | n
   return null;
 }
 
-/** Copies the files next to a scenario. */
+/** Copies the files that accompany a scenario. */
 export function copySources(from: string, to: string, { modules, files }: Named): void {
   for (const path of Object.keys({ ...modules, ...files })) {
     const target = join(to, path);

@@ -1,4 +1,4 @@
-/** Scenarios of forks: the run's scenario with more interventions, checked against the run. */
+/** Fork scenarios: the run's scenario with more interventions, checked against the run. */
 
 import { isMap, parseDocument } from 'yaml';
 import { completeScenario } from '../scenario/complete.js';
@@ -8,7 +8,7 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import { type KeptRun, readNumbers } from './kept-run.js';
 
 /**
- * Parses interventions, one YAML mapping each.
+ * Parses interventions, each given as a YAML mapping.
  * @throws {ScenarioError} if the list is empty or an item is not a mapping.
  */
 export function readInterventions(texts: readonly string[], option: string): Raw[] {
@@ -25,7 +25,7 @@ export function readInterventions(texts: readonly string[], option: string): Raw
 
 /**
  * Adds interventions to the run's scenario and validates the result.
- * @param labels names of the added interventions in messages. Default: their paths.
+ * @param labels names for the added interventions in messages. Default: their paths.
  * @throws {ScenarioError}
  */
 export function forkScenario(

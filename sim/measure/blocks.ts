@@ -1,5 +1,5 @@
 /**
- * Blocks of a run, agreement of voters, and outcomes. Votes are kept only while a block is open; a
+ * Blocks in a run, voter agreement, and outcomes. Votes are stored only while a block is open. A
  * closed block keeps a constant number of figures.
  */
 import type { EventData } from '../../engine/protocol/schema/event.js';
@@ -11,36 +11,36 @@ import { Mean, percentile, share } from './statistics.js';
 
 /**
  * Limit on stored proposal contents. Contents of refused proposals are never claimed, so the oldest
- * are deleted.
+ * contents are deleted.
  */
 const CONTENTS = 10_000;
 
 export interface BlockFigure {
-  /** Number of the block, from 0. */
+  /** Block number, from 0. */
   readonly number: number;
   readonly hash: string;
   readonly proposedAt: number;
   /** Null if unknown. */
   readonly soundness: number | null;
   readonly hasMeme: boolean;
-  /** Proposed during the warm-up, and excluded from all measures. */
+  /** True if the block was proposed during the warm-up and is excluded from all measures. */
   readonly warmup: boolean;
   votes: number;
   status: BlockStatus;
-  /** 0 while in voting. */
+  /** Time of closing; 0 while the block is in voting. */
   closedAt: number;
 }
 
 /** Block under observation. */
 export interface WatchedBlock {
   hash: string;
-  /** Final status; null while it is open. */
+  /** Final status; null while the block is open. */
   status: BlockStatus | null;
-  /** Alliances active at the proposal; null before it. */
+  /** Alliances active at the proposal; null before the proposal. */
   alliances: readonly string[] | null;
 }
 
-/** Votes on a block by group; agents outside the population count in the totals only. */
+/** Votes on a block by group. Agents outside the population count only in the totals. */
 interface Ballot {
   votes: number;
   approvals: number;
@@ -100,7 +100,7 @@ export class Blocks {
     return block;
   }
 
-  /** Returns an open block; undefined if it was proposed before the collector started. */
+  /** Returns an open block. Undefined if the block was proposed before the collector started. */
   get(hash: string): MeasuredBlock | undefined {
     return this.#open.get(hash);
   }
@@ -157,7 +157,7 @@ export class Agreement {
     return this.#between.value;
   }
 
-  /** Adds a closed block; `approved` is null unless it was finalized or rejected. */
+  /** Adds a closed block. `approved` is null unless the block was finalized or rejected. */
   add({ votes, approvals, votesBy, approvalsBy }: Ballot, approved: boolean | null): void {
     if (votes >= 2) this.#all.add(alike(votes, approvals) / pairs(votes));
     let inside = 0;

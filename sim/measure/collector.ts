@@ -1,6 +1,6 @@
 /**
- * The collector receives the events of a run and computes its measures and tables. It stores agents
- * and blocks, but no votes, and the cost per vote is constant.
+ * The collector receives a run's events and computes its measures and tables. The collector stores
+ * agents and blocks, but no votes, and its cost per vote is constant.
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
@@ -41,13 +41,15 @@ import {
 import { Series, share } from './statistics.js';
 
 export class Collector implements Observer {
-  /** Counts since the start of the run. */
+  /** Counts since the run started. */
   readonly totals: Counts = noCounts();
   /** Block under observation. */
   watched: WatchedBlock | null = null;
-  /** Time of the last finalized or rejected block, milliseconds since 1970; 0 before the first. */
+  /**
+   * Time of the last finalized or rejected block in milliseconds since 1970; 0 before the first.
+   */
   lastDecidedAt = 0;
-  /** Counts since the warm-up. */
+  /** Counts since the warm-up ended. */
   readonly #counts: Counts = noCounts();
   readonly #warmup: Warmup;
   readonly #startMs: number;
@@ -71,8 +73,8 @@ export class Collector implements Observer {
   #voted: MeasuredBlock | undefined;
 
   /**
-   * @param agents all agents of the scenario, by ordinal from 0.
-   * @param startMs start of the run, milliseconds since 1970.
+   * @param agents all agents in the scenario, by ordinal from 0.
+   * @param startMs start of the run in milliseconds since 1970.
    * @param onRow receives each row of votes.csv.
    * @param onDecision receives each line of decisions.ndjson.
    */
@@ -109,12 +111,12 @@ export class Collector implements Observer {
     });
   }
 
-  /** Number of closed blocks since the start of the run. */
+  /** Number of closed blocks since the run started. */
   get closed(): number {
     return countClosed(this.totals);
   }
 
-  /** Returns the current value of a measure without the warm-up; null if it has no value. */
+  /** Returns a measure's current value without regard to the warm-up; null if it has no value. */
   present(measure: ConditionMeasure, group?: string): number | null {
     return this.#present[measure](group);
   }
@@ -164,10 +166,10 @@ export class Collector implements Observer {
   }
 
   /**
-   * Ends the run. Rows are read lazily, so the network must stay open until they are consumed.
+   * Ends the run. Rows are read lazily, so the network must stay open until all rows are consumed.
    *
-   * @param reads `network.read`, after everything is durable.
-   * @param nowMs end of the run, milliseconds since 1970; the last event may be later.
+   * @param reads `network.read`, after all entries are durable.
+   * @param nowMs end of the run in milliseconds since 1970. The last event may be later.
    */
   finish(reads: RunReads, nowMs: number): RunResults {
     const endMs = Math.max(nowMs, this.#at);
@@ -297,7 +299,7 @@ export class Collector implements Observer {
     if (this.#warmup.closed(this.closed, at)) this.#begin();
   }
 
-  /** Adds a closed block; `approved` is null if it was not decided. */
+  /** Adds a closed block. `approved` is null if the block was not decided. */
   #measure(block: MeasuredBlock, approved: boolean | null): void {
     this.#outcomes.add(block.figure);
     this.#agreement.add(block.ballot, approved);
@@ -314,19 +316,19 @@ export class Collector implements Observer {
   }
 }
 
-/** State that conditions of `length.until` read during the run. */
+/** State read by `length.until` conditions during the run. */
 interface Present {
   counts: Counts;
   agreement: Agreement;
   memes: Memes;
   alliances: Alliances;
-  /** Mean of a group; of the whole network without a group. */
+  /** Mean reputation in a group; without a group, in the whole network. */
   reputation(group?: string): number | null;
 }
 
 type Value = (group?: string) => number | null;
 
-/** Readers of the current values; all take constant time. */
+/** Returns readers of the current values. Each reader takes constant time. */
 function presentValues(present: Present): Record<ConditionMeasure, Value> {
   const { counts, agreement, memes, alliances } = present;
   const count = (name: keyof Counts) => () => counts[name];
@@ -353,11 +355,11 @@ function presentValues(present: Present): Record<ConditionMeasure, Value> {
   };
 }
 
-/** Warm-up of a run. Its events are in the tables, but in no measure. */
+/** Warm-up of a run. Warm-up events appear in the tables, but in no measure. */
 class Warmup {
   readonly #untilAt: number;
   readonly #blocks: number;
-  /** End, milliseconds since 1970; null during the warm-up. */
+  /** End in milliseconds since 1970; null during the warm-up. */
   endedAt: number | null;
 
   constructor({ warmup_ms = 0, warmup_blocks = 0 }: Scenario['measure'], startMs: number) {
@@ -375,7 +377,7 @@ class Warmup {
     return at >= this.#untilAt && this.#end(this.#untilAt);
   }
 
-  /** Returns true if the warm-up ends with this number of closed blocks. */
+  /** Returns true if the warm-up ends at this number of closed blocks. */
   closed(blocks: number, at: number): boolean {
     return this.#blocks > 0 && blocks >= this.#blocks && this.#end(at);
   }

@@ -1,6 +1,6 @@
 /**
- * decisions.ndjson: the reasons of each counted vote, a weighted sum against a threshold. The
- * schema gives the type of a line and its documentation in docs/measures.md.
+ * decisions.ndjson: the reasons for each counted vote, as a weighted sum against a threshold. The
+ * schema provides the type of a line and its documentation in docs/measures.md.
  */
 import { Reasons } from '../../api/contract/run.js';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
@@ -51,7 +51,7 @@ export function decisionLine(voted: Voted, cause: Cause | null): DecisionLine {
   };
 }
 
-/** Undefined if an intervention changed the decision of the agent. */
+/** Returns the basis. Undefined if an intervention changed the agent's decision. */
 function basisOf(decision: Decision, cause: Cause | null) {
   const basis = cause?.note?.basis;
   if (basis?.by !== 'judgement') return basis;
@@ -71,7 +71,7 @@ const nothingWeighed = {
 type Judgement = Extract<Basis, { by: 'judgement' }>;
 type ByFactor<T> = Record<'content' | 'neighbours' | 'memes' | 'whim', T>;
 
-/** Members of a line that only a judgement has. */
+/** Members that only a judgement's line contains. */
 type Weighed = Pick<
   DecisionLine,
   'score' | 'threshold' | 'opinions' | 'contributions' | 'without' | 'shapley_24ths' | 'turned_by'
@@ -110,10 +110,10 @@ const byFactor = <T>(of: (factor: Factor) => T): ByFactor<T> => ({
   whim: of('random'),
 });
 
-/** Number of the 24 orders of four factors in which this many factors precede a given one. */
+/** Number of the 24 orders of four factors in which this many factors precede a given factor. */
 const ORDERS = [6, 2, 2, 6] as const;
 
-/** Evaluates all 16 subsets of factors; factors outside the subset have no opinion. */
+/** Evaluates all 16 subsets of factors. A factor outside a subset gets the neutral opinion. */
 function shapley(judgement: Judgement): ByFactor<number> {
   const { opinions } = judgement;
   const approving = Array.from({ length: 16 }, (_, set) => {

@@ -1,17 +1,17 @@
 /**
- * Data dictionary: all columns of the tables of runs and sweeps. Tables are written, documented and
- * checked from it; report/shared has the measures. Times are milliseconds of virtual time since the
- * start of the run; shares are fractions of 1; missing values (such as a share of nothing) are
- * empty.
+ * Data dictionary: all columns in the tables of runs and sweeps. The tables are written, documented
+ * and checked from this dictionary. The measures are in report/shared. Times are milliseconds of
+ * virtual time since the start of the run. Shares are fractions of 1. A missing value, such as a
+ * share of nothing, is empty.
  */
 import type { MeasureName } from '../../report/shared/measures.js';
 
 type Dictionary = Readonly<Record<string, string>>;
 
-/** Null if a measure has no value. */
+/** Measures by name; null if a measure has no value. */
 export type Measures = Record<MeasureName, number | null>;
 
-/** Tables of a run. */
+/** Tables for a run. */
 export const tables = {
   'blocks.csv': {
     number: 'number of the block in order of proposal, from 0',
@@ -145,7 +145,7 @@ export const tables = {
 } as const satisfies Record<string, Dictionary>;
 
 /**
- * File name of a table of a saved run.
+ * File name of a table in a saved run.
  *
  * @useDeclaredType
  */
@@ -153,7 +153,7 @@ export type TableName = keyof typeof tables;
 /** Row of a table, keyed by column. */
 export type Row<T extends TableName> = Record<keyof (typeof tables)[T], string | number | null>;
 
-/** Tables of a sweep. Columns of factors and measures are inserted. */
+/** Tables for a sweep. Columns for factors and measures are inserted. */
 export const sweepTables = {
   'runs.csv': {
     run: 'number of the run, from 1',

@@ -8,14 +8,14 @@ import { share } from './statistics.js';
 
 /** Messages of one kind. Each sent message or copy is either lost or delivered. */
 export interface MessageFigures {
-  /** Without copies. */
+  /** Sent messages, without copies. */
   sent: number;
-  /** Including deliveries after the end: sent + duplicated = delivered + lost. */
+  /** Deliveries, including those after the end: sent + duplicated = delivered + lost. */
   delivered: number;
   lost: number;
   /** Copies made by links. */
   duplicated: number;
-  /** Including copies. */
+  /** Bytes sent, including copies. */
   bytes: number;
 }
 
@@ -29,7 +29,7 @@ export class Messages {
   #waits = 0;
   #waitedMs = 0;
 
-  /** Adds messages of the same size. */
+  /** Adds messages of equal size. */
   add(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
     const counts = this.#counts[kind];
     counts[what] += count;
@@ -70,11 +70,11 @@ export class Messages {
   }
 }
 
-/** Reach and references of memes, and the votes that they changed. */
+/** Reach of memes, references to memes, and votes that memes changed. */
 export class Memes {
   #heard = 0;
   #references = 0;
-  /** By group: counted votes for which the decision without memes is known. */
+  /** Number of counted votes per group for which the decision without memes is known. */
   readonly #known: number[];
   readonly #turned: number[];
 

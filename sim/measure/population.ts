@@ -1,6 +1,6 @@
 /**
- * Measured agents and groups: activity, waiting times of producers, reputation, and alliances.
- * Agents outside the scenario count in totals only.
+ * Measured agents and groups: activity, producers' waiting times, reputation, and alliances. Agents
+ * outside the scenario count only in totals.
  */
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { AnswerCost } from '../agents/port.js';
@@ -17,11 +17,11 @@ export interface MeasuredAgent {
   personality: string;
   strategy: string;
   capabilities: string[];
-  /** Traits of the personality, with the changes of the group. */
+  /** Personality traits, with the group's changes. */
   traits: Personality;
 }
 
-/** Ordinal and group number of an agent outside the population. */
+/** Ordinal and group number for an agent outside the population. */
 export const NOT_IN_POPULATION = -1;
 
 export class Population {
@@ -79,7 +79,7 @@ const kinds = [
 type Deed = (typeof kinds)[number];
 type Deeds = Record<Deed, number>;
 
-/** Activity counts of each agent and group. */
+/** Activity counts per agent and group. */
 export class Activity {
   readonly #population: Population;
   readonly #counts: Record<Deed, Float64Array>;
@@ -91,7 +91,7 @@ export class Activity {
     this.#counts = Object.fromEntries(columns) as Record<Deed, Float64Array>;
   }
 
-  /** Ignores agents outside the population. */
+  /** Counts an activity. Ignores agents outside the population. */
   add(deed: Deed, ordinal: number, times = 1): void {
     if (ordinal !== NOT_IN_POPULATION) this.#counts[deed][ordinal]! += times;
   }
@@ -110,7 +110,7 @@ export class Activity {
     return Object.fromEntries(pairs) as Deeds;
   }
 
-  /** Sums by group number. */
+  /** Returns sums by group number. */
   byGroup(deed: Deed): number[] {
     const sums = this.#population.groups.map(() => 0);
     for (const [ordinal, count] of this.#counts[deed].entries()) {
@@ -119,7 +119,7 @@ export class Activity {
     return sums;
   }
 
-  /** Totals of external deciders. */
+  /** Returns totals for external deciders. */
   deciders() {
     return {
       decider_questions: this.total('decider_questions'),
@@ -135,7 +135,7 @@ export class Activity {
   }
 }
 
-/** Scores are integers, as in the engine, so that sums are exact. */
+/** Scale of integer scores. Scores are integers, as in the engine, so that sums are exact. */
 const PARTS = 10_000;
 const START = 50 * PARTS;
 
@@ -145,10 +145,10 @@ interface Standing {
   readonly group: number;
 }
 
-/** Overall reputation from events: running sums by group. */
+/** Overall reputation, computed from events as running sums by group. */
 export class PublishedReputation {
   readonly #population: Population;
-  /** By agent id, including agents outside the population. */
+  /** Standings by agent id, including agents outside the population. */
   readonly #standings = new Map<string, Standing>();
   readonly #sums: number[];
   readonly #counts: number[];
@@ -172,7 +172,7 @@ export class PublishedReputation {
     known.score = parts;
   }
 
-  /** Mean of a group; of the whole network without a group. */
+  /** Returns a group's mean; without a group, the whole network's mean. */
   mean(group = NOT_IN_POPULATION): number | null {
     return share(this.#sums[group + 1]! / PARTS, this.#counts[group + 1]!);
   }
@@ -195,7 +195,7 @@ const noRoom = new Set<RefusedWhy>(['TOO_MANY_OPEN', 'BLOCKS_USED']);
 const takers = new Set(['vote_exhauster', 'slot_holder']);
 
 /**
- * Waiting times of producers for a block slot, without producers whose strategy takes slots from
+ * Producers' waiting times for a block slot, without producers whose strategy takes slots from
  * others.
  */
 export class Waits {
@@ -223,20 +223,20 @@ export class Waits {
     this.#since.delete(agent);
   }
 
-  /** Discards earlier waits; current waits start now. */
+  /** Discards earlier waits. Current waits restart now. */
   forget(at: number): void {
     this.#longest = 0;
     for (const agent of this.#since.keys()) this.#since.set(agent, at);
   }
 
-  /** Waits that last at the end count until then. */
+  /** Returns the longest wait. Waits that are unfinished at the end count up to the end. */
   longest(endMs: number): number {
     return Math.max(this.#longest, ...[...this.#since.values()].map((since) => endMs - since));
   }
 }
 
 interface Active {
-  /** Active since the warm-up, and excluded from all measures. */
+  /** True if the alliance was active since the warm-up and is excluded from all measures. */
   old: boolean;
   since: number;
   largest: number;
@@ -271,7 +271,7 @@ export class Alliances {
     }
   }
 
-  /** Excludes the alliances so far from all measures, but keeps their members. */
+  /** Excludes existing alliances from all measures, but keeps their members. */
   forget(): void {
     this.#over.length = 0;
     for (const one of this.#active.values()) one.old = true;

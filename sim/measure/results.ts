@@ -1,6 +1,6 @@
 /**
- * Results of a run: its measures and the rows of its tables, computed at the end from the collected
- * data and the reads of the network.
+ * Results of a run: its measures and the rows for its tables, computed at the end from the
+ * collected data and the network reads.
  */
 
 import type { Views } from '../../engine/node/views.js';
@@ -12,8 +12,8 @@ import { type Activity, type Alliances, NOT_IN_POPULATION, type Population } fro
 import { gini, Mean, type Series, share } from './statistics.js';
 
 /**
- * votes.csv is written during the run, reported.csv has values of scripts, edges.csv is written by
- * the world.
+ * Table rows. Three tables differ: votes.csv is written during the run, reported.csv contains
+ * script values, and edges.csv is written by the world.
  */
 export type TableRows = {
   [T in Exclude<TableName, 'votes.csv' | 'reported.csv' | 'edges.csv'>]: Iterable<Row<T>>;
@@ -21,7 +21,7 @@ export type TableRows = {
 
 export interface RunResults {
   measures: Measures;
-  /** End of the warm-up, milliseconds of virtual time; null if it did not end. */
+  /** End of the warm-up in milliseconds of virtual time; null if the warm-up did not end. */
   measuredFromMs: number | null;
   messages: Record<MessageKind, MessageFigures>;
   tables: TableRows;
@@ -98,7 +98,7 @@ function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
 const blocksClosed = (blocks: readonly BlockFigure[]): number =>
   blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup).length;
 
-/** By id, including agents outside the scenario. */
+/** Returns scores by agent id, including agents outside the scenario. */
 function scoresOf(reads: RunReads): Scores {
   const scores = new Map<string, number>();
   for (const { id, reputation_score } of reads.agents()) scores.set(id, reputation_score);
@@ -197,7 +197,7 @@ function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents
   }
 }
 
-/** Reputation of each registered agent by id. */
+/** Reputation by id of each registered agent. */
 type Scores = ReadonlyMap<string, number>;
 
 function* groupRows(collected: Collected, scores: Scores): Iterable<Row<'groups.csv'>> {
@@ -256,7 +256,7 @@ export interface Counts {
   orphaned: number;
   votes: number;
   memes: number;
-  /** In finalized blocks. */
+  /** Number of transactions in finalized blocks. */
   transactions: number;
 }
 
@@ -271,21 +271,21 @@ export const noCounts = (): Counts => ({
   transactions: 0,
 });
 
-/** Number of blocks that are not in voting. */
+/** Number of blocks that are no longer in voting. */
 export const countClosed = ({ finalized, rejected, expired, orphaned }: Counts): number =>
   finalized + rejected + expired + orphaned;
 
-/** Reads of the network at the end of a run. */
+/** Network reads at the end of a run. */
 export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
   record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
 }
 
 interface Collected {
   startMs: number;
-  /** End of the warm-up; null if the run ended before. */
+  /** End of the warm-up; null if the run ended first. */
   measuredFrom: number | null;
   endMs: number;
-  /** Counts since the warm-up, like all that follow. */
+  /** Counts since the warm-up, like all members that follow. */
   counts: Counts;
   closed: number;
   longestWaitMs: number;

@@ -1,13 +1,13 @@
 /**
- * Means, shares, percentiles, the Gini coefficient and time series. They use only + - * / and
- * comparisons, which IEEE 754 defines exactly, so the figures are identical on every machine.
+ * Means, shares, percentiles, the Gini coefficient and time series. The functions use only + - * /
+ * and comparisons, which IEEE 754 defines exactly, so the figures are identical on every machine.
  */
 import type { Row } from './dictionary.js';
 
 /** Rounds to six decimals. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-/** Null for a share of nothing. */
+/** Share of a whole; null for a share of nothing. */
 export const share = (part: number, whole: number): number | null =>
   whole === 0 ? null : rounded(part / whole);
 
@@ -26,14 +26,15 @@ export class Mean {
   }
 }
 
-/** Percentile by the nearest-rank method. */
+/** Computes a percentile by the nearest-rank method. */
 export function percentile(sorted: ArrayLike<number>, percent: number): number | null {
   if (sorted.length === 0) return null;
   return sorted[Math.max(1, Math.ceil((percent * sorted.length) / 100)) - 1]!;
 }
 
 /**
- * Gini coefficient: 0 if all values are equal, near 1 if one is everything; null if the sum is 0.
+ * Computes the Gini coefficient: 0 if all values are equal, near 1 if one value dominates; null if
+ * the sum is 0.
  */
 export function gini(values: readonly number[]): number | null {
   const sorted = Float64Array.from(values).sort();
@@ -48,12 +49,12 @@ export function gini(values: readonly number[]): number | null {
   return rounded((2 * ranked) / (n * sum) - (n + 1) / n);
 }
 
-/** Maximum number of instants. */
+/** Maximum number of sampled instants. */
 const MOST_INSTANTS = 20_000;
 
 interface Curve {
   measure: string;
-  /** Null for the whole network. */
+  /** Group name; null for the whole network. */
   group: string | null;
   value(): number | null;
 }
@@ -76,7 +77,7 @@ export class Series {
     this.#curves = curves;
   }
 
-  /** Takes the samples due before `at`. Call before the events at `at`. */
+  /** Takes the samples due before `at`. Call this before the events at `at`. */
   passTo(at: number): void {
     while (this.#next < at) {
       this.#sample(this.#next);

@@ -1,6 +1,6 @@
 /**
- * Formats of a queue: the head, which names the build and the limits of its runs, the files that
- * travel with it, a job on its way to a worker, and its outcome on the way back.
+ * Queue formats: the head, which names the build and the runs' limits, the files that travel with
+ * the queue, a job on its way to a worker, and the outcome on its way back.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ const queueMessages = {
   },
 } as const satisfies MessageTable;
 
-/** The queue cannot carry a run or file, or holds invalid data. A user can correct this. */
+/** The queue cannot carry a run or file, or contains invalid data. A user can correct this. */
 export class QueueError<
   Code extends keyof typeof queueMessages = keyof typeof queueMessages,
 > extends Error {
@@ -73,7 +73,7 @@ export class QueueError<
   }
 }
 
-/** @throws {QueueError} if the job can only run on this machine, or is too large. */
+/** @throws {QueueError} if the job can run only on this machine, or is too large. */
 export function formatJob({ scenario, seed, audit = true, watch, keep, deciders }: Job): string {
   if (listExternals(scenario).length > 0) throw new QueueError('EXTERNAL_DECIDERS', {});
   if (watch !== undefined || keep !== undefined || deciders !== undefined) {
@@ -88,14 +88,14 @@ export function formatJob({ scenario, seed, audit = true, watch, keep, deciders 
 const Told = Type.Object({ scenario: Type.Unknown(), seed: Type.String(), audit: Type.Boolean() });
 const jobProblem = validator('queue_job', Told);
 
-/** Number of cached scenarios. A sweep has one scenario per cell. */
+/** Number of cached scenarios. A sweep uses one scenario per cell. */
 const REMEMBERED = 64;
 
 /**
- * Returns a parser of jobs, which gives a problem as text for an invalid job. Every client of etcd
+ * Returns a job parser. For an invalid job, the parser returns a problem as text. Every etcd client
  * can write jobs.
  *
- * @param folder folder with the files of the queue.
+ * @param folder folder that contains the queue's files.
  */
 export function jobReader(folder: string, scripts: boolean): (body: Buffer) => Job | string {
   const known = new Map<string, Scenario | string>();
@@ -118,7 +118,7 @@ export function jobReader(folder: string, scripts: boolean): (body: Buffer) => J
   };
 }
 
-/** Returns the checked scenario, or its problem. */
+/** Returns the validated scenario, or a description of its problem. */
 function scenarioTold(raw: unknown, folder: string, scripts: boolean): Scenario | string {
   const found = complete(raw, folder);
   if ('problem' in found)
@@ -131,7 +131,7 @@ function scenarioTold(raw: unknown, folder: string, scripts: boolean): Scenario 
   return scenario;
 }
 
-/** Formats an outcome without members that differ between machines; a failure has one line. */
+/** Formats an outcome without members that differ between machines. A failure is one line. */
 export function formatOutcome(outcome: Outcome): string {
   if ('failure' in outcome) {
     const { kind, message } = outcome.failure;
@@ -194,7 +194,7 @@ const Outcomes = Type.Union([
 
 const outcomeProblem = validator('queue_outcomes', Outcomes);
 
-/** Returns null for text that no worker writes. */
+/** Parses an outcome. Returns null for text that no worker writes. */
 export function parseOutcome(told: string): Outcome<LastingResult> | null {
   const value = parseJsonOrUndefined(told);
   if (outcomeProblem(value)) return null;
@@ -204,22 +204,22 @@ export function parseOutcome(told: string): Outcome<LastingResult> | null {
   return broken === safety ? outcome : null;
 }
 
-/** Version of the queue format. */
+/** Queue format version. */
 const FORMAT = 1;
 
 interface CarriedFile {
-  /** Relative to the folder of the scenario. */
+  /** Path relative to the scenario's folder. */
   path: string;
   sha256: string;
   bytes: number;
 }
 
 export interface QueueHead {
-  /** Shown to the operator of a worker. */
+  /** Title shown to a worker's operator. */
   title: string;
   made: Provenance;
   limits: JobLimits;
-  /** True if some of the files are programs. */
+  /** True if some files are programs. */
   scripts: boolean;
   files: CarriedFile[];
 }
@@ -254,13 +254,13 @@ export function formatHead(head: QueueHead): string {
   throw new QueueError('TOO_MANY_FILES', { count: head.files.length });
 }
 
-/** Returns null for an invalid head. */
+/** Parses a head. Returns null for an invalid head. */
 export function parseHead(body: Buffer): QueueHead | null {
   const told = parseJsonOrUndefined(body.toString('utf8'));
   return headProblem(told) ? null : (told as QueueHead);
 }
 
-/** Returns null for the same build. Another build may give different results. */
+/** Returns null for an identical build. A different build may give different results. */
 export function describeBuildMismatch({ made }: QueueHead, own: Provenance): string | null {
   const found = jsonDifference(pick(made), pick(own));
   return found && `${found.path} is ${found.a} there and ${found.b} here`;
@@ -268,19 +268,19 @@ export function describeBuildMismatch({ made }: QueueHead, own: Provenance): str
 
 const pick = ({ version, commit, node }: Provenance) => ({ version, commit, node });
 
-/** Total size of the files of a queue. */
+/** Limit on the total size of a queue's files. */
 const CARRIED_BYTES = 32 * 1_048_576;
 
-/** Files of the scenarios of a sweep. */
+/** Files used by a sweep's scenarios. */
 export interface NamedFiles {
   folder: string;
-  /** SHA-256 by path. */
+  /** SHA-256 hashes by path. */
   modules: Readonly<Record<string, string>>;
-  /** Paths of the files that are programs. */
+  /** Paths of files that are programs. */
   scripts: readonly string[];
 }
 
-/** Relative imports of a script, except type imports. The imported files do not travel. */
+/** Matches a script's relative imports, except type imports. Imported files do not travel. */
 const beside = [
   /(?:^|[\n;])\s*(?:im|ex)port(?!\s+type\b)[^'";]*?['"](\.{1,2}\/[^'"]*)['"]/,
   /\b(?:require|import)\(\s*['"](\.{1,2}\/[^'"]*)['"]/,
@@ -314,7 +314,9 @@ function refuseImports(path: string, text: string): void {
   throw new QueueError('RELATIVE_IMPORT', { path, imported: neighbour });
 }
 
-/** Returns why the path is unsafe, or null. A queue can come from an untrusted client. */
+/**
+ * Returns the reason why the path is unsafe, or null. A queue can come from an untrusted client.
+ */
 export function pathProblem({ path }: CarriedFile): string | null {
   const parts = path.split('/');
   const plain = parts.every((part) => /^[^\\:\0]+$/.test(part) && part !== '.' && part !== '..');

@@ -1,7 +1,7 @@
 /**
  * Offers runs to workers through a queue in etcd, slightly ahead of demand, and collects their
- * results. The queue is only transport: the caller keeps the results. If etcd loses the queue, the
- * runs without a result are offered in a new one.
+ * results. The queue is only transport, and the caller stores the results. If etcd loses the queue,
+ * runs without a result are offered again in a new queue.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EtcdClient } from '../../cluster/etcd/client.js';
@@ -24,7 +24,7 @@ import {
 export interface OfferOptions {
   title: string;
   made: Provenance;
-  /** Files of the scenarios, if there are any. */
+  /** Files used by the scenarios, if any. */
   files?: NamedFiles;
   /** Prints a line about workers or invalid entries. */
   say: (line: string) => void;
@@ -32,7 +32,7 @@ export interface OfferOptions {
 
 /** Offered runs per worker slot, and bounds on the total. */
 const AHEAD = { each: 24, least: 48, most: 4_096, bytes: 16 * 1_048_576 } as const;
-/** Polling interval for results. The offered runs last longer than this. */
+/** Polling interval for results. The offered runs last longer than this interval. */
 const PAUSE_MS = 200;
 /** Polling interval for workers and duplicate results. */
 const LOOK_MS = 1_000;
@@ -67,14 +67,14 @@ class Offer<T extends Job> {
   readonly #open = new Map<string, Offered<T>>();
   /** Digests of the latest results. */
   readonly #done = new Map<string, { task: T; digest: string }>();
-  /** Late results of lost claims, for runs without a result so far. */
+  /** Late results from lost claims, for runs that have no result so far. */
   readonly #early = new Map<string, string>();
   readonly #workers: Workers;
   readonly #signal: AbortSignal;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #pulling: Promise<void> | null = null;
   readonly #pulled: T[] = [];
-  /** Results saved by the caller that are still in the queue. */
+  /** Results that the caller has saved but that are still in the queue. */
   #kept: string[] = [];
   #exhausted = false;
   #failure: unknown = null;
@@ -134,7 +134,7 @@ class Offer<T extends Job> {
     await host.announce(formatHead({ title, made, limits, scripts, files: told }));
   }
 
-  /** Offers jobs while there is room, takes results, and deletes those that were saved. */
+  /** Offers jobs while there is room, takes results, and deletes saved results. */
   async #turn(host: QueueHost): Promise<void> {
     if (performance.now() - this.#lookedAt > LOOK_MS) {
       this.#lookedAt = performance.now();
@@ -225,7 +225,7 @@ class Offer<T extends Job> {
     this.#done.delete(oldest!);
   }
 
-  /** Compares duplicate results, from workers that continued after they lost a claim. */
+  /** Compares duplicate results from workers that continued after they lost a claim. */
   async #compare(host: QueueHost): Promise<void> {
     for (const { name, value } of await host.again()) {
       const [task = ''] = name.split('/');
@@ -244,7 +244,7 @@ class Offer<T extends Job> {
   }
 }
 
-/** Failures are not compared: they depend on the machine. */
+/** Returns true for a result. Failures are not compared, because they depend on the machine. */
 function hasResult(told: Buffer): boolean {
   const outcome = parseJsonOrUndefined(told.toString('utf8')) as
     | { result?: unknown }
@@ -253,7 +253,7 @@ function hasResult(told: Buffer): boolean {
   return outcome?.result !== undefined;
 }
 
-/** Swallows the errors that end a queue; rethrows others. */
+/** Swallows the errors that end a queue. Rethrows all other errors. */
 function ended(error: unknown): null {
   const isEnd =
     error instanceof QueueEnded || (error instanceof EtcdError && error.kind === 'no_lease');
@@ -261,13 +261,13 @@ function ended(error: unknown): null {
   return null;
 }
 
-/** Largest plausible number of parallel runs of one worker. */
+/** Largest plausible number of parallel runs in one worker. */
 const MOST_JOBS = 256;
-/** Length limit of text from a worker, which is untrusted. */
+/** Length limit for text from a worker, which is untrusted. */
 const LONGEST = 300;
 
 class Workers {
-  /** Number of runs that all workers do in parallel. */
+  /** Total number of parallel runs across all workers. */
   slots = 0;
   readonly #say: (line: string) => void;
   readonly #told = new Set<string>();

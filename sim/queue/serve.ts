@@ -1,7 +1,7 @@
 /**
- * A worker. It finds queues, claims runs under a lease, runs them in separate processes, and stores
- * the results. Any client of etcd can create a queue, so the worker validates all of it, and runs
- * its scripts only if its operator allows this.
+ * Worker that finds queues, claims runs under a lease, runs them in separate processes, and stores
+ * the results. Any etcd client can create a queue, so the worker validates everything in the queue
+ * and runs its scripts only with the operator's permission.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ interface ServeOptions {
   jobs: number;
   /** Time for which a claim outlives a crashed worker. */
   leaseSeconds: number;
-  /** True if scripts of a queue may run here. */
+  /** True if a queue's scripts may run here. */
   scripts: boolean;
   /** Idle time after which the worker exits. */
   idleMs?: number;
@@ -46,9 +46,9 @@ interface ServeOptions {
 }
 
 const PAUSE_MS = { least: 50, most: 1_000 } as const;
-/** Wait on an empty queue before the worker looks at other queues; keeps its processes warm. */
+/** Time spent on an empty queue before looking at other queues. Keeps the processes warm. */
 const LINGER_MS = 2_000;
-/** Interval of the check that the queue still exists. */
+/** Interval for checking that the queue still exists. */
 const LOOK_MS = 2_000;
 
 /** @returns number of results stored. */
@@ -71,7 +71,7 @@ interface ClaimedJob extends Job {
   since: number;
 }
 
-/** Queue that the worker serves. */
+/** Queue served by the worker. */
 interface Served {
   claims: QueueClaims;
   results: Results;
@@ -85,9 +85,9 @@ class Worker {
   readonly #client: EtcdClient;
   readonly #options: ServeOptions;
   readonly #name = randomBytes(8).toString('hex');
-  /** Ids of queues that were refused and reported. */
+  /** Ids of refused queues that were reported. */
   readonly #refused = new Set<string>();
-  /** Ids of queues whose title was printed. */
+  /** Ids of queues whose titles were printed. */
   readonly #begun = new Set<string>();
   #lease: Lease | null = null;
   stored = 0;
@@ -142,7 +142,7 @@ class Worker {
     return head.files.map(pathProblem).find((problem) => problem !== null) ?? null;
   }
 
-  /** Serves a queue until it is empty for a while or gone. */
+  /** Serves a queue until the queue stays empty for a while or is deleted. */
   async #serve(queue: Found, head: QueueHead): Promise<void> {
     const { jobs, signal } = this.#options;
     const over = new AbortController();
@@ -178,7 +178,7 @@ class Worker {
     }
   }
 
-  /** Stops the runs of a queue that no longer exists. */
+  /** Stops the runs from a queue that no longer exists. */
   async #endWhenGone(claims: QueueClaims, over: AbortController): Promise<void> {
     const { signal } = over;
     try {
@@ -202,7 +202,7 @@ class Worker {
     while (!signal.aborted) {
       const lease = await this.#held();
       if (lease !== registered) {
-        // Claims under the old lease are free.
+        // Claims under the old lease have been released.
         served.ahead = [];
         await claims.register(lease, about);
       }
@@ -235,7 +235,7 @@ class Worker {
     if (how === 'stored') this.stored += 1;
   }
 
-  /** Returns the lease of the claims, or a new one if the lease was lost. */
+  /** Returns the lease that holds the claims, or a new lease if that one was lost. */
   async #held(): Promise<Lease> {
     if (this.#lease && !this.#lease.lost.aborted) return this.#lease;
     const { signal, leaseSeconds } = this.#options;
@@ -245,11 +245,11 @@ class Worker {
 }
 
 /*
- * Results of short runs are stored in batches, because a transaction costs more than one result. No
- * result waits longer than `TOGETHER.ms`.
+ * Results from short runs are stored in batches, because a transaction costs more than one result.
+ * No result waits longer than `TOGETHER.ms`.
  */
 
-/** Longest wait of a result, and largest batch. */
+/** Longest delay before a result is stored, and largest batch. */
 const TOGETHER = { ms: 500, most: 16 } as const;
 /** Weight of the latest run in the moving average of run times. */
 const WEIGHT = 0.2;
@@ -265,7 +265,7 @@ class Results {
   #waiting: Done[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Rejects if a batch was not stored; the next caller gets the error. */
+  /** Rejects if a batch was not stored. The next caller then gets the error. */
   #storing: Promise<void> = Promise.resolve();
   /** Average run time; infinite before the first run. */
   #runMs = Number.POSITIVE_INFINITY;
@@ -278,7 +278,7 @@ class Results {
     this.#onStored = onStored;
   }
 
-  /** Number of runs to claim at once. */
+  /** Returns the number of runs to claim at once. */
   ahead(jobs: number): number {
     const many = Math.floor((TOGETHER.ms * jobs) / this.#runMs);
     return Math.max(1, Math.min(TOGETHER.most, many));
@@ -289,7 +289,7 @@ class Results {
     this.#runMs = before + WEIGHT * (ms - before);
   }
 
-  /** Resolves when there is room for more. The result is stored soon, or with the next `flush`. */
+  /** Resolves when there is room for more. The result is stored soon, or by the next `flush`. */
   async add(done: Done): Promise<void> {
     const bytes = Buffer.byteLength(done.text);
     if (this.#bytes + bytes > LARGEST_BYTES || this.#waiting.length === TOGETHER.most) {

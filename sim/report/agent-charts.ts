@@ -1,4 +1,4 @@
-/** Charts of the groups of a run: votes, won blocks, agreement and reputation. */
+/** Charts of a run's groups: votes, won blocks, agreement and reputation. */
 import { axisX, barX, gridX, gridY, lineY, ruleX, text } from '@observablehq/plot';
 import type { Chart } from '../../report/figure.js';
 import { parseNumber, type TableRow, tableRows } from '../../report/folder.js';
@@ -15,7 +15,7 @@ import { COLORED, getColor, getDash, OTHERS } from '../../report/shared/palette.
 import { addShades, describeShades, type Shade } from './timeline.js';
 
 const MOST_GROUPS = 20;
-/** Length of a group name next to its bars. */
+/** Maximum length of a group name at its bars. */
 const MOST_LETTERS = 22;
 
 const panels = [
@@ -24,7 +24,7 @@ const panels = [
   { column: 'agreement', label: 'agreement within group' },
 ] as const;
 
-/** @param groups rows of groups.csv, the largest group first. */
+/** @param groups rows of groups.csv, largest group first. */
 export function groupsChart(groups: readonly TableRow[]): Chart | null {
   const drawn = groups.filter(({ votes }) => Number(votes) > 0).slice(0, MOST_GROUPS);
   if (drawn.length === 0) return null;
@@ -103,10 +103,10 @@ function mostAndLeast(groups: readonly TableRow[]): string {
 }
 
 const MOST_STEPS = 400;
-/** More lines would hide each other. */
+/** Maximum number of lines. More lines would hide each other. */
 const MOST_LINES = 20;
 
-/** @param groups the largest group first; the first groups get distinct colours. */
+/** @param groups groups, largest first. The first groups get distinct colours. */
 export function reputationChart(
   series: SeriesData,
   groups: readonly string[],
@@ -174,7 +174,7 @@ interface Instant {
   value: number | null;
 }
 
-/** Curves of series.csv. */
+/** Curves from series.csv. */
 export class SeriesData {
   readonly #curves = new Map<string, Instant[]>();
 
@@ -189,7 +189,7 @@ export class SeriesData {
     return data;
   }
 
-  /** Returns the curve of a group, or of the whole network without a group. */
+  /** Returns a group's curve, or without a group the whole network's curve. */
   curve(measure: string, group = ''): readonly Instant[] {
     return this.#curves.get(this.#key(measure, group)) ?? [];
   }

@@ -1,4 +1,4 @@
-/** Charts of the blocks of a run: time to finality, outcomes, and vote latency. */
+/** Charts of a run's blocks: time to finality, outcomes, and vote latency. */
 import { areaY, dot, gridY, lineY, type Markish, rectY, ruleY, text } from '@observablehq/plot';
 import type { Chart, LegendEntry } from '../../report/figure.js';
 import type { TableRow } from '../../report/folder.js';
@@ -34,10 +34,10 @@ import {
 const WINDOW = 25;
 const MOST_DOTS = 1_500;
 const MOST_STEPS = 400;
-/** Height of a lane of symbols above the axis, as a fraction of the axis. */
+/** Height of a symbol lane above the axis, as a fraction of the axis. */
 const LANE = 0.07;
 
-/** Limits the axis, so that a few slow blocks do not flatten all others. */
+/** Limits the axis, so that a few slow blocks do not flatten all other points. */
 function ceilingOf(slowestMs: number, p95Ms: number): number {
   return p95Ms > 0 && slowestMs > 3 * p95Ms ? 2 * p95Ms : slowestMs;
 }
@@ -140,7 +140,7 @@ interface Point {
   part: number;
 }
 
-/** The median restarts after each outage. */
+/** Computes the points. The median restarts after each outage. */
 function pointsOf(
   final: readonly { closedMs: number; finalityMs: number }[],
   outages: readonly Outage[],
@@ -194,12 +194,12 @@ interface Lane {
 
 interface Scale {
   x: TimeUnit;
-  /** Lower end of the lanes and the height of each lane, in axis units. */
+  /** Lower end of the lanes, and the height of one lane, in axis units. */
   top: number;
   lane: number;
 }
 
-/** Draws one lane of symbols for each outcome other than finalized. */
+/** Draws one lane of symbols per outcome other than finalized. */
 function laneMarks(lanes: readonly Lane[], { x, top, lane }: Scale): Markish[] {
   if (lanes.length === 0) return [];
   const signs = lanes.map(({ closings, color, sign }, index) => {
@@ -211,7 +211,7 @@ function laneMarks(lanes: readonly Lane[], { x, top, lane }: Scale): Markish[] {
   return [ruleY([top], { stroke: 'var(--line)', strokeDasharray: '2 3' }), ...signs];
 }
 
-/** Draws outages at the bottom, with a label if it fits. */
+/** Draws outages at the bottom, each with a label if the label fits. */
 function outageMarks(outages: readonly Outage[], { x }: Scale, pixels: number): Markish[] {
   if (outages.length === 0) return [];
   const rows = outages.map(({ fromMs, toMs }) => {
@@ -250,8 +250,8 @@ function outageText(outages: readonly Outage[]): string {
 }
 
 /**
- * Width of the strip after the end of the run, as a fraction of the run. It makes blocks visible
- * that closed at the last instant.
+ * Width of the strip after the end of the run, as a fraction of the run. The strip makes blocks
+ * that closed at the last instant visible.
  */
 const TAIL = 0.015;
 
@@ -325,7 +325,7 @@ function outcomeMarks(rows: readonly Row[], order: string[]) {
   const place = { x: 'x', y: 'y', z: 'name', curve: 'step-after', order } as const;
   return [
     gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-    // A line separates the layers, for readers who cannot tell the colours apart.
+    // A line separates the layers for readers who cannot tell the colours apart.
     areaY(rows, {
       ...place,
       fill: 'color',
@@ -338,8 +338,8 @@ function outcomeMarks(rows: readonly Row[], order: string[]) {
 }
 
 /**
- * Closing times, or evenly spaced instants if there are too many; then the end of the run and of
- * the strip.
+ * Returns closing times, or evenly spaced instants if there are too many closings, followed by the
+ * end of the run and the end of the strip.
  */
 function instantsOf(blocks: readonly ClosedBlock[], last: number): number[] {
   const closings = [...new Set(blocks.map(({ closedMs }) => closedMs))].sort((a, b) => a - b);
@@ -358,7 +358,8 @@ function countsAt(closings: readonly number[], instants: readonly number[]) {
 }
 
 /**
- * Names the longest period without a finalized block, including the start and the end of the run.
+ * Describes the longest period without a finalized block. The start and the end of the run count as
+ * limits.
  */
 function longestWithout(closings: readonly number[], last: number): string {
   const marks = [0, ...closings, last];
@@ -376,7 +377,7 @@ function longestWithout(closings: readonly number[], last: number): string {
 
 const FINE = 2_000;
 const BARS = 60;
-/** Fraction of the votes that the chart must show. */
+/** Fraction of votes that the chart must show. */
 const MOST_VOTES = 0.995;
 
 const decisions = (['approve', 'reject'] as const).map((name) => ({
@@ -384,7 +385,9 @@ const decisions = (['approve', 'reject'] as const).map((name) => ({
   color: variable(shownDecisions[name].color),
 }));
 
-/** Histogram of vote latency with fine bins. Uses constant memory, for tens of millions of rows. */
+/**
+ * Histogram of vote latency with fine bins. Memory is constant, even for tens of millions of rows.
+ */
 export class Latencies {
   readonly #fineMs: number;
   readonly #counts: Record<string, Float64Array>;
@@ -458,7 +461,10 @@ export class Latencies {
     };
   }
 
-  /** Number of bins to draw: all of them, unless a few late votes would compress the others. */
+  /**
+   * Returns the number of bins to draw. All are drawn, unless a few late votes would compress the
+   * rest.
+   */
   #binsToShow(): number {
     const all = Math.floor(this.#longestMs / this.#fineMs) + 1;
     let most = 1;

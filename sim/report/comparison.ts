@@ -1,6 +1,6 @@
 /**
  * HTML page that compares two saved runs: the common prefix, the first difference, the two futures,
- * and the tallies of blocks whose outcomes differ.
+ * and the tallies for blocks whose outcomes differ.
  */
 import { dirname, relative, resolve, sep } from 'node:path';
 import {
@@ -90,11 +90,11 @@ export async function comparisonPage(compared: ComparisonInput): Promise<string>
   ]);
 }
 
-/** End of the run if all entries are the same. */
+/** Time of the first different entry, or the end of the run if all entries are identical. */
 const partedAt = (found: KeptComparison, futures: Futures | null, both: readonly Future[]) =>
   found.first ? (futures?.parted_ms ?? null) : both[0]!.endMs;
 
-/** A shade of both runs is drawn once. */
+/** Merges the shades of both runs. A shade that both runs share is drawn once. */
 function shadesOfBoth(results: readonly SimResult[]): Shade[] {
   const known = new Map<string, Shade>();
   for (const shade of results.flatMap(computeShades)) {
@@ -167,7 +167,7 @@ function sidesTable(
   return table('Runs', columns, rows);
 }
 
-/** First different entry and first difference between the scenarios. */
+/** First different entry, and first difference between the scenarios. */
 function partingSection(
   compared: ComparisonInput,
   results: readonly [SimResult, SimResult],
@@ -209,7 +209,7 @@ function partingSection(
   );
 }
 
-/** Interventions of a fork. */
+/** Interventions in a fork. */
 const otherwiseIn = ({ interventions = [] }: SimResult, side: string): Fact[] =>
   interventions.map(({ what, when, at_ms }) => {
     const acted =
@@ -219,7 +219,7 @@ const otherwiseIn = ({ interventions = [] }: SimResult, side: string): Fact[] =>
     return { name: `intervention in ${side}`, value: `${what}, ${acted}`, wide: true };
   });
 
-/** Links to the entry on the exported page of each run, if one exists. */
+/** Links to the entry on each run's exported page, if the page exists. */
 function linksTo({ a, b, file, found }: ComparisonInput): Html | null {
   const seq = found.first?.seq;
   if (seq === undefined) return null;
@@ -278,7 +278,7 @@ ${listing('command that opens a run in the UI', commandLine('explore', b))}`;
 }
 
 const MOST_STEPS = 400;
-/** Rows of the table with the same data. */
+/** Maximum number of rows in the table that repeats the chart's data. */
 const ROWS = 12;
 
 const PAST = variable('c8');
@@ -296,7 +296,7 @@ const looks = {
 
 /**
  * @param partedMs null if the runs have no common prefix.
- * @param shades faults and interventions of both runs.
+ * @param shades faults and interventions in both runs.
  */
 function futureChart(
   [a, b]: readonly [Future, Future],
@@ -403,7 +403,7 @@ const finalIn = ({ blocks }: Future): number[] =>
     .map(({ closedMs }) => closedMs)
     .sort((a, b) => a - b);
 
-/** Finalization times, or evenly spaced instants if there are too many. */
+/** Returns finalization times, or evenly spaced instants if there are too many finalizations. */
 function stepsOf(future: Future): Step[] {
   const closings = finalIn(future);
   const all = closings.map((ms, index) => ({ ms, count: index + 1 }));
@@ -421,7 +421,7 @@ const instants = (endMs: number, most: number): number[] =>
 const countAt = (closings: readonly number[], ms: number): number =>
   closings.filter((one) => one <= ms).length;
 
-/** The same data at some instants; no value after the end of a run. */
+/** Table with the chart's data at some instants. A run's cells are empty after its end. */
 function futureTable([a, b]: readonly [Future, Future]): Html {
   const [one, other] = [finalIn(a), finalIn(b)];
   const rows = instants(Math.max(a.endMs, b.endMs), ROWS).map((ms) => {
@@ -443,7 +443,7 @@ ${table('Finalized blocks by virtual time', columns, rows)}</details>
 const MOST_BLOCKS = 40;
 const MOST_ROWS = 300;
 
-/** Blocks with different outcomes first, then blocks whose tallies or hashes differ. */
+/** Sorts blocks with different outcomes first, then blocks whose tallies or hashes differ. */
 function ordered(blocks: readonly BlockDifference[]): BlockDifference[] {
   const turned = ({ a, b }: BlockDifference) => a?.status !== b?.status;
   return [...blocks.filter(turned), ...blocks.filter((one) => !turned(one))];
@@ -560,7 +560,7 @@ ${table(
 `;
 }
 
-/** Rows shown before the fold, and rows in total. */
+/** Number of rows before the fold, and maximum number of rows. */
 const FIRST = 15;
 const MOST_VOTERS = 1_000;
 

@@ -1,12 +1,13 @@
-/** Writes HTML reports of saved runs, sweeps and comparisons. */
+/** Writes HTML reports for saved runs, sweeps and comparisons. */
 import { basename, dirname } from 'node:path';
 import { writeWhole } from '../../report/folder.js';
 import type { ComparisonInput } from './comparison.js';
 
 /**
- * Writes report.html of a saved run. The chart code is loaded on demand: most runs draw nothing.
+ * Writes a saved run's report.html. The chart code is loaded on demand, because most runs draw
+ * nothing.
  *
- * @throws {StoreError} `UNREADABLE` if the folder holds no finished run or cannot be written.
+ * @throws {StoreError} `UNREADABLE` if the folder contains no finished run or is not writable.
  */
 export async function writeRunReport(folder: string): Promise<void> {
   const { runReport } = await import('./run.js');
@@ -14,9 +15,9 @@ export async function writeRunReport(folder: string): Promise<void> {
 }
 
 /**
- * Writes report.html of a sweep.
+ * Writes a sweep's report.html.
  *
- * @throws {StoreError} `UNREADABLE` if the folder holds no finished sweep or cannot be written.
+ * @throws {StoreError} `UNREADABLE` if the folder contains no finished sweep or is not writable.
  */
 export async function writeSweepReport(folder: string): Promise<void> {
   const { sweepReport } = await import('./sweep.js');
@@ -26,7 +27,7 @@ export async function writeSweepReport(folder: string): Promise<void> {
 /**
  * Writes the page that compares two saved runs.
  *
- * @throws {StoreError} `UNREADABLE` if a folder holds no finished run or the file cannot be
+ * @throws {StoreError} `UNREADABLE` if a folder contains no finished run or the file cannot be
  * written.
  */
 export async function writeComparison(compared: ComparisonInput): Promise<void> {

@@ -1,4 +1,4 @@
-/** Report of a run: its question, verdict, charts, measures and the commands that reproduce it. */
+/** Run report: its question, verdict, charts, measures and the commands that reproduce the run. */
 
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { type Chart, figure } from '../../report/figure.js';
@@ -52,7 +52,7 @@ export async function runReport(folder: string): Promise<string> {
   ]);
 }
 
-/** Rows of groups.csv, the largest group first. */
+/** Reads rows of groups.csv, largest group first. */
 async function groupsOf(folder: string): Promise<TableRow[]> {
   const rows: TableRow[] = [];
   for await (const row of tableRows(folder, 'groups.csv')) rows.push(row);
@@ -105,7 +105,7 @@ function keyFacts(result: SimResult): Html {
   ]);
 }
 
-/** Hides decider columns in runs without deciders. */
+/** Hides decider columns for runs without deciders. */
 const shownIn = ({ deciders }: SimResult) =>
   deciders ? () => true : (name: string) => !name.startsWith('decider_');
 
@@ -133,7 +133,7 @@ ${facts(
 `;
 }
 
-/** The caption says if the run was cut short or had a warm-up. */
+/** Table of measures. The caption tells if the run was cut short or had a warm-up. */
 function measuresTable(result: SimResult): Html {
   const { measures, ended_by, measured_from_ms = 0 } = result;
   const short = ended_by === 'stalled' || ended_by === 'safety' || ended_by === 'nothing_due';
@@ -154,7 +154,7 @@ function measuresTable(result: SimResult): Html {
   return table(`Measures of the run (–: no value)${cut}`, columns, rows);
 }
 
-/** Measures reported by scripts. Older folders do not have them. */
+/** Measures reported by scripts. Older run folders do not contain them. */
 function reportedSection({ reported }: Partial<SimResult>): Html | null {
   const of = (whom: string, figures: Readonly<Record<string, number | null>>) =>
     Object.entries(figures).map(([name, value]) => [whom, code(name), format(value)]);
@@ -216,7 +216,7 @@ ${ending(result)}${
 `;
 }
 
-/** Reason for the end of the run and its effects on the data. Older folders lack both. */
+/** Reason why the run ended, and its effects on the data. Older run folders contain neither. */
 function ending({ ended_by, censored = [], reported }: Partial<SimResult>): Html | null {
   if (ended_by === undefined) return null;
   const missing = (reported?.missing ?? []).map((text) => html`<li>${text}</li>`);

@@ -1,4 +1,4 @@
-/** Sections that reports share: the scenario as YAML, and links from a report to the UI. */
+/** Sections shared by several reports: the scenario as YAML, and links from a report to the UI. */
 import { isDeepStrictEqual } from 'node:util';
 import { Document, isScalar, visit } from 'yaml';
 import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
@@ -25,7 +25,7 @@ ${listing('complete scenario', yaml(scenario))}
 `;
 }
 
-/** Formats as YAML, with lists of scalars on one line. */
+/** Formats a value as YAML, with lists of scalars on one line. */
 function yaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
@@ -36,7 +36,7 @@ function yaml(value: unknown): string {
   return document.toString({ lineWidth: 90, flowCollectionPadding: false });
 }
 
-/** Smallest scenario file that gives this scenario. */
+/** Returns the smallest scenario file that produces this scenario. */
 function departures({ agents, faults, interventions, sweep, ...rest }: Scenario): Tree {
   const defaults = Value.Default(Scenario, {}) as Tree;
   return {
@@ -57,7 +57,10 @@ function ownOfGroup({ strategy, ...rest }: Group): Tree {
     : { ...own, strategy: ownOfKind(strategy, Strategy) };
 }
 
-/** Members that differ from the defaults of this kind of strategy, fault or intervention. */
+/**
+ * Returns the members that differ from the defaults for this kind of strategy, fault or
+ * intervention.
+ */
 function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
   const { kind, ...rest } = element;
   const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));
@@ -67,7 +70,7 @@ function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): 
 
 const kindOf = (schema: TSchema) => (schema as { properties?: { kind: TSchema } }).properties!.kind;
 
-/** Members that differ. Compares objects member by member and lists as a whole. */
+/** Returns members that differ. Compares objects member by member and lists as a whole. */
 function differing(value: object, defaults: Tree): Tree {
   const pairs = Object.entries(value)
     .filter(([name, inner]) => !isDeepStrictEqual(inner, defaults[name]))
@@ -81,19 +84,19 @@ function differing(value: object, defaults: Tree): Tree {
 const isTree = (value: unknown): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whole run in one file, if a user exported it into the folder of the run. */
+/** Whole run in one file, if a user exported the run into its folder. */
 const EXPORTED = 'run.html';
 
 export const isExported = (folder: string): boolean => hasFile(folder, EXPORTED);
 
 /**
- * @param place path of the folder relative to the report, with a final slash; '' for the same
+ * @param place folder path relative to the report, with a final slash; '' for the report's own
  * folder.
  */
 export const formatExportLink = (place: string, entry: number): string =>
   `${place}${EXPORTED}?at=${entry}`;
 
-/** Links to the slowest block and to the first block of each outcome other than finalized. */
+/** Links to the slowest block and to the first block with each outcome other than finalized. */
 export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href: string }[] {
   const [slowest] = blocks
     .filter(({ finalityMs }) => finalityMs !== null)
@@ -120,7 +123,7 @@ export function blockLinks(blocks: readonly ClosedBlock[]): { text: string; href
 
 const MOST_LINKS = 20;
 
-/** Null if the log of the run was not saved. */
+/** Section with links to the log; null if the run's log was not saved. */
 export function closerSection(folder: string, result: SimResult): Html | null {
   if (!hasFile(folder, 'network')) return null;
   return section(
@@ -132,7 +135,7 @@ ${listing('command that opens the run in the UI', commandLine('explore', '.'))}`
   );
 }
 
-/** Links to the interventions, the start and the end. */
+/** Links to the interventions, the start and the end of the run. */
 function exportedLinks({ interventions = [], entries }: SimResult): Html {
   const moments = interventions.flatMap(({ what, entry }) =>
     entry === null ? [] : [{ entry, text: `${what}, after entry ${format(entry)}` }],

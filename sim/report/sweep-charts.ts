@@ -1,5 +1,5 @@
 /**
- * Charts of a measure over the factors of a sweep: lines with intervals, dots, or a heat map of two
+ * Charts of a measure over a sweep's factors: lines with intervals, dots, or a heat map for two
  * factors.
  */
 import {
@@ -36,7 +36,7 @@ const MOST_POINTS = 2_000;
 /** Ratio of the largest to the smallest value above which the axis is logarithmic. */
 const WIDE_RANGE = 200;
 
-/** One line per level of one factor, one panel per level of another. */
+/** Draws one line per level of one factor, and one panel per level of another factor. */
 export function responseChart(
   measure: string,
   { x, lines, panels, rest }: Roles,
@@ -48,7 +48,7 @@ export function responseChart(
   const by = lines ? `, one ${x.numeric ? 'line' : 'symbol'} per ${lines.column}` : '';
   const across = panels ? `, one panel per ${panels.column}` : '';
   const mean = rest.length > 0 ? ` Points average over ${namesOf(rest)}.` : '';
-  // Only numeric levels are joined by a line.
+  // A line joins only numeric levels.
   const shape = { x, lines, panels, joined: x.numeric };
   const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
@@ -64,7 +64,7 @@ export function responseChart(
   };
 }
 
-/** One dot per cell, for designs in which no two cells share a value. */
+/** Draws one dot per cell, for designs in which no two cells share a value. */
 export function scatterChart(
   measure: string,
   x: FactorData,
@@ -95,7 +95,7 @@ interface Shape {
   joined: boolean;
 }
 
-/** Rows in the unit of the axis. */
+/** Converts rows to the axis unit. */
 function prepared(measure: string, points: readonly Point[], { x, lines, panels }: Shape) {
   const most = points.reduce((found, { mean }) => Math.max(found, Math.abs(mean)), 0);
   const { label, unit, unitText } = getAxis(measure, most);
@@ -156,7 +156,7 @@ function responseDrawing(
 
 type Panel = { fx?: 'panel'; fy?: 'panel' };
 
-/** Horizontal pixels between the symbols of different lines at the same x. */
+/** Horizontal pixels between different lines' symbols at one x value. */
 const STEP = 5;
 const symbols = ['circle', 'square', 'diamond', 'triangle', 'cross'] as const;
 
@@ -249,7 +249,7 @@ function legendOf(lines: FactorData, joined: boolean): LegendEntry[] {
   }));
 }
 
-/** Sentence with the number of points and the runs of each. */
+/** Describes the number of points and the runs per point in one sentence. */
 function sizes(points: readonly Point[]): string {
   const counts = points.map(({ n }) => n);
   const least = counts.reduce((a, b) => Math.min(a, b));
@@ -258,7 +258,7 @@ function sizes(points: readonly Point[]): string {
   return `n = ${plural(points.length, 'point')}, each from ${runs} runs.`;
 }
 
-/** Sentence with the lowest and the highest mean. */
+/** Describes the lowest and the highest mean in one sentence. */
 function extremes(
   measure: string,
   points: readonly Point[],
@@ -275,10 +275,10 @@ function extremes(
   return `Lowest: ${at(lowest)}; highest: ${at(highest)}.`;
 }
 
-/** More levels would be unreadable. */
+/** Maximum number of levels. More levels would be unreadable. */
 const MOST_LEVELS = 20;
 
-/** Null if there are too many levels, or if most combinations were not run. */
+/** Draws a heat map. Null if there are too many levels, or if most combinations were not run. */
 export function heatChart(
   measure: string,
   [x, y]: readonly [FactorData, FactorData],
@@ -375,9 +375,7 @@ function heatDrawing(
   };
 }
 
-/**
- * Width of a digit as a fraction of the font size, and the smallest readable font size in pixels.
- */
+/** Digit width as a fraction of the font size, and the smallest readable font size in pixels. */
 const LETTER_WIDTH = 0.62;
 const SMALLEST = 7;
 
@@ -389,12 +387,12 @@ interface Row {
   mean: number;
   low: number;
   high: number;
-  /** Index of the line, and name of the panel. */
+  /** Line index and panel name. */
   line: number;
   panel: string;
 }
 
-/** @param unit unit of the axis. */
+/** @param unit axis unit. */
 function rowsOf(
   points: readonly Point[],
   unit: number,
@@ -427,7 +425,7 @@ interface Range {
   most: number;
 }
 
-/** Range of the axis. A share always has the range 0 to 1. */
+/** Computes the axis range. A share's axis always ranges from 0 to 1. */
 export function computeRange(measure: string, rows: readonly Row[]): Range {
   if (isShare(measure)) return { least: 0, most: 1 };
   const low = extreme(rows, 'low', Math.min);
@@ -451,7 +449,7 @@ const extreme = (
   of: (a: number, b: number) => number,
 ): number => rows.map((row) => row[name]).reduce((a, b) => of(a, b));
 
-/** Clips intervals to the axis and sets `cutLow` and `cutHigh` on clipped rows. */
+/** Clips intervals to the axis, and sets `cutLow` and `cutHigh` on clipped rows. */
 export function clipToRange(rows: readonly Row[], { least, most }: Range) {
   return rows.map((row) => ({
     ...row,

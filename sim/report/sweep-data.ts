@@ -1,6 +1,6 @@
 /**
- * Data of a sweep report, read from sweep.json, runs.csv and summary.csv, and the role of each
- * factor in the charts.
+ * Data for a sweep report, read from sweep.json, runs.csv and summary.csv, and each factor's role
+ * in the charts.
  */
 import {
   hasFile,
@@ -26,7 +26,7 @@ export interface FactorData {
   /** Column name, and path in the scenario. */
   column: string;
   path: string;
-  /** Values as in the tables, ascending if they are numbers. */
+  /** Values as written in the tables, ascending if numeric. */
   levels: string[];
   numeric: boolean;
 }
@@ -37,7 +37,7 @@ interface Estimate {
   low: number | null;
   high: number | null;
   /**
-   * Number of runs without a value, and bounds of the mean over all runs; absent in older folders.
+   * Number of runs without a value, and bounds on the mean over all runs. Absent in older folders.
    */
   missing?: number;
   least?: number | null;
@@ -48,7 +48,7 @@ export interface CellData {
   cell: number;
   /** Keyed by column. */
   levels: Record<string, string>;
-  /** Keyed by measure; without measures that have no value. */
+  /** Keyed by measure. Measures without a value are absent. */
   estimates: Map<string, Estimate>;
   /** Number of runs without a value, keyed by measure. */
   missing: Map<string, number>;
@@ -60,7 +60,7 @@ interface FailedRun {
   seed: string;
   verdict: string;
   levels: Record<string, string>;
-  /** Error or violated rule, if it was saved. */
+  /** Error or violated rule, if saved. */
   why: string;
 }
 
@@ -71,14 +71,14 @@ export interface SweepData {
   verdicts: Map<string, number>;
   /** Number of runs per verdict other than pass, keyed by cell. */
   notPassed: Map<number, Map<string, number>>;
-  /** Seed of the first run of each cell. */
+  /** Seed of each cell's first run. */
   seeds: Map<number, string>;
-  /** The first runs that failed or violated a rule, and the number of all such runs. */
+  /** First runs that failed or violated a rule, and the total number of such runs. */
   failed: FailedRun[];
   failures: number;
 }
 
-/** Longest error text in the report. A script may throw a text of any length. */
+/** Longest error text in the report. A script may throw text of any length. */
 const MOST_LETTERS = 500;
 const MOST_FAILED = 100;
 
@@ -130,7 +130,7 @@ async function readCells(
 const levelsIn = (row: TableRow, columns: readonly string[]): Record<string, string> =>
   Object.fromEntries(columns.map((column) => [column, row[column] ?? '']));
 
-/** In the order of the design; numbers ascending. */
+/** Returns levels in design order, or ascending if numeric. */
 function levelsOf(cells: readonly CellData[], column: string, planned: readonly string[] = []) {
   const found = new Set(cells.map(({ levels }) => levels[column]!));
   const levels = [...new Set([...planned.filter((level) => found.has(level)), ...found])];
@@ -162,7 +162,7 @@ async function readRuns(folder: string, columns: readonly string[]) {
   return { verdicts, notPassed, failed, failures, seeds };
 }
 
-/** Rejects file names that the sweep did not write. */
+/** Accepts only file names that the sweep writes. */
 const isFile = (name: string): boolean => /^[\w-]+\.json$/.test(name);
 
 interface Kept {
@@ -185,13 +185,13 @@ export interface Roles {
   lines: FactorData | null;
   /** One panel per level. */
   panels: FactorData | null;
-  /** Remaining factors. Cells that differ only in these are averaged. */
+  /** Remaining factors. Cells that differ only in these factors are averaged. */
   rest: FactorData[];
 }
 
 const MOST = { lines: 7, panels: 6 } as const;
 
-/** Null if no factor varies. */
+/** Assigns the factors to roles. Null if no factor varies. */
 export function assignRoles(
   factors: readonly FactorData[],
   cells: readonly CellData[],
@@ -227,8 +227,8 @@ export interface Point extends Estimate {
 }
 
 /**
- * Returns one point per combination of the factors: the estimate of its cell, or the mean over
- * several cells.
+ * Returns one point per combination of factor levels: its cell's estimate, or the mean over several
+ * cells.
  */
 export function pointsBy(
   factors: readonly FactorData[],

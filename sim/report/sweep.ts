@@ -1,4 +1,4 @@
-/** Report of a sweep: its design, responses, cells, indices and differences from the baseline. */
+/** Sweep report: its design, responses, cells, indices and differences from the baseline. */
 import { type Chart, figure } from '../../report/figure.js';
 import { hasFile, parseNumber, type TableRow, tableRows } from '../../report/folder.js';
 import {
@@ -31,7 +31,10 @@ import {
   type SweepHead,
 } from './sweep-data.js';
 
-/** Limit on the dots of all charts of a Latin hypercube, which bounds the file size. */
+/**
+ * Limit on the total number of dots in all charts for a Latin hypercube, which bounds the file
+ * size.
+ */
 const MOST_DOTS = 4_800;
 const MOST_CELLS = 300;
 
@@ -105,7 +108,7 @@ lists the cells with other verdicts.</p>`
 ${fewText(head.scenario.sweep.replicates)}`;
 }
 
-/** Cells with a verdict other than pass; null if all runs passed. */
+/** Lists cells with a verdict other than pass; null if all runs passed. */
 function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
   if (notPassed.size === 0) return null;
   const columns = [
@@ -129,7 +132,7 @@ function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
   );
 }
 
-/** Warns that means exclude runs without a value, which may be biased. */
+/** Warns that means exclude runs without a value, and may therefore be biased. */
 function missingText({ head, cells }: SweepData): Html | null {
   const lines = head.scenario.sweep.responses.flatMap((measure) => {
     const lacking = cells.filter(({ missing }) => (missing.get(measure) ?? 0) > 0);
@@ -150,7 +153,7 @@ finalized blocks has no time to finality. The tables give bounds of the mean ove
 `;
 }
 
-/** With fewer runs, the spread is not well known. */
+/** Number of runs below which the spread is poorly known. */
 const FEW = 5;
 
 const fewText = (replicates: number): Html | null =>
@@ -233,7 +236,10 @@ ${facts(
 )}`;
 }
 
-/** A sweep saves no logs, so the command repeats one run of the cell and shows it live. */
+/**
+ * Gives the command to repeat one run from the cell and watch it live, because a sweep saves no
+ * logs.
+ */
 function watchText(data: SweepData, cell: CellData): Content {
   const name = `command that shows a run of cell ${cell.cell} in the UI`;
   const command = oneRun(data, cell, '--watch=paused');
@@ -242,7 +248,7 @@ function watchText(data: SweepData, cell: CellData): Content {
     : html`<details><summary aria-label="${name}">command</summary>${code(command)}</details>`;
 }
 
-/** Command that repeats the first run of a cell; null if no run of the cell finished. */
+/** Gives the command to repeat a cell's first run; null if no run in the cell finished. */
 function oneRun({ seeds, factors }: SweepData, { cell, levels }: CellData, ...more: string[]) {
   const seed = seeds.get(cell);
   if (seed === undefined) return null;
@@ -326,7 +332,9 @@ const differences = ({ measure, low, high }: TableRow): string => {
   return low === '' || high === '' ? '–' : `${said(low)} to ${said(high)}`;
 };
 
-/** Number of excluded samples, and the range of the index if they had extreme values. */
+/**
+ * Columns for the number of excluded samples, and the index's range if those samples were extreme.
+ */
 const gapColumns = [number('missing'), { name: 'range with missing values' }];
 
 const gap = (row: TableRow): string[] => {
@@ -343,7 +351,7 @@ depends on other factors.`,
 its interactions (total). Variance in no total index is random.`,
 } as const;
 
-/** Null if the design has no indices. */
+/** Section with indices; null if the design has none. */
 async function indicesSection(folder: string, design: string): Promise<Html | null> {
   if (design !== 'morris' && design !== 'sobol') return null;
   const rows = await rowsIn(folder, 'indices.csv', () => true);
@@ -369,7 +377,7 @@ async function indicesSection(folder: string, design: string): Promise<Html | nu
   return section('Indices', html`<p>${saysOf[design]}</p>\n`, table(title, columns, cells));
 }
 
-/** Null without a baseline. */
+/** Section with differences; null without a baseline. */
 async function differencesSection(
   folder: string,
   columns: readonly string[],

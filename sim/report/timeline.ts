@@ -1,4 +1,4 @@
-/** Timeline of a run in charts: shaded periods, closed blocks and outages. */
+/** Timeline of a run for charts: shaded periods, closed blocks and outages. */
 import { type Markish, type PlotOptions, rect, ruleX, text } from '@observablehq/plot';
 import { parseNumber, type TableRow } from '../../report/folder.js';
 import { formatMs, shorten } from '../../report/shared/format.js';
@@ -14,14 +14,14 @@ export interface Shade {
   toMs: number;
 }
 
-/** Length of the label above a shade. */
+/** Maximum length of the label above a shade. */
 const MOST_LETTERS = 40;
 
 type Shaded = Pick<SimResult, 'scenario' | 'virtual_ms' | 'measured_from_ms' | 'interventions'>;
 
 /**
- * Returns the warm-up, the faults, the interventions (until the end of the run), and the joins and
- * departures of groups. Periods after the end are omitted.
+ * Returns shades for the warm-up, the faults, the interventions (which last until the end of the
+ * run), and groups' joins and departures. Periods after the end are omitted.
  */
 export function computeShades(of: Shaded): Shade[] {
   const { scenario, virtual_ms, measured_from_ms = 0, interventions = [] } = of;
@@ -60,7 +60,7 @@ export function computeShades(of: Shaded): Shade[] {
     .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
 }
 
-/** Sentence for a caption; empty without shades. */
+/** Describes the shades in one sentence for a caption; empty without shades. */
 export function describeShades(shades: readonly Shade[]): string {
   if (shades.length === 0) return '';
   const named = shades.slice(0, MOST_LANES).map(({ label, fromMs, toMs }) => {
@@ -70,7 +70,9 @@ export function describeShades(shades: readonly Shade[]): string {
   return ` Shaded: ${named.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`;
 }
 
-/** A fault is darker than a warm-up, join or departure. An intervention has an edge. */
+/**
+ * Shade styles. A fault is darker than a warm-up, join or departure. An intervention has an edge.
+ */
 const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolean }> = {
   'warm-up': { fill: 'var(--c8)', opacity: 0.1, edge: false },
   fault: { fill: 'var(--c8)', opacity: 0.22, edge: false },
@@ -78,23 +80,23 @@ const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolea
   stay: { fill: 'var(--c8)', opacity: 0.1, edge: false },
 };
 
-/** More lanes of labels would hide the chart. */
+/** Maximum number of label lanes. More lanes would hide the chart. */
 const MOST_LANES = 4;
 const LANE_HEIGHT = 14;
 const LETTER_WIDTH = 6.6;
 
 interface Axis {
-  /** Milliseconds per axis unit, and of the whole axis. */
+  /** Milliseconds per axis unit, and in the whole axis. */
   unitMs: number;
   lastMs: number;
-  /** Width of the chart. */
+  /** Chart width. */
   width: number;
 }
 
-/** Default margin of Plot. */
+/** Plot's default margin. */
 const MARGIN_RIGHT = 20;
 
-/** Adds the shades behind the marks, and room for their labels above the plot. */
+/** Adds the shades behind the marks, and makes room for their labels above the plot. */
 export function addShades(options: PlotOptions, shades: readonly Shade[], axis: Axis): PlotOptions {
   if (shades.length === 0) return options;
   const { height = 0, marginTop = 0, marginLeft = 0, marks = [] } = options;
@@ -110,13 +112,13 @@ export function addShades(options: PlotOptions, shades: readonly Shade[], axis: 
   };
 }
 
-/** Labels are above the frame, in as many lanes as needed. */
+/** Draws shades with labels above the frame, in as many lanes as needed. */
 function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks: Markish[] } {
   const { unitMs, lastMs, width } = axis;
   const areas = shades.map(({ kind, fromMs, toMs }) => ({
     ...looks[kind],
     x1: fromMs / unitMs,
-    // Keeps short periods visible.
+    // A minimum width keeps short periods visible.
     x2: Math.max(toMs, fromMs + (2 * lastMs) / width) / unitMs,
   }));
   const lanes: number[] = [];
@@ -151,17 +153,17 @@ function shadeMarks(shades: readonly Shade[], axis: Axis): { room: number; marks
   return { room, marks: [...behind, ...written] };
 }
 
-/** Row of blocks.csv, reduced to what the charts use. */
+/** Row of blocks.csv, reduced to the fields that the charts use. */
 export interface ClosedBlock {
   height: number;
   hash: string;
   status: OutcomeName;
   closedMs: number;
-  /** Null unless finalized. */
+  /** Null unless the block was finalized. */
   finalityMs: number | null;
 }
 
-/** Null if the block was open at the end of the run. */
+/** Reads a block; null if the block was open at the end of the run. */
 export function closedBlock(row: TableRow): ClosedBlock | null {
   const { status, closed_ms, finality_ms } = row;
   const name = outcomeNames.find((one) => one === status);
@@ -171,7 +173,7 @@ export function closedBlock(row: TableRow): ClosedBlock | null {
   return { height, hash, status: name, closedMs, finalityMs: parseNumber(finality_ms) };
 }
 
-/** Period without a finalized block that is much longer than usual in this run. */
+/** Period without a finalized block that is much longer than this run's usual gap. */
 export interface Outage {
   fromMs: number;
   toMs: number;

@@ -1,5 +1,5 @@
 /**
- * Assembles a run, in virtual time or on a live network: agents, graph, links, faults, observer and
+ * Assembles a run in virtual time or on a live network: agents, graph, links, faults, observer and
  * world, with the first events scheduled.
  */
 import type { KnownGraph } from '../../api/contract/run.js';
@@ -25,16 +25,16 @@ import { Interventions } from './interventions.js';
 interface AssemblyOptions<W extends World, O extends Observer> {
   scenario: Scenario;
   seed: string;
-  /** Base folder of scripts and data files. */
+  /** Base folder for scripts and data files. */
   folder: string | undefined;
-  /** Time limit of one script call. */
+  /** Time limit per script call. */
   scriptMs: number | undefined;
-  /** External deciders, in virtual time. */
+  /** External deciders, used in virtual time. */
   deciders?: Deciders | null;
   networkId: string;
-  /** Last log entry of the network; 0 after genesis. */
+  /** Network's last log entry; 0 after genesis. */
   seq: number;
-  /** Returns the Unix time of the start in milliseconds. Called once all agents exist. */
+  /** Returns the Unix start time in milliseconds. Called once all agents exist. */
   startMs(): number;
   observerOf(agents: readonly MeasuredAgent[], startMs: number): O;
   worldOf(options: SocietyOptions): W;
@@ -44,12 +44,12 @@ export interface Assembly<W extends World, O extends Observer> {
   agents: readonly ScriptedAgent[];
   world: W;
   observer: O;
-  /** End of all scheduled faults, joins and departures, Unix time in milliseconds. */
+  /** Unix time in milliseconds at which all scheduled faults, joins and departures are over. */
   settledAt: number;
-  /** Scripts in use, or null. Close them at the end of the run. */
+  /** Scripts in use, or null. The caller closes them at the end of the run. */
   scripts: Scripts | null;
   neighbours: Neighbours;
-  /** The social graph, with the loss of its links. */
+  /** Social graph with each link's loss rate. */
   graph: KnownGraph;
   /** SHA-256 of each data file, by its path in the scenario. */
   files: Record<string, string>;
@@ -129,8 +129,8 @@ export const knownGraph = (
 });
 
 /**
- * On an existing network, draws depend on the log position at the start. Without this, agents would
- * repeat transactions that are already final.
+ * Makes draws on an existing network depend on the log position at the start. Without this, agents
+ * would repeat transactions that are already final.
  */
 function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): void {
   if (seq === 0) return;
@@ -138,7 +138,7 @@ function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): 
   for (const agent of agents) agent.rng = createAgentRng(streams, agent.ordinal);
 }
 
-/** End of faults, joins and departures. The patience of the run starts there. */
+/** Returns the end of faults, joins and departures, from which the run's patience counts. */
 function settledAt({ agents }: Scenario, faults: Faults, startMs: number): number {
   const scheduled = agents.flatMap((group) => [
     ...(group.join ? [joinedByMs(group)] : []),

@@ -1,19 +1,19 @@
 /**
- * The end of a run: its rules, its verdict, and the conditions of `length.until`, which
- * interventions also use.
+ * End of a run: its rules, its verdict, and the conditions in `length.until`, which interventions
+ * use too.
  */
 import type { Collector } from '../measure/collector.js';
 import { type Condition, conditionText, getConditions } from '../scenario/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { EndedBy, Verdict } from './result.js';
 
-/** Progress of a run. */
+/** Run progress. */
 export interface Progress {
   /** Fraction done, 0 to 1. */
   done: number;
   closed: number;
   votes: number;
-  /** Calls of external deciders, if any. */
+  /** Number of calls to external deciders, if any. */
   calls?: number;
   virtualMs: number;
   /** Last durable entry. */
@@ -25,7 +25,7 @@ export class Ending {
   readonly #scenario: Scenario;
   readonly #collector: Collector;
   readonly #startMs: number;
-  /** End of scheduled changes. Patience starts there. */
+  /** End of scheduled changes, from which patience counts. */
   readonly #settledAt: number;
   readonly #endAt: number;
   readonly #patienceMs: number;
@@ -33,7 +33,7 @@ export class Ending {
   #reported = 0;
   #stalled = false;
 
-  /** @param settledAt end of faults, joins and departures; Unix time in milliseconds. */
+  /** @param settledAt Unix time in milliseconds at which faults, joins and departures are over. */
   constructor(scenario: Scenario, collector: Collector, settledAt: number, startMs: number) {
     this.#scenario = scenario;
     this.#collector = collector;
@@ -44,7 +44,7 @@ export class Ending {
     this.#conditions = new Conditions(getConditions(scenario.length), collector);
   }
 
-  /** Returns the reason for the end, or null. Called after each step. */
+  /** Returns the reason why the run ends, or null. Called after each step. */
   reached(now: number): EndedBy | null {
     this.#collector.passTo(now);
     if (this.#collector.watched?.status) return 'until the watched block closed';
@@ -57,19 +57,19 @@ export class Ending {
     return this.#stalled ? 'stalled' : null;
   }
 
-  /** Time at which the run ends if nothing happens before. The world stops there. */
+  /** Time at which the run ends if nothing happens first. The world stops there. */
   get horizon(): number {
     return Math.min(this.#endAt, this.#stalledAt, this.#conditions.metAt);
   }
 
-  /** Time after which no further block is expected, because none was decided for so long. */
+  /** Time after which no further block is expected, because no block was decided for so long. */
   get #stalledAt(): number {
     return Math.max(this.#collector.lastDecidedAt, this.#settledAt) + this.#patienceMs;
   }
 
   /**
-   * `no_progress` if no block was decided, or none for several voting periods after all faults had
-   * healed.
+   * Returns `no_progress` if no block was decided, or if none was decided for several voting
+   * periods after all faults had healed.
    */
   verdict(now: number): Verdict {
     const { totals, lastDecidedAt } = this.#collector;
@@ -80,7 +80,7 @@ export class Ending {
     return quietMs > periods ? 'no_progress' : 'pass';
   }
 
-  /** Reports progress when more blocks have closed. */
+  /** Reports progress when more blocks have closed since the last report. */
   report(
     now: number,
     position: { seq: number; digest: string },
@@ -104,16 +104,19 @@ export class Ending {
   }
 }
 
-/** Voting periods after the last fault within which a block must be decided. */
+/** Number of voting periods after the last fault within which a block must be decided. */
 const HEALING_PERIODS = 5;
 
 interface Watched {
   condition: Condition;
-  /** Time since which it holds, and closed blocks at that time; null while it does not hold. */
+  /**
+   * Time since which the condition holds, and closed blocks at that time; null while it does not
+   * hold.
+   */
   since: { at: number; closed: number } | null;
 }
 
-/** Conditions as in `length.until`. */
+/** Conditions in `length.until` form. */
 export class Conditions {
   readonly #collector: Collector;
   readonly #watched: readonly Watched[];
@@ -136,8 +139,8 @@ export class Conditions {
   }
 
   /**
-   * Time at which the next condition is met if nothing changes; infinite without one, and for
-   * conditions that wait for blocks.
+   * Time at which the next condition is met if nothing changes. Infinite without conditions, and
+   * for conditions that wait for blocks.
    */
   get metAt(): number {
     let first = Number.POSITIVE_INFINITY;
@@ -149,7 +152,7 @@ export class Conditions {
     return first;
   }
 
-  /** Fraction done of the nearest condition with a count, 0 to 1. */
+  /** Fraction done of the nearest condition that counts something, 0 to 1. */
   get done(): number {
     let most = 0;
     for (const { condition } of this.#watched) {

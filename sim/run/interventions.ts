@@ -1,4 +1,4 @@
-/** The interventions of a run: their moments, their effects, and counts of what each changed. */
+/** Interventions in a run: their moments, their effects, and the number of changes by each. */
 import { composeAllianceLeave } from '../../engine/protocol/compose.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -35,7 +35,7 @@ interface InterventionsOptions {
   seed: string;
   startMs: number;
   agents: readonly ScriptedAgent[];
-  /** Strategies by index of the intervention. */
+  /** Strategies by intervention index. */
   strategies: ReadonlyMap<number, Strategy>;
   faults: Faults;
   links: Links;
@@ -84,7 +84,10 @@ export class Interventions implements Intervening {
     this.#votes = new Votes(orders, this.#numbers, () => this.#there);
   }
 
-  /** Call before the run. `entryNow` returns the last applied entry. */
+  /**
+   * Prepares the interventions. Call this before the run. `entryNow` returns the last applied
+   * entry.
+   */
   begin(world: Changeable, collector: Collector, entryNow: () => number): void {
     this.#world = world;
     this.#entryNow = entryNow;
@@ -107,7 +110,7 @@ export class Interventions implements Intervening {
 
   /**
    * Time at which conditions must be checked even if nothing happens, because a condition with a
-   * holding time has a deadline. Infinite without one.
+   * holding time has a deadline. Infinite without such a condition.
    */
   get looksAt(): number {
     let next = Number.POSITIVE_INFINITY;
@@ -121,7 +124,7 @@ export class Interventions implements Intervening {
     this.#act(({ at }) => at <= now);
   }
 
-  /** Applies interventions that wait for an entry, height or condition, after a window. */
+  /** After a window, applies interventions that wait for an entry, height or condition. */
   actAfterWindow(): void {
     if (this.#pending.length === 0) return;
     const [seq, { height }, { now }] = [this.#entryNow(), this.#numbers, this.#there];
@@ -146,7 +149,7 @@ export class Interventions implements Intervening {
     this.#mutes.posted(meme_id, creator.id);
   }
 
-  /** Results in the order of the scenario. */
+  /** Results in scenario order. */
   get acted(): Acted[] {
     const { scenario, startMs } = this.#options;
     return scenario.interventions.map((intervention, place) => {
@@ -204,13 +207,16 @@ export class Interventions implements Intervening {
   }
 }
 
-/** The first window boundary at or after the time. Windows start at multiples of their length. */
+/**
+ * Returns the first window boundary at or after the time. Windows start at multiples of their
+ * length.
+ */
 function actsAt(startMs: number, { at_ms }: Intervention, windowMs: number): number {
   if (at_ms === undefined) return Number.POSITIVE_INFINITY;
   return Math.ceil((startMs + at_ms) / windowMs) * windowMs;
 }
 
-/** Context of an intervention. */
+/** Context for applying an intervention. */
 interface Acting {
   place: number;
   world: Changeable;
@@ -222,9 +228,9 @@ interface Acting {
   links: Links;
   drops: Drops;
   votes: Votes;
-  /** For a vote: the order to replace it. */
+  /** Order that replaces a vote, for interventions on votes. */
   order: Order | undefined;
-  /** For a strategy: the new strategy. */
+  /** New strategy, for interventions on strategies. */
   strategy: Strategy | undefined;
   chosen(whom: readonly Whom[]): ScriptedAgent[];
   membersOf: AllianceMembers;
@@ -232,7 +238,7 @@ interface Acting {
 
 const TWO_32 = 4_294_967_296;
 
-/** Returns the number of changes. Called at the end, for effects that continue. */
+/** Returns the number of changes. Called at the end, because some effects continue. */
 type Did = () => number;
 type Acts = { [K in InterventionKind]: (one: InterventionOf<K>, acting: Acting) => Did };
 

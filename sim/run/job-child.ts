@@ -1,14 +1,14 @@
-/** The child process of a job: runs one scenario at a time and returns plain values. */
+/** Child process for jobs: runs one scenario at a time and returns plain values. */
 import { DeciderError } from '../agents/deciders/adapter.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Failure, Job, Outcome } from './jobs.js';
 import { simulate } from './simulate.js';
 
-// A terminal signals all processes. The parent decides when runs end.
+// A terminal signals all processes, but the parent decides when runs end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit());
 
-/** Saved before a script can replace it. */
+/** Bound early, before a script can replace the function. */
 const send = process.send!.bind(process);
 
 process.on('message', async (job: Job) => send(await runJob(job)));
@@ -18,7 +18,7 @@ process.on('uncaughtException', (error) => {
 
 async function runJob(job: Job): Promise<Outcome> {
   const { scenario, seed, folder, audit = true, watch, keep, deciders } = job;
-  // Other jobs use the other cores, so a verifier pool would compete with them.
+  // Other jobs use the other cores, so a verifier pool would compete with those jobs.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
     const options = { seed, audit, ...(keep ?? ({ verifier, store: 'memory' } as const)) };

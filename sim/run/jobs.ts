@@ -1,6 +1,6 @@
 /**
  * Runs many scenarios in parallel, each in a child process. A job is taken only when a worker is
- * free, so memory does not depend on the number of jobs.
+ * free, so memory use does not depend on the number of jobs.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -15,17 +15,19 @@ interface JobOptions<T extends Job, R extends LastingResult = SimResult>
   extends Partial<JobLimits> {
   /** Number of workers. Default: one per core. */
   jobs?: number;
-  /** Aborts running jobs. `onDone` is not called for them. */
+  /** Aborts running jobs. `onDone` is not called for aborted jobs. */
   signal?: AbortSignal;
-  /** Called as each job ends, in no fixed order. An exception stops all jobs. */
+  /** Called when a job ends, in no fixed order. An exception stops all jobs. */
   onDone: (task: T, outcome: Outcome<R>) => void | Promise<void>;
 }
 
-/** Options of distributed runners. */
+/** Options for distributed runners. */
 export interface JobRunnerOptions<T extends Job> extends JobOptions<T, LastingResult> {
   /** Called after each job. Returns true if the remaining jobs are unnecessary. */
   enough?: () => boolean;
-  /** Called if a task was done twice with different results, after `onDone` for the first. */
+  /**
+   * Called if a task was done twice with different results, after `onDone` for the first result.
+   */
   onDiffers?: (task: T, message: string) => void;
 }
 
@@ -76,14 +78,14 @@ function iteratorOf<T>(tasks: Iterable<T> | AsyncIterable<T>): Iterator<T> | Asy
 }
 
 export interface JobLimits {
-  /** Time limit of a run, in wall time. */
+  /** Time limit per run, in wall time. */
   wallMs: number;
-  /** Limit of live heap memory. */
+  /** Limit on live heap memory. */
   memoryMb: number;
 }
 
 /**
- * A worker: a child process that runs one job after another. If the process dies, its job gets an
+ * Worker: a child process that runs one job after another. If the process dies, its job gets an
  * outcome and the next job gets a new process. Threads start faster, but a thread that exhausts its
  * memory often ends the whole program.
  */
@@ -95,7 +97,7 @@ export class JobWorker {
     this.#limits = limits;
   }
 
-  /** @param signal aborts the run. The outcome is then a failure to ignore. */
+  /** @param signal aborts the run. The outcome is then a failure that the caller ignores. */
   async run(given: Job, signal: AbortSignal): Promise<Outcome> {
     const { scenario, seed, folder, audit, watch, keep, deciders } = given;
     const job: Job = {
@@ -147,16 +149,16 @@ const crash = (message: string): Failure => ({ kind: 'crash', message });
 
 const program = fileURLToPath(new URL('./job-child.js', import.meta.url));
 
-/** Size of V8's young generation in MiB: docs/decisions/0019-young-objects.md. */
+/** Size in MiB of V8's young generation: docs/decisions/0019-young-objects.md. */
 const YOUNG_MB = 64;
 
 /** V8 prints this line before it aborts a process. */
 const LAST_WORDS = '<--- Last few GCs';
 
-/** Time that standard error may stay open after the process ends. */
+/** Time for which standard error may stay open after the process ends. */
 const PIPE_MS = 1_000;
 
-/** Unexpected end of a process. */
+/** Unexpected exit of a process. */
 interface Death {
   /** Signal name or exit code. */
   how: string;
@@ -169,13 +171,13 @@ class JobProcess {
   #alive = true;
   #lastWords = '';
 
-  /** @param memoryMb V8 aborts the process above this heap size. */
+  /** @param memoryMb heap size above which V8 aborts the process. */
   constructor(memoryMb: number) {
     const memory = [`--max-semi-space-size=${YOUNG_MB}`, `--max-old-space-size=${memoryMb}`];
     this.#child = fork(program, {
       execArgv: [...process.execArgv, ...memory],
       serialization: 'advanced',
-      // Output of scripts must not mix with the output of the command.
+      // Script output must not mix with the command's output.
       stdio: ['ignore', process.stderr.fd, 'pipe', 'ipc'],
     });
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => this.#passOn(text));
@@ -200,7 +202,7 @@ class JobProcess {
   /** Runs one job at a time. */
   run(job: Job): Promise<Outcome | Death> {
     const answered = new Promise<Outcome>((resolve) => this.#child.once('message', resolve));
-    // If sending fails, the process has ended, which is reported separately.
+    // If sending fails, the process has ended. That is reported separately.
     this.#child.send(job, () => {});
     return Promise.race([answered, this.#ended]);
   }
@@ -217,33 +219,33 @@ class JobProcess {
   }
 }
 
-/** A run for a child process. Plain values only. */
+/** Run for a child process. Contains only plain values. */
 export interface Job {
-  /** A scenario with all defaults. */
+  /** Scenario with all defaults. */
   scenario: Scenario;
-  /** Replaces the seed of the scenario. */
+  /** Replaces the scenario's seed. */
   seed: string;
-  /** Base folder of scripts and data files. */
+  /** Base folder for scripts and data files. */
   folder?: string;
   /** False disables the auditor. */
   audit?: boolean;
-  /** Hash of a block whose closing ends the run. */
+  /** Hash of a block. The run ends when this block closes. */
   watch?: string;
-  /** Output folder and verifier. Absent: the run is not saved. */
+  /** Output folder and verifier. If absent, the run is not saved. */
   keep?: { out: string; verifier: 'pool' | 'inline' };
-  /** Answers of external deciders. */
+  /** Answers from external deciders. */
   deciders?: DeciderOptions;
 }
 
-/** Failure of a run: invalid scenario or script, unanswered decider, or crash. */
+/** Failed run: invalid scenario or script, unanswered decider, or crash. */
 export interface Failure {
   kind: 'scenario' | 'unanswered' | 'crash';
   message: string;
-  /** Stack trace of an unexpected error. */
+  /** Stack trace for an unexpected error. */
   stack?: string;
 }
 
-/** The part of a result that depends only on scenario and seed. */
+/** Part of a result that depends only on scenario and seed. */
 export type LastingResult = Pick<SimResult, (typeof lastingMembers)[number]>;
 
 export const lastingMembers = [
@@ -253,11 +255,14 @@ export const lastingMembers = [
 
 export type Outcome<R extends LastingResult = SimResult> = { result: R } | { failure: Failure };
 
-/** Formats a rule violation in one line. */
+/** Formats a rule violation as one line. */
 export const brokenText = ({ rule, actor, expected, found }: RuleViolation): string =>
   `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
 
-/** Script modules may keep state between runs, so each run gets a new process. */
+/**
+ * Returns true if the job runs scripts. Script modules may keep state between runs, so each such
+ * run gets a new process.
+ */
 function runsScripts({ scenario }: Job): boolean {
   return scriptModules(scenario).length > 0;
 }

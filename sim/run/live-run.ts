@@ -9,15 +9,18 @@ import { LiveWorld } from '../world/live-world.js';
 import type { Observer } from '../world/observer.js';
 import { type Assembly, assemble } from './assembly.js';
 
-/** Options of agents on a live network. */
+/** Options for agents on a live network. */
 export interface LiveOptions {
-  /** Replaces the scenario's seed. Keys derive from it, so the same seed gives the same agents. */
+  /**
+   * Replaces the scenario's seed. Keys derive from the seed, so a seed always gives the same
+   * agents.
+   */
   seed?: string;
-  /** Speed of the agents' time relative to wall time. */
+  /** Speed of agent time relative to wall time. */
   speed?: number;
-  /** Base folder of script modules. */
+  /** Base folder for script modules. */
   folder?: string;
-  /** Time limit of one script call in milliseconds of wall time. Default: 10 s. */
+  /** Time limit per script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;
 }
 
@@ -48,7 +51,7 @@ export async function assembleLive<O extends Observer>(
   });
 }
 
-/** Options of `populate`. */
+/** Options for `populate`. */
 export interface PopulateOptions extends LiveOptions {
   /** Stops the agents. */
   signal?: AbortSignal;
@@ -56,11 +59,11 @@ export interface PopulateOptions extends LiveOptions {
   onJoined?: (joined: number) => void;
 }
 
-/** Agents of a scenario on a local network. */
+/** Scenario agents on a local network. */
 export interface Population {
   /**
-   * Sets the speed of the agents' time relative to the network's. 0 pauses them, and resolves when
-   * all their earlier requests are answered.
+   * Sets the speed of agent time relative to network time. 0 pauses the agents, and the promise
+   * then resolves when all their earlier requests are answered.
    */
   pace(speed: number): Promise<void>;
   /** Stops the agents. Resolves when all their requests are answered. The network stays open. */
@@ -69,10 +72,10 @@ export interface Population {
   ended: Promise<void>;
 }
 
-/** Time after which missing registrations are no longer waited for. */
+/** Time after which the run no longer waits for missing registrations. */
 const JOINED_MS = 30_000;
 
-/** Populated networks are measured by their clients, not here. */
+/** Ignores everything, because clients measure populated networks. */
 const noObserver: Observer = {
   event() {},
   refused() {},
@@ -83,8 +86,8 @@ const noObserver: Observer = {
 };
 
 /**
- * Runs the agents of a scenario on a local network in wall time until stopped. The scenario's
- * length is ignored. Unsigned scenarios get real signatures.
+ * Runs a scenario's agents on a local network in wall time until stopped. The scenario's length is
+ * ignored. Agents in unsigned scenarios get real signatures.
  *
  * @throws {ScenarioError} if a script cannot be loaded.
  */

@@ -1,4 +1,4 @@
-/** Options and hooks of a run in virtual time, and the genesis of its network. */
+/** Options and hooks for a run in virtual time, and its network's genesis. */
 import type { KnownGraph } from '../../api/contract/run.js';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import type { Network } from '../../engine/node/network.js';
@@ -10,32 +10,34 @@ import type { DecisionLine } from '../measure/decisions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Progress } from './ending.js';
 
-/** 2025-01-01T00:00:00Z. All runs in virtual time start here. */
+/** 2025-01-01T00:00:00Z, the start of all runs in virtual time. */
 export const START_MS = 1_735_689_600_000;
 
-/** Options of a run. Only seed, folder and deciders affect the result. */
+/** Run options. Only seed, folder and deciders affect the result. */
 export interface SimOptions {
   /** Replaces the scenario's seed. */
   seed?: string;
-  /** Verifier of signatures. Scenarios without verified signatures use `off`. */
+  /** Signature verifier. Scenarios without verified signatures use `off`. */
   verifier?: VerifierKind;
-  /** Folder to save log, state and tables in. */
+  /** Folder in which to save log, state and tables. */
   out?: string;
-  /** Base folder of script modules. */
+  /** Base folder for script modules. */
   folder?: string;
-  /** Without `out`: a temporary LMDB, or memory. */
+  /** Store used without `out`: a temporary LMDB, or memory. */
   store?: 'lmdb' | 'memory';
   /** False disables the auditor. */
   audit?: boolean;
-  /** Hash of a block whose closing ends the run. `watched` of the result has its status. */
+  /**
+   * Hash of a block. The run ends when this block closes, and the result's `watched` is its status.
+   */
   watch?: string;
-  /** Time limit of one script call in milliseconds of wall time. Default: 10 s. */
+  /** Time limit per script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;
-  /** Answers of external deciders. Required if the scenario has some. */
+  /** Source of external deciders' answers. Required if the scenario uses external deciders. */
   deciders?: DeciderOptions;
 }
 
-/** Hooks into a run. */
+/** Run hooks. */
 export interface SimHooks {
   /** Called when more blocks have closed. The reported state is durable. */
   onProgress?: (progress: Progress) => void;
@@ -43,19 +45,19 @@ export interface SimHooks {
   onNote?: (note: string) => void;
   /** Ends the run early with `Interrupted`. */
   signal?: AbortSignal;
-  /** Called with the reasons of each accepted vote. */
+  /** Called with the reasons for each accepted vote. */
   onDecision?: (line: DecisionLine) => void;
   /** Provenance, saved with the result. */
   made?: Provenance;
   /**
-   * Called with the network before the run and awaited. The returned function is called and awaited
-   * before the network closes. Observers must not write.
+   * Called with the network before the run, and awaited. The returned function is called and
+   * awaited before the network closes. Observers must not write.
    */
   onNetwork?: (network: Network) => Promise<() => Promise<void>>;
   /** Called once with the social graph, before the run. */
   onGraph?: (graph: KnownGraph) => void;
   /**
-   * Awaited before each window of virtual time, which starts at `now` or later (Unix time in
+   * Awaited before each window of virtual time. The window starts at `now` or later (Unix time in
    * milliseconds). Delays do not change the log.
    */
   pace?: (now: number) => Promise<void> | undefined;

@@ -1,6 +1,6 @@
 /**
- * The output folder of a run: network/, scenario.json, summary.json and tables. Files are written
- * atomically. summary.json comes last, so a folder that has it is complete.
+ * Output folder of a run: network/, scenario.json, summary.json and tables. Files are written
+ * atomically. summary.json comes last, so a folder that contains it is complete.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import { listEdges, type Neighbours } from '../world/graph.js';
 import type { SimResult } from './result.js';
 
-/** Files of a run or a sweep, which must not exist before. */
+/** Files of a run or sweep, which must not exist beforehand. */
 const kept = [
   'network',
   'scenario.json',
@@ -28,33 +28,33 @@ const kept = [
   ...Object.keys(tables),
 ];
 
-/** Tables that are written during the run. */
+/** Tables written during the run. */
 export interface Tables {
   /** Receives rows of votes.csv. Absent unless the scenario enables it. */
   onRow?: (row: Row<'votes.csv'>) => void;
   /** Receives lines of decisions.ndjson. Absent unless the scenario enables it. */
   onDecision?: (line: DecisionLine) => void;
-  /** Call at the end of the run, before `writeResult`. */
+  /** Finishes the tables. Call this at the end of the run, before `writeResult`. */
   finish(): void;
-  /** Call after a failure. Deletes partial files and keeps finished ones. */
+  /** Deletes partial files and keeps finished files. Call this after a failure. */
   abandon(): void;
 }
 
 /**
- * Creates the folder. Refuses a folder with a run.
- * @param goesOn the folder has an unfinished run with external deciders, to be continued.
- * @throws {StoreError} `OTHER_NETWORK` if it has a run, `UNREADABLE` if it is not usable.
+ * Creates the folder. Refuses a folder that contains a run.
+ * @param goesOn true if the folder contains an unfinished run with external deciders to continue.
+ * @throws {StoreError} `OTHER_NETWORK` if it contains a run, `UNREADABLE` if it is not usable.
  */
 export async function prepareOutput(folder: string, goesOn = false): Promise<void> {
   if (!goesOn) return prepareFolder(folder, kept);
-  // Delete what a killed run left, except its recorded answers.
+  // Delete everything that a killed run left, except its recorded answers.
   for (const name of kept) {
     if (name !== CASSETTE_FILE) await rm(join(folder, name), { recursive: true, force: true });
   }
   await removeParts(folder);
 }
 
-/** @throws {StoreError} `UNREADABLE` if a table cannot be written; its functions throw the same. */
+/** @throws {StoreError} `UNREADABLE` if a table cannot be written; its methods throw likewise. */
 export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'>): Tables {
   const votes = measure.votes ? open(folder, 'votes.csv') : null;
   const decisions = measure.decisions ? new NdjsonFile(folder, 'decisions.ndjson') : null;
@@ -72,7 +72,7 @@ export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'
   };
 }
 
-/** Writes the results at the end. The network must be open, because rows are read on demand. */
+/** Writes the final results. The network must be open, because rows are read on demand. */
 export async function writeResult(
   folder: string,
   result: SimResult,
@@ -99,7 +99,7 @@ function* reportedRows({ run, groups }: SimResult['reported']): Iterable<Row<'re
   }
 }
 
-/** Columns are in the order of the data dictionary. */
+/** Opens a table. Its columns follow the order of the data dictionary. */
 function open<T extends TableName>(folder: string, name: T): CsvFile<Row<T>> {
   return new CsvFile(folder, name, Object.keys(tables[name]));
 }

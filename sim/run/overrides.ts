@@ -1,5 +1,5 @@
 /**
- * State of interventions that the world consults on each request and event: replaced votes, dropped
+ * Intervention state that the world consults on each request and event: replaced votes, dropped
  * proposals, muted memes, and the numbers that name blocks, memes and alliances.
  */
 import { composeVote } from '../../engine/protocol/compose.js';
@@ -15,22 +15,22 @@ export interface Order {
   agent: ScriptedAgent;
   block: Named;
   decision: Decision | 'none';
-  /** Before the intervention acts, the order only observes the agent. */
+  /** True once the intervention has acted. Before that, the order only observes the agent. */
   acts: boolean;
-  /** Pending calls that can make the agent vote on the block. */
+  /** Number of pending calls that can make the agent vote on the block. */
   pending: number;
-  /** The agent has sent a vote on the block. */
+  /** True if the agent has sent a vote on the block. */
   sent: boolean;
-  /** Votes changed. */
+  /** Number of changed votes. */
   did: number;
 }
 
 /**
  * Replaced votes. The agent's request is changed and signed again. If no pending call can make the
- * agent vote, it votes at once. The agent's random draws are unchanged.
+ * agent vote, the vote is cast immediately. The agent's random draws are unchanged.
  */
 export class Votes {
-  /** By ordinal. */
+  /** Orders by agent ordinal. */
   readonly #orders = new Map<number, Order[]>();
   readonly #numbers: Numbers;
   readonly #world: () => Changeable;
@@ -75,7 +75,7 @@ export class Votes {
     return out;
   }
 
-  /** Casts the vote now if no pending call can make the agent vote. */
+  /** Casts the vote immediately if no pending call can make the agent vote. */
   #settle(order: Order): void {
     const { agent, block, decision, acts, pending, sent } = order;
     const hash = this.#numbers.block(block);
@@ -106,12 +106,12 @@ export class Votes {
   }
 }
 
-/** Reason of votes that the agent would not have cast. */
+/** Reason given in votes that the agent would not have cast. */
 const REASON = 'as asked';
 
 type SignedVote = RequestBody['vote'] & { signature: string };
 
-/** A vote that already has the ordered decision is unchanged, byte for byte. */
+/** Changes a vote. Leaves a vote that already matches the order unchanged, byte for byte. */
 function changed(order: Order, outgoing: Outgoing, body: SignedVote): Outgoing | null {
   const { agent, decision } = order;
   if (body.decision === decision) return outgoing;
@@ -128,7 +128,7 @@ function changed(order: Order, outgoing: Outgoing, body: SignedVote): Outgoing |
 export interface DroppedProposal {
   of: 'blocks' | 'alliances';
   named: Named;
-  /** Dropped requests. Copies of a request count once. */
+  /** Number of dropped requests. A request and its copies count once. */
   did: number;
 }
 
@@ -146,7 +146,10 @@ export class Drops {
     this.#drops.push(drop);
   }
 
-  /** `accepted` returns true if the network would accept the request, so that it gets a number. */
+  /**
+   * Returns true if the request is dropped. `accepted` returns true if the network would accept it,
+   * so that it gets a number.
+   */
   keepsOut(command: Command, accepted: () => boolean): boolean {
     if (this.#drops.length === 0) return false;
     const proposed = proposedBy(command);
@@ -174,16 +177,16 @@ function proposedBy(command: Command): { of: DroppedProposal['of']; id: string }
 }
 
 interface Muted {
-  /** Memes muted. */
+  /** Number of muted memes. */
   did: number;
 }
 
-/** Muted memes, one by one or all of an author, from a time on. */
+/** Memes muted from a certain time on, individually or by author. */
 export class Mutes {
-  /** By meme: start time. */
+  /** Start time of the mute by meme. */
   readonly memes = new Map<string, number>();
   readonly #numbers: Numbers;
-  /** Memes muted before they were posted; authors by agent id. */
+  /** Memes to mute that were not posted yet. Authors are listed by agent id. */
   readonly #awaited: { meme: Named; muted: Muted }[] = [];
   readonly #authors = new Map<string, Muted>();
 
@@ -208,7 +211,7 @@ export class Mutes {
     return muted;
   }
 
-  /** Called before agents learn of a meme, once its number is known. */
+  /** Registers a new meme. Called before agents learn of the meme, once its number is known. */
   posted(id: string, author: string): void {
     const own = this.#authors.get(author);
     if (own) this.#mute(id, 0, own);
@@ -225,11 +228,11 @@ export class Mutes {
 }
 
 /**
- * Blocks, memes and alliances of a run in order of appearance, so that interventions can name them
- * by number. Dropped ones have numbers too.
+ * Blocks, memes and alliances in a run, numbered in order of appearance so that interventions can
+ * name them. Dropped items are numbered too.
  */
 export class Numbers {
-  /** Ids; empty for dropped ones. */
+  /** Block ids; empty for dropped blocks. */
   readonly blocks: string[] = [];
   readonly alliances: string[] = [];
   readonly memes: { id: string; author: string }[] = [];
@@ -247,7 +250,7 @@ export class Numbers {
     } else if (type === 'block_status' && data.status === 'finalized') this.height += 1;
   }
 
-  /** Returns the id; undefined if it has not appeared or was dropped. */
+  /** Returns the block's id. Undefined if the block has not appeared or was dropped. */
   block = (named: Named): string | undefined => this.#known(named, this.blocks);
   alliance = (named: Named): string | undefined => this.#known(named, this.alliances);
   meme(named: Named): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * The clock of an observed run: pauses between windows, single steps, runs until an event, or runs
- * at a speed. It does not affect the log.
+ * Clock of an observed run: pauses between windows, runs single steps, runs until an event, or runs
+ * at a given speed. The clock does not affect the log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockShown, Control, ControlCommand, Until } from '../../api/contract/control.js';
@@ -8,7 +8,7 @@ import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 
-/** The parts of the network that the clock needs. */
+/** Parts of the network that the clock needs. */
 interface PacedNetwork extends Pick<ServedNetwork, 'durable' | 'onEvents'> {
   read: { position: { at: number } };
 }
@@ -18,11 +18,11 @@ export interface PaceOptions {
   paused?: boolean;
   /** Speed relative to wall time; null for full speed. */
   speed?: number | null;
-  /** Releases all waits, now and later. */
+  /** Releases all current and future waits. */
   signal?: AbortSignal;
 }
 
-/** Larger delays are not caught up: the run is slower than the requested speed. */
+/** Maximum delay to catch up. After a longer delay, the run stays behind the requested speed. */
 const BEHIND_MS = 250;
 
 export class Pace implements Control {
@@ -35,15 +35,15 @@ export class Pace implements Control {
   #paused: boolean;
   #speed: number | null;
   #until: Until | null = null;
-  /** Time of the run at which `until` ends. */
+  /** Run time at which `until` ends. */
   #untilAt = Number.POSITIVE_INFINITY;
   #steps = 0;
   #over = false;
-  /** Wall time and run time at the last change of speed. */
+  /** Wall time and run time at the last speed change. */
   #from: { wall: number; now: number } | null = null;
-  /** Ends the current wait after a command. */
+  /** Ends the current wait when a command arrives. */
   #wake: () => void = () => {};
-  /** True while the run waits here. */
+  /** True while the run waits in this class. */
   #standing = false;
   #standers: (() => void)[] = [];
 
@@ -54,7 +54,7 @@ export class Pace implements Control {
     signal?.addEventListener('abort', () => this.#wake(), { once: true });
   }
 
-  /** Connects the network, whose events can end an `until`. */
+  /** Connects the network. Its events can end an `until`. */
   begin(network: PacedNetwork): void {
     this.#network = network;
     this.#now = network.read.position.at;
@@ -93,7 +93,7 @@ export class Pace implements Control {
     return free || this.#signal?.aborted ? undefined : this.#wait();
   };
 
-  /** Awaited at the end of the run. Waits only if the user has paused it. */
+  /** Awaited at the end of the run. Waits only if the user has paused the run. */
   over = async (): Promise<void> => {
     this.#over = true;
     if (this.#until !== null) this.#pause();
@@ -104,13 +104,13 @@ export class Pace implements Control {
     }
   };
 
-  /** Releases all waits on the run. */
+  /** Releases everything that waits on the run. */
   end(): void {
     this.#release();
   }
 
   async #wait(): Promise<void> {
-    // Wait for earlier events to be seen, so that `until` ends at the right window.
+    // Wait until earlier events have been processed, so that `until` ends at the right window.
     if (this.#until !== null) await this.#network?.durable;
     if (this.#until !== null && this.#now >= this.#untilAt) this.#pause();
     while (!this.#signal?.aborted) {
@@ -139,7 +139,7 @@ export class Pace implements Control {
   }
 
   async #stand(): Promise<void> {
-    // While paused, everything that happened must be durable and visible.
+    // During a pause, everything that happened must be durable and visible.
     await this.#network?.durable;
     if (!this.#paused || this.#steps > 0) return;
     this.#release();
@@ -148,7 +148,7 @@ export class Pace implements Control {
     this.#standing = false;
   }
 
-  /** Resolves on a command, or after a timeout. */
+  /** Resolves when a command arrives, or after a timeout. */
   async #asked(ms?: number): Promise<void> {
     const timer = new AbortController();
     const asked = new Promise<void>((resolve) => {
@@ -170,7 +170,10 @@ export class Pace implements Control {
     for (const resolve of this.#standers.splice(0)) resolve();
   }
 
-  /** A finished run stays paused after `speed` and `until`, because nothing else will happen. */
+  /**
+   * Returns true if a finished run stays paused after `speed` and `until`, because nothing else
+   * will happen.
+   */
   #keepsPaused({ do: what }: ControlCommand): boolean {
     return this.#paused && (what === 'speed' || (what === 'until' && this.#over));
   }

@@ -1,6 +1,6 @@
 /**
- * Runs a scenario on a server in wall time and measures it like a simulation. Some agents may be
- * registered from an earlier run. All agents become inactive at the end.
+ * Runs a scenario on a server in wall time and measures the run like a simulation. Some agents may
+ * already be registered from an earlier run. All agents become inactive at the end.
  */
 import pLimit from 'p-limit';
 import {
@@ -28,26 +28,27 @@ import type { SimHooks } from './options.js';
 import { collectReports, createResult, type EndedBy, type SimResult } from './result.js';
 import { Interrupted, prepareRunFolder, type RunRecorder, recordRun } from './simulate.js';
 
-/** Options of a run on a server. */
+/** Options for a run on a server. */
 export interface RemoteOptions extends LiveOptions {
-  /** URL of the server. */
+  /** Server URL. */
   url: string;
-  /** Folder for tables and summary. The log stays on the server. */
+  /** Folder for the tables and summary. The log stays on the server. */
   out?: string;
 }
 
-/** Hooks of a run on a server. */
+/** Hooks for a run on a server. */
 export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
   /** Receives notes for the user, one line each. */
   onNote?: (note: string) => void;
 }
 
-/** Includes blocks proposed between the first read and the start. */
+/** Margin that includes blocks proposed between the first read and the start. */
 const MARGIN_MS = 60_000;
 
 /**
- * Runs until the scenario's length is reached. Consensus settings are the server's, also in the
- * result. All agents become inactive in any case, so that others need not wait for their votes.
+ * Runs until the scenario's length is reached. The consensus settings come from the server and
+ * appear in the result. All agents become inactive in any case, so that other agents need not wait
+ * for their votes.
  * @throws {ScenarioError} if the scenario or the server's limits do not allow the run.
  * @throws {RemoteError} if the server is not usable or is lost.
  * @throws {Interrupted} on `signal`. @throws {StoreError} if `out` is not usable.
@@ -139,7 +140,7 @@ async function runToEnd(
   const ending = new Ending(hastened(run), collector, settledAt, startMs);
   const end: { by: EndedBy | null } = { by: null };
   await world.run(() => {
-    // The log is on the server, so there is no local digest.
+    // The log is on the server, so no local digest exists.
     const position = { seq: gateway.seq, digest: '' };
     if (hooks.onProgress) ending.report(world.now, position, hooks.onProgress);
     end.by = ending.reached(world.now);
@@ -166,7 +167,7 @@ async function runToEnd(
   return result;
 }
 
-/** Values known only to the server are empty. */
+/** Returns the run's figures. Values known only to the server are empty. */
 function figuresOf(gateway: RemoteGateway, { options: { url, speed = 1 } }: Run, meta: Meta) {
   return {
     url,
@@ -181,7 +182,7 @@ function figuresOf(gateway: RemoteGateway, { options: { url, speed = 1 } }: Run,
   } as const;
 }
 
-/** Scales the voting period from network time to the agents' time. */
+/** Scales the voting period from network time to agent time. */
 function hastened({ scenario, options: { speed = 1 } }: Run): Scenario {
   const voting_period_ms = scenario.consensus.voting_period_ms * speed;
   return { ...scenario, consensus: { ...scenario.consensus, voting_period_ms } };
@@ -198,13 +199,13 @@ async function readEnd({ client, url }: RemoteGateway, startMs: number, agents: 
   }
 }
 
-/** Number of agents to check. The agents of a seed are registered together. */
+/** Number of agents to check. A seed's agents are registered together. */
 const LOOKED_FOR = 4;
 const LEAVING_AT_ONCE = 32;
-/** Less than the server's clock tolerance, but later than any request of a skewed clock. */
+/** Shorter than the server's clock tolerance, but later than any request with a skewed clock. */
 const AHEAD_MS = 290_000;
 
-/** Returns a warning if agents of this seed are already registered, or null. */
+/** Returns a warning if agents from this seed are already registered; otherwise null. */
 async function knownBefore(
   { client, url }: RemoteGateway,
   seed: string,
@@ -213,7 +214,7 @@ async function knownBefore(
   const first = Array.from({ length: Math.min(LOOKED_FOR, population) }, (_, agent) => agent);
   const looks = first.map(async (agent) => {
     const { publicKey } = keysFromSeed(deriveSecret(seed, agent));
-    // A server failure is detected by later requests.
+    // Ignore a server failure here, because later requests detect it.
     const view = await client.agent(agentId(publicKey)).catch(() => null);
     return view?.status ?? null;
   });
@@ -227,7 +228,7 @@ async function knownBefore(
 }
 
 /**
- * Makes registered agents inactive. Missing electors would delay every block.
+ * Makes registered agents inactive, because missing electors would delay every block.
  * @returns the number of agents that could not be deactivated.
  */
 async function withdraw(gateway: RemoteGateway, agents: readonly ScriptedAgent[]): Promise<number> {
@@ -266,8 +267,8 @@ const READS_AT_ONCE = 16;
 const PAGE = 1_000;
 
 /**
- * Reads blocks since a time, the named agents, the producers of these blocks and all active agents.
- * No list of the server includes other inactive agents.
+ * Reads the blocks since a given time, the named agents, the blocks' producers and all active
+ * agents. No server list includes other inactive agents.
  */
 async function readsOf(
   client: NetworkClient,
@@ -290,7 +291,7 @@ async function readsOf(
   };
 }
 
-/** Newest first. */
+/** Reads blocks since a given time, newest first. */
 async function blocksSince(client: NetworkClient, sinceMs: number): Promise<BlockView[]> {
   const blocks: BlockView[] = [];
   let cursor: string | undefined;
@@ -305,7 +306,7 @@ async function blocksSince(client: NetworkClient, sinceMs: number): Promise<Bloc
   return blocks;
 }
 
-/** Size of the electorates, if all votes weigh 1. */
+/** Returns the electorate sizes if all votes weigh 1. */
 async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
   const { weights } = await client.meta();
   if (weights === 'equal') {
@@ -317,7 +318,7 @@ async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
   });
 }
 
-/** Returns undefined for an unknown agent. */
+/** Resolves to undefined for an unknown agent. */
 async function known<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

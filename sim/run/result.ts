@@ -1,6 +1,6 @@
 /**
- * The result of a run: figures, right-censored data, measures of scripts, and the digests that the
- * same scenario and seed reproduce.
+ * Result of a run: figures, right-censored data, script measures, and the digests that are
+ * reproducible from scenario and seed.
  */
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
@@ -20,11 +20,11 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
 import type { RuleViolation } from '../world/observer.js';
 
-/** `safety`: the auditor found a rule violation. */
+/** `safety` means that the auditor found a rule violation. */
 export type Verdict = 'pass' | 'no_progress' | 'safety';
 
 /**
- * The reason for the end of a run: its length, a condition of `length.until` (such as
+ * Reason why the run ended: its length, a condition in `length.until` (for example
  * `until votes at_least 1000`), patience (`stalled`), no pending event, or a rule violation.
  */
 export type EndedBy =
@@ -35,77 +35,81 @@ export type EndedBy =
   | 'nothing_due'
   | 'safety';
 
-/** Moment of an intervention that is disabled. */
+/** Moment of a disabled intervention. */
 export const NEVER = 'never';
 
 /** Result of an intervention. */
 export interface Acted {
-  /** Description of the intervention. */
+  /** Description of what the intervention does. */
   what: string;
-  /** Description of its moment. */
+  /** Description of when the intervention acts. */
   when: string;
-  /** Time of the run at which it acted; null if the run ended before. */
+  /** Run time at which the intervention acted; null if the run ended first. */
   at_ms: number | null;
-  /** Last log entry before it acted; null if it did not act. */
+  /** Last log entry before the intervention acted; null if it did not act. */
   entry: number | null;
-  /** Number of changes: agents, memes, requests or values, depending on the kind. */
+  /** Number of changed agents, memes, requests or values, depending on the kind. */
   did: number;
 }
 
 /** Contents of summary.json. */
 export interface SimResult extends Partial<Provenance> {
   seed: string;
-  /** With all defaults. */
+  /** Scenario with all defaults. */
   scenario: Scenario;
   /** SHA-256 of each script module, by its path in the scenario. */
   modules: Record<string, string>;
   /** SHA-256 of each data file and prompt, by its path in the scenario. */
   files: Record<string, string>;
-  /** URL of the server and speed of the agents' time. Absent for simulations. */
+  /** Server URL and speed of agent time. Absent for simulations. */
   url?: string;
   speed?: number;
   verifier: VerifierKind | 'server';
   verdict: Verdict;
-  /** The rule that ended the run. */
+  /** Rule that ended the run. */
   ended_by: EndedBy;
   /** Descriptions of right-censored data, one sentence each. */
   censored: string[];
   broken: RuleViolation | null;
-  /** Status of the watched block. Absent while it is in voting, or without one. */
+  /** Watched block's status. Absent while the block is in voting, or if no block is watched. */
   watched?: BlockStatus;
-  /** Alliances active when that block was proposed. Absent if it was not proposed. */
+  /** Alliances active when the watched block was proposed. Absent if it was not proposed. */
   watched_alliances?: readonly string[];
-  /** Results of interventions. Absent without any. */
+  /** Results of interventions. Absent without interventions. */
   interventions?: Acted[];
-  /** Empty for a run on a server, whose log also has entries of others. */
+  /** Log digest. Empty for a run on a server, whose log contains other clients' entries too. */
   digest: string;
   log_digest: string;
   measures: Measures;
-  /** By kind of message, as in messages.csv. */
+  /** Figures by message kind, as in messages.csv. */
   messages: Record<MessageKind, MessageFigures>;
   /** Cost of external deciders, if any. */
   deciders?: DeciderFigures;
   /** Measures reported by scripts, for the run and by group. */
   reported: Reported;
-  /** By group, as in groups.csv. */
+  /** Figures by group, as in groups.csv. */
   groups: Row<'groups.csv'>[];
-  /** Number of log entries, including genesis. On a server, those during the run. */
+  /**
+   * Number of log entries, including genesis. On a server, the number of entries during the run.
+   */
   entries: number;
   events: number;
   /** Number of verified signatures. */
   verified: number;
   commits: number;
-  /** Requests that were not applied, by reason. */
+  /** Number of requests that were not applied, by reason. */
   refused: Record<string, number>;
   virtual_ms: number;
-  /** End of the warm-up in milliseconds of the run; 0 without one, null if it did not end. */
+  /**
+   * End of the warm-up in milliseconds of run time; 0 without a warm-up, null if it did not end.
+   */
   measured_from_ms: number | null;
   wall_ms: number;
   votes_per_s: number;
   peak_rss_bytes: number;
 }
 
-/** State at the end of any run. */
+/** State at the end of a run of any kind. */
 interface RunEnd
   extends Pick<
     SimResult,
@@ -119,15 +123,15 @@ interface RunEnd
     | 'reported'
     | 'deciders'
   > {
-  /** Results of interventions; null without any. */
+  /** Results of interventions; null without interventions. */
   acted: Acted[] | null;
-  /** Status of the watched block. */
+  /** Watched block's status. */
   watched?: BlockStatus | null | undefined;
   watched_alliances?: readonly string[] | null | undefined;
-  /** Requests that were not applied, by reason. */
+  /** Number of requests that were not applied, by reason. */
   refusals: ReadonlyMap<string, number>;
   finished: RunResults;
-  /** Unix time of the start in milliseconds. */
+  /** Unix start time in milliseconds. */
   startMs: number;
   endMs: number;
   wallMs: number;
@@ -135,7 +139,7 @@ interface RunEnd
   made: Provenance | undefined;
 }
 
-/** Figures from the network. */
+/** Figures taken from the network. */
 type NetworkFigures = Pick<
   SimResult,
   'verifier' | 'digest' | 'log_digest' | 'entries' | 'events' | 'verified' | 'commits'
@@ -177,7 +181,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
   };
 }
 
-/** Returns the figures of a local network. */
+/** Returns a local network's figures. */
 export function getNetworkFigures(
   { read, stats }: Network,
   { kind, verifier }: { kind: VerifierKind; verifier: Verifier },
@@ -254,7 +258,7 @@ function comersBeyond({ agents }: Scenario, lastedMs: number): string[] {
   });
 }
 
-/** Describes a period that begins or ends after the run. */
+/** Describes a period that starts or ends after the run. */
 function beyond(what: string, start: number | undefined, over: number, lastedMs: number): string[] {
   if (start === undefined || over <= lastedMs) return [];
   return [start >= lastedMs ? `${what} after the end` : `${what} partly after the end`];
@@ -268,7 +272,7 @@ function neverActed(acted: NonNullable<Ended['acted']>): string[] {
   );
 }
 
-/** Times of faults are relative to the start of the run. */
+/** Describes faults that last beyond the run. Fault times are relative to the start of the run. */
 function faultsBeyond({ faults }: Scenario, lastedMs: number): string[] {
   return faults.flatMap(({ kind, start_ms, length_ms }, index) => {
     const fault = `faults.${index} (${kind})`;
@@ -277,7 +281,7 @@ function faultsBeyond({ faults }: Scenario, lastedMs: number): string[] {
   });
 }
 
-/** Existing names of measures and columns, which scripts cannot use. */
+/** Names of existing measures and columns. Scripts cannot use these names. */
 const taken: ReadonlySet<string> = new Set(
   [measures, ...Object.values(sweepTables)].flatMap((names) => Object.keys(names)),
 );
@@ -291,7 +295,7 @@ export function collectReports(
   finished: RunResults,
 ): Reported {
   if (!scripts?.reports) return nothing();
-  // Copy the rows, because an iterable table can be read once.
+  // Copy the rows, because an iterable table can be read only once.
   const rows = [...finished.tables['blocks.csv']];
   finished.tables['blocks.csv'] = rows;
   const { population } = world.scenario;

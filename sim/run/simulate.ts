@@ -1,6 +1,6 @@
 /**
  * Runs a scenario in virtual time until its length is reached. Opens external deciders and the
- * output folder first, if the scenario and options ask for them.
+ * output folder first, if the scenario and options require them.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -40,11 +40,14 @@ import {
   type SimResult,
 } from './result.js';
 
-/** A run was aborted. Entries up to `seq` are durable, in `out/network` if `out` was given. */
+/**
+ * Thrown when a run is aborted. Entries up to `seq` are durable, in `out/network` if `out` was
+ * given.
+ */
 export class Interrupted extends Error {
   override name = 'Interrupted';
   /**
-   * @param seq the last durable entry.
+   * @param seq last durable entry.
    *
    * @internal
    */
@@ -54,7 +57,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs a scenario in virtual time. The same scenario and seed give the same log, byte for byte,
+ * Runs a scenario in virtual time. A scenario and seed always give the same log, byte for byte,
  * with any verifier.
  *
  * @throws {ScenarioError} if a script cannot be loaded, throws, or returns an invalid command.
@@ -81,7 +84,7 @@ export function simulate(
   return simulateWithFaults(scenario, options, hooks);
 }
 
-/** Like {@link simulate}, with requests changed in flight, to test their detection. */
+/** Like {@link simulate}, but changes requests in flight to test that such changes are detected. */
 export async function simulateWithFaults(
   scenario: Scenario,
   options: SimOptions,
@@ -108,7 +111,7 @@ async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
   }
 }
 
-/** Starting two threads takes as long as verifying this many signatures in this one. */
+/** Number of signatures whose verification in this thread takes as long as starting two threads. */
 const THREADS_AFTER = 2_000;
 
 interface Wanted {
@@ -116,9 +119,9 @@ interface Wanted {
   options: SimOptions;
   hooks: FaultHooks;
   deciders: Deciders | null;
-  /** From performance.now(). */
+  /** Start time from performance.now(). */
   started: number;
-  /** Folder of the network; null for memory. */
+  /** Network folder; null for a network in memory. */
   path: string | null;
 }
 
@@ -308,14 +311,14 @@ interface Hooks {
 
 interface OpenedDeciders<H> {
   deciders: Deciders | null;
-  /** Hooks that also report calls as progress. */
+  /** Hooks that report decider calls as progress too. */
   hooks: H;
 }
 
 /**
- * Prepares the folder of the run and opens its cassettes.
- * @throws {ScenarioError} if deciders cannot be asked. @throws {StoreError} about the folder or a
- * cassette.
+ * Prepares the run's folder and opens its cassettes.
+ * @throws {ScenarioError} if deciders cannot be asked. @throws {StoreError} for problems with the
+ * folder or a cassette.
  */
 async function openDeciders<H extends Hooks>(
   scenario: Scenario,
@@ -336,10 +339,10 @@ async function openDeciders<H extends Hooks>(
   return { deciders, hooks: deciders ? heard.hooks : hooks };
 }
 
-/** Loaded only for scenarios with deciders. */
+/** Loads the module, which only scenarios with deciders need. */
 const loaded = async () => (await import('../agents/deciders/deciders.js')).Deciders;
 
-/** Notes that a named cassette is unused. */
+/** Returns true if the scenario uses deciders. If not, notes that a named cassette is unused. */
 function hasSome(
   scenario: Scenario,
   { cassette, record }: DeciderOptions,
@@ -353,17 +356,17 @@ function hasSome(
 const deciderOptionsUnused =
   'no external deciders in this scenario; --record and --cassette have no effect';
 
-/** True if the folder has recorded answers but no result. */
+/** Returns true if the folder contains recorded answers but no result. */
 const isUnfinished = (out: string): boolean =>
   existsSync(join(out, CASSETTE_FILE)) && !existsSync(join(out, 'summary.json'));
 
-/** @throws {StoreError} `LOCKED` while another process writes the run. */
+/** @throws {StoreError} `LOCKED` while a different process writes the run. */
 function refuseWriter(out: string): void {
   const network = join(out, 'network');
   if (existsSync(network)) lockFolder(network)();
 }
 
-/** An abort during a question ends the run like an abort at any other time. */
+/** Treats an abort during a question like an abort at any other time: the run ends. */
 function unlessEnded(error: unknown): true {
   if (error instanceof AskingEnded) return true;
   throw error;
@@ -391,28 +394,31 @@ function hearing<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): v
   };
 }
 
-/** Saves a run in its folder. The writing module is loaded only if needed. */
+/** Saves a run in its folder. The module that writes files is loaded only if needed. */
 export interface RunRecorder {
-  /** Receives rows of votes.csv. Absent if they are not saved. */
+  /** Receives rows of votes.csv. Absent if these rows are not saved. */
   onRow?: (row: Row<'votes.csv'>) => void;
-  /** Receives lines of decisions.ndjson. Absent if they are not saved. */
+  /** Receives lines of decisions.ndjson. Absent if these lines are not saved. */
   onDecision?: (line: DecisionLine) => void;
-  /** Call at the end. The network must be open, because rows are read on demand. */
+  /**
+   * Saves the result. Call this at the end. The network must be open, because rows are read on
+   * demand.
+   */
   keep(result: SimResult, finished: RunResults, neighbours: Neighbours): Promise<void>;
 }
 
-/** Loaded only if a run is saved. */
+/** Loads the module, which is needed only to save a run. */
 const output = () => import('./output.js');
 
 /**
- * @param goesOn the folder has an interrupted run to continue.
- * @throws {StoreError} if the folder is not usable or has a run.
+ * @param goesOn true if the folder contains an interrupted run to continue.
+ * @throws {StoreError} if the folder is not usable or contains a run.
  */
 export async function prepareRunFolder(folder: string | undefined, goesOn = false): Promise<void> {
   if (folder !== undefined) await (await output()).prepareOutput(folder, goesOn);
 }
 
-/** Deletes partial tables if the run fails. */
+/** Records a run. Deletes partial tables if the run fails. */
 export async function recordRun<T>(
   folder: string | undefined,
   scenario: Scenario,
@@ -435,7 +441,7 @@ export async function recordRun<T>(
   }
 }
 
-/** Creates a folder for a run that is not saved. @throws {StoreError} `UNREADABLE` */
+/** Creates a folder for a run that will not be saved. @throws {StoreError} `UNREADABLE` */
 async function temporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));

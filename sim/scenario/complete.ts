@@ -1,6 +1,6 @@
 /**
  * Completes a scenario: fills in the defaults and checks everything that the schema cannot express,
- * such as group sizes, faults, links and deciders. Also defines the default scenario of
+ * such as group sizes, faults, links and deciders. This file also defines the default scenario of
  * `folkmoot sim`.
  */
 
@@ -15,7 +15,7 @@ import { excessProblem, fillDefaults, shapeProblem } from './shape.js';
 
 type Completed = { scenario: Scenario } | { problem: Problem };
 
-/** @param folder base folder of scripts and data files. If absent, files are not checked. */
+/** @param folder base folder for scripts and data files. If absent, files are not checked. */
 export function complete(raw: unknown, folder?: string): Completed {
   const excess = excessProblem(raw);
   if (excess) return { problem: excess };
@@ -33,7 +33,7 @@ export function complete(raw: unknown, folder?: string): Completed {
 
 const DEFAULT_BLOCKS = 100;
 
-/** The default number of replicates depends on the design. */
+/** Adds the default number of replicates, which depends on the design. */
 function withReplicates(raw: unknown): unknown {
   const sweep = (raw as { sweep?: unknown } | null | undefined)?.sweep;
   if (typeof sweep !== 'object' || sweep === null || Array.isArray(sweep)) return raw;
@@ -43,10 +43,10 @@ function withReplicates(raw: unknown): unknown {
 }
 
 /**
- * Checks a scenario as a file contains it, and fills in all defaults.
+ * Checks a scenario as written in a file, and fills in all defaults.
  *
- * @param folder base folder of scripts and data files. If absent, files are not checked.
- * @throws {ScenarioError} naming the path of the invalid value and what is expected.
+ * @param folder base folder for scripts and data files. If absent, files are not checked.
+ * @throws {ScenarioError} with the path of the invalid value and what is expected.
  */
 export function completeScenario(raw: unknown, folder?: string): Scenario {
   const found = complete(raw, folder);
@@ -74,7 +74,9 @@ function deciderProblem(strategy: External, folder: string | undefined): Found {
   return strategy.kind === 'mcp' ? mcpProblem(strategy) : null;
 }
 
-/** A command and a URL exclude each other, and each has other members. */
+/**
+ * Checks an MCP decider. A command and a URL are mutually exclusive, and each allows other members.
+ */
 function mcpProblem({ command, url, env, key_env }: StrategyOf<'mcp'>): Found {
   if (url === undefined) {
     if (command === undefined) return [['command'], missing('a command or a url')];
@@ -102,7 +104,7 @@ function httpProblem(strategy: StrategyOf<'http'>, folder: string | undefined): 
   return promptsProblem((prompts ?? {}) as Record<string, string>, folder);
 }
 
-/** Credentials in a URL would appear in every report. */
+/** Rejects credentials in a URL, because they would appear in every report. */
 function urlProblem(url: string): Finding | null {
   if (!URL.canParse(url)) return invalid(url, 'a URL');
   const { protocol, username, password, hash } = new URL(url);
@@ -120,9 +122,9 @@ function promptsProblem(prompts: Record<string, string>, folder: string | undefi
   return null;
 }
 
-/** Limit of a complete graph: the work per block grows with the square of this number. */
+/** Size limit for a complete graph. The work per block grows with the square of this number. */
 const LARGEST_COMPLETE = 2_000;
-/** Limit of the mean number of neighbours, for all topologies. */
+/** Limit on the mean number of neighbours, for all topologies. */
 const MOST_NEIGHBOURS = 2_000;
 
 function linksProblem(scenario: Scenario, folder: string | undefined): Problem | null {
@@ -170,7 +172,7 @@ function betweenProblem({ links, agents }: Scenario): Problem | null {
   return null;
 }
 
-/** Rejects members of other distributions. */
+/** Rejects members that belong to other distributions. */
 function latencyProblem({ distribution, file, shape }: Latency, path: string): Problem | null {
   if (shape !== undefined && distribution !== 'pareto') {
     return problem(`${path}.shape`, onlyWith('distribution pareto'));
@@ -225,7 +227,7 @@ const sizesProblem: Check = (scenario) => {
   return problem('agents', finding('WRONG_SUM', { sum, population }));
 };
 
-/** Without enough validators and a producer, no block could be proposed. */
+/** Requires enough validators and a producer, without which no block could be proposed. */
 const electorateProblem: Check = (scenario) => {
   const { agents, consensus } = scenario;
   const each = groupSizes(scenario);
@@ -250,7 +252,7 @@ const producersProblem: Check = ({ producers }) => {
   return problem('producers.transactions.least', invalid(least, `at most ${most}`));
 };
 
-/** A group can leave only after all its agents have joined. */
+/** Checks stays. A group can leave only after all its agents have joined. */
 const staysProblem: Check = ({ agents }) => {
   for (const [index, group] of agents.entries()) {
     const least = joinedByMs(group);
@@ -273,7 +275,7 @@ const conditionsProblem: Check = ({ length, agents }) => {
   return null;
 };
 
-/** A warm-up as long as the run would leave nothing to measure. */
+/** Checks the warm-up. A warm-up as long as the run would leave nothing to measure. */
 const warmupProblem: Check = ({ measure, length }) => {
   const { warmup_ms, warmup_blocks } = measure;
   if (warmup_ms !== undefined && warmup_blocks !== undefined) {
@@ -340,12 +342,12 @@ const checks = [
   interventionsProblem,
 ];
 
-/** Every 50th agent is also a producer. */
+/** Number of agents per producer in the default scenario. */
 const AGENTS_PER_PRODUCER = 50;
 
 export const defaultSize = { agents: 1_000, blocks: 100 } as const;
 
-/** The default scenario as a file would contain it. */
+/** Returns the default scenario as a file would contain it. */
 export function defaultRaw(agents: number): Record<string, unknown> {
   const producers = Math.max(1, Math.floor(agents / AGENTS_PER_PRODUCER));
   return {

@@ -1,6 +1,6 @@
 /**
- * The data files of a scenario: measured latencies and lists of links. Each file must be inside the
- * scenario's folder.
+ * Data files used by a scenario: measured latencies and lists of links. Each file must be inside
+ * the scenario's folder.
  */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, posix, relative, resolve, win32 } from 'node:path';
@@ -13,7 +13,7 @@ import type { Scenario } from './schema/scenario.js';
 export interface ScenarioData {
   /** Measured latencies, by file path in the scenario. */
   traces: Map<string, Quantile>;
-  /** Links between agents; empty without a file. */
+  /** Links between agents; empty if there is no file. */
   edges: readonly Edge[];
   /** SHA-256 of each file, by its path in the scenario. */
   files: Record<string, string>;
@@ -63,8 +63,8 @@ export function dataProblem(scenario: Scenario, folder: string): Problem | null 
 
 /**
  * Loads the data files.
- * @param folder base folder; required if the scenario names files.
- * @throws {ScenarioError} naming the file and its line.
+ * @param folder base folder, required if the scenario names files.
+ * @throws {ScenarioError} with the file name and line.
  */
 export function loadData(scenario: Scenario, folder: string | undefined): ScenarioData {
   const [first] = namedFiles(scenario);
@@ -107,7 +107,7 @@ function textOf(named: string, folder: string): { text: string; sha256: string }
   return { text, sha256: sha256Hex(text) };
 }
 
-/** Ordinals of the two ends. */
+/** Ordinals of the link's two ends. */
 type Edge = readonly [number, number];
 
 const edgeHeads = new Set(['a,b', 'from,to', 'source,target']);
@@ -144,8 +144,8 @@ function edgeOf(
 }
 
 /*
- * A latency file has one sample in milliseconds per line, all equally likely. Or it has lines of
- * quantile,ms from quantile 0 to 1, with linear interpolation.
+ * A latency file contains either one sample in milliseconds per line, all equally likely, or lines
+ * of quantile,ms from quantile 0 to 1, with linear interpolation.
  */
 
 /** Maps a quantile from 0 to 1 to milliseconds. */
@@ -175,7 +175,7 @@ export function parseTrace(text: string): Quantile {
   return width === 1 ? sampleOf(rows) : curveOf(rows);
 }
 
-/** The inverse of the empirical distribution function. */
+/** Returns the inverse of the empirical distribution function. */
 function sampleOf(rows: readonly CsvRow[]): Quantile {
   const times = Float64Array.from(rows, (row) => numberIn(row, 0, milliseconds)).sort();
   return (place) => times[Math.min(times.length - 1, Math.floor(place * times.length))]!;
@@ -219,12 +219,12 @@ function quantileBetween(
   return times[below]! + share * (times[above]! - times[below]!);
 }
 
-/** An invalid line of a data file. */
+/** Invalid line in a data file. */
 class BadLine extends Error {
   override name = 'BadLine';
 
   constructor(
-    /** From 1. */
+    /** Line number, from 1. */
     readonly line: number,
     text: string,
   ) {
@@ -233,12 +233,12 @@ class BadLine extends Error {
 }
 
 interface CsvRow {
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
   cells: string[];
 }
 
-/** Returns the lines with data. Skips empty lines, and comments, which begin with #. */
+/** Returns the lines that contain data. Skips empty lines and comments, which begin with #. */
 function rowsOf(text: string): CsvRow[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
   return lines.flatMap((whole, index) => {
@@ -263,7 +263,7 @@ function numberIn(
   throw new BadLine(line, `has ${JSON.stringify(cell)}; expected ${what} from ${least} to ${most}`);
 }
 
-/** The reason for rejecting a file, as text and as finding. */
+/** Reason for rejecting a file, as text and as a finding. */
 interface Rejected {
   why: string;
   what: Finding;
@@ -277,11 +277,11 @@ const rejected: <K extends Problem['code']>(...given: Parameters<typeof finding<
 };
 
 /**
- * Resolves a path of a scenario to a real path inside the scenario's folder.
+ * Resolves a path in a scenario to a real path inside the scenario's folder.
  *
- * A script is a program, and error messages quote the contents of files. A scenario from an
- * untrusted source must not choose files outside its folder.
- * @param what the expected type, such as "a module".
+ * A script is a program, and error messages quote file contents. A scenario from an untrusted
+ * source must therefore not choose files outside its folder.
+ * @param what expected type, such as "a module".
  */
 export function fileInside(
   path: string,

@@ -1,5 +1,5 @@
 /**
- * Checks of interventions beyond the schema: moments, agents, values, modules, and contradictions
+ * Checks on interventions beyond the schema: moments, agents, values, modules, and contradictions
  * between interventions. Conditions and traits are checked here for the whole scenario.
  */
 
@@ -34,11 +34,11 @@ interface Looking {
   scenario: Scenario;
   names: Names;
   folder: string | undefined;
-  /** Index in the list. */
+  /** Index in the list of interventions. */
   place: number;
 }
 
-/** Path inside the intervention, such as `whom.0.group`; empty for the whole. */
+/** Path inside the intervention, such as `whom.0.group`; empty for the whole intervention. */
 type Wrong = readonly [member: string, what: Finding] | null;
 
 export function interventionsProblem(
@@ -181,14 +181,17 @@ function agentProblem(agent: Named, member: string, names: Names): Wrong {
   return [member, invalid(agent, `${known} to ${last.name}`)];
 }
 
-/** At the end of a run, all proposed blocks are closed, up to the limit of open blocks. */
+/**
+ * Checks a block's number. At the end of a run, all proposed blocks are closed, up to the limit on
+ * open blocks.
+ */
 function blockProblem(block: Named, { scenario: { length } }: Looking): Wrong {
   const most = (length.blocks ?? Number.POSITIVE_INFINITY) + limits.openBlocks;
   if (typeof block === 'string' || block < most) return null;
   return ['block', invalid(block, `less than ${most} (length.blocks is ${length.blocks})`)];
 }
 
-/** A subject, and the state that an intervention requires: `['block 17', 'dropped']`. */
+/** Subject, and the state that an intervention requires it to take: `['block 17', 'dropped']`. */
 type Claim = readonly [of: string, is: unknown];
 
 /** Resolves selectors to ordinals before the run. Alliances are not known yet. */
@@ -251,8 +254,8 @@ function contradiction(scenario: Scenario, names: Names): Problem | null {
 }
 
 /**
- * Checks that a condition has exactly one bound, and a group only with `reputation_mean`.
- * @param groups the names of all groups.
+ * Checks that a condition has exactly one bound, and names a group only with `reputation_mean`.
+ * @param groups names of all groups.
  */
 export function conditionProblem(
   { measure, group, reaches, at_least, at_most }: Static<typeof Condition>,
@@ -292,7 +295,7 @@ export function traitsProblem({
 
 type Found = [member: string[], what: Finding] | null;
 
-/** Optional parameters: the range of beta, the weights of choice. */
+/** Optional parameters: the range for beta, and the weights for choice. */
 const optionalMembers: Partial<Record<Drawn['distribution'], readonly string[]>> = {
   beta: ['from', 'to'],
   choice: ['weights'],

@@ -18,7 +18,7 @@ import type {
 } from './schema/interventions.js';
 import { Scenario } from './schema/scenario.js';
 
-/** Name of the network as an end of a link. */
+/** Network's name as an end of a link. */
 export const NETWORK_END = 'network';
 
 /** Agents by ordinal or name. */
@@ -38,10 +38,10 @@ export class Names {
   }
 }
 
-/** Alliances exist only during the run. */
+/** Members by alliance. Alliances exist only during the run. */
 export type AllianceMembers = (alliance: Named) => readonly number[];
 
-/** Returns ordinals, ascending. `place`, the index of the intervention, names the draws. */
+/** Returns ordinals, ascending. `place`, the intervention's index, names the draws. */
 export function resolveWhom(
   scenario: Scenario,
   names: Names,
@@ -86,7 +86,7 @@ const texts: { [K in InterventionKind]: (one: InterventionOf<K>) => string } = {
   link: ({ between }) => `link of ${between.map(agentText).join(' and ')}`,
 };
 
-/** Describes its moment: `at 60000 ms`, `at entry 17`, `at finalized at_least 3`. */
+/** Describes an intervention's moment: `at 60000 ms`, `at entry 17`, `at finalized at_least 3`. */
 export function momentText(intervention: Intervention): string {
   const { at_ms, at_entry, at_height, at_condition } = intervention;
   if (at_ms !== undefined) return `at ${at_ms} ms`;
@@ -152,9 +152,9 @@ export function conditionText(condition: Condition): string {
   return `${measure}${whose} ${bound}${held.length > 0 ? ` for ${held.join(' and ')}` : ''}`;
 }
 
-/** Sections and single members that `set` can change. */
+/** Sections and individual members that `set` can change. */
 const settableSections = ['producers', 'social', 'links.loss', 'links.duplication'];
-/** Members that are valid only as a whole. */
+/** Members that can be set only as a whole. */
 const settableWhole = ['producers.transactions'];
 
 const settableSchemas = new Map(settableSections.flatMap((path) => leavesOf(path)));

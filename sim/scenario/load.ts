@@ -1,5 +1,5 @@
 /**
- * Loads scenario files, YAML or JSON, and the scenarios shipped with the package. Problems are
+ * Loads YAML or JSON scenario files, and the scenarios shipped with the package. Problems are
  * reported with file, line and path.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -24,24 +24,24 @@ import { complete } from './complete.js';
 import { type Change, problemError, problemText, scenarioError, withValues } from './problem.js';
 import type { Scenario } from './schema/scenario.js';
 
-/** Scenarios are a few kilobytes. */
+/** Size limit. Scenarios are a few kilobytes. */
 const LARGEST_BYTES = 1_048_576;
 
-/** A scenario from a file. */
+/** Scenario loaded from a file. */
 export interface Loaded {
-  /** The scenario with all defaults. */
+  /** Scenario with all defaults. */
   scenario: Scenario;
-  /** The scenario as written in the file, with the changes. */
+  /** Scenario as written in the file, with the changes applied. */
   raw: unknown;
-  /** Base folder of scripts and data files. */
+  /** Base folder for scripts and data files. */
   folder: string;
 }
 
 /**
- * Reads a scenario file, YAML or JSON, checks it and fills in all defaults.
+ * Reads a YAML or JSON scenario file, checks it and fills in all defaults.
  *
- * @param named a file, or the name of a shipped scenario.
- * @param changes values that replace those of the file, by path.
+ * @param named file, or the name of a shipped scenario.
+ * @param changes values that replace those in the file, by path.
  * @throws {ScenarioError} with file, line, path and what is expected, in one line.
  *
  * @example
@@ -70,7 +70,7 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
   throw problemError(found.problem, place);
 }
 
-/** Returns the change that caused the problem, or null if the file did. */
+/** Returns the change that caused the problem, or null if the file itself did. */
 function atFault(given: unknown, changes: readonly Change[], folder?: string): string | null {
   const problemAfter = (count: number): string | null => {
     const found = complete(withValues(given, changes.slice(0, count)), folder);
@@ -95,7 +95,7 @@ function fileOf(named: string): string {
 interface Parsed {
   document: Document;
   lines: LineCounter;
-  /** Plain data. Aliases share the object of their anchor. */
+  /** Plain data. Aliases share their anchor's object. */
   value: unknown;
 }
 
@@ -104,10 +104,10 @@ function parse(file: string): Parsed {
   const document = parseDocument(textOf(file), {
     lineCounter: lines,
     prettyErrors: false,
-    // YAML 1.1 sets, ordered maps and merge keys take quadratic time.
+    // In YAML 1.1, sets, ordered maps and merge keys take quadratic time.
     schema: 'core',
     resolveKnownTags: false,
-    // The library's check is quadratic; `toMembers` checks with a hash table.
+    // The library's check is quadratic. `toMembers` checks with a hash table instead.
     uniqueKeys: false,
   });
   const refuse: Refuse = (at, what) => {
@@ -127,11 +127,11 @@ type Refuse = (at: number, what: string) => never;
 
 interface Converting {
   refuse: Refuse;
-  /** Values of anchors; null while the anchored node is being converted. */
+  /** Anchors' values. A value is null while its node is being converted. */
   anchors: Map<string, { value: unknown } | null>;
 }
 
-/** Converts a node in one pass. The library searches the whole document for each alias. */
+/** Converts a node in one pass. The library would search the whole document for each alias. */
 function toValue(node: unknown, converting: Converting): unknown {
   if (!isNode(node)) return null;
   const { refuse, anchors } = converting;
@@ -190,7 +190,7 @@ function textOf(file: string): string {
 
 const firstLine = (error: unknown) => (error as Error).message.split('\n', 1)[0]!;
 
-/** Returns the line of a path, or of its nearest existing parent. */
+/** Returns the line for a path, or for its nearest existing parent. */
 function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {
   let at = 0;
   let node: unknown = document.contents;
@@ -208,12 +208,12 @@ function lineOf(document: Document, lines: LineCounter, path: readonly string[])
   return lines.linePos(at).line;
 }
 
-/** This relative path is valid in a checkout and in an installed package. */
+/** The relative path is valid in a checkout and in an installed package. */
 const folder = fileURLToPath(new URL('../../../sim/scenarios/', import.meta.url));
 
 const ENDING = '.yaml';
 
-/** A scenario shipped with the package. */
+/** Scenario shipped with the package. */
 export interface Shipped {
   name: string;
   path: string;
@@ -228,7 +228,7 @@ export function shippedScenarios(): Shipped[] {
   }));
 }
 
-/** Returns the path of a file or of a shipped scenario, or null if neither exists. */
+/** Returns the path to a file or shipped scenario, or null if neither exists. */
 export function findScenario(named: string): string | null {
   const found = statSync(named, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) return named;

@@ -85,7 +85,7 @@ export const scenarioMessages = {
   },
 } as const satisfies MessageTable;
 
-/** Problems of a scenario's values. Each text follows the path of the value. */
+/** Problems with a scenario's values. Each text follows the value's path. */
 export const problemMessages = {
   INVALID_VALUE: { text: 'is {value}; expected {expected}' },
   MISSING: { text: 'is missing; expected {expected}' },

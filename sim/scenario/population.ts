@@ -1,6 +1,6 @@
 /**
- * The population of a scenario: group sizes, and each agent's name, traits, capabilities and stay.
- * Resolves selectors, and lists external deciders and script modules.
+ * A scenario's population: group sizes, and each agent's name, traits, capabilities and stay. This
+ * file also resolves selectors, and lists external deciders and script modules.
  */
 import type { Capability } from '../../engine/protocol/schema/primitives.js';
 import { drawBeta } from '../numbers.js';
@@ -17,7 +17,7 @@ import {
 import type { Group, Scenario } from './schema/scenario.js';
 import { type External, isExternal, type Strategy } from './schema/strategies.js';
 
-/** An agent as described by the scenario. */
+/** Agent as described by the scenario. */
 export interface Inhabitant {
   ordinal: number;
   name: string;
@@ -25,22 +25,22 @@ export interface Inhabitant {
   personalityName: string;
   personality: Personality;
   capabilities: Capability[];
-  /** Time spans of joining and of permanent departure; null if the agent stays. */
+  /** Time span for joining. `leaves`, for permanent departure, is null if the agent stays. */
   joins: TimeSpan;
   leaves: TimeSpan | null;
 }
 
-/** The sections that define the population. */
+/** Sections that define the population. */
 export type PopulationSource = Pick<Scenario, 'population' | 'agents'>;
 
-/** Returns the size of each group. A group without count and share takes the rest. */
+/** Returns each group's size. A group without count and share takes the remaining agents. */
 export function groupSizes({ population, agents }: PopulationSource): number[] {
   const sizes = agents.map(({ count, share }) => count ?? shareOf(population, share));
   const given = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   return sizes.map((size) => size ?? Math.max(0, population - given));
 }
 
-/** Rounds down with a tolerance: 0.29 of 100 is 29, although the product is slightly less. */
+/** Rounds down with a tolerance: 0.29 of 100 is 29, although the product is slightly smaller. */
 function shareOf(population: number, share: number | undefined): number | undefined {
   return share === undefined ? undefined : Math.floor(population * share + 1e-9);
 }
@@ -49,7 +49,7 @@ export function inhabitants(scenario: PopulationSource): Inhabitant[] {
   const sizes = groupSizes(scenario);
   const all: Inhabitant[] = [];
   for (const [index, group] of scenario.agents.entries()) {
-    // Agents of one personality share the object: there may be a hundred thousand.
+    // Agents with one personality share the object, because there may be a hundred thousand agents.
     const alike = new Map(
       group.personality.map((name) => [
         name,
@@ -81,7 +81,7 @@ function inhabitant(
   return { ...about, capabilities: [...capabilities], ...staying(group, place, size) };
 }
 
-/** A start and a duration. */
+/** Start and duration. */
 export interface TimeSpan {
   readonly startMs: number;
   readonly overMs: number;
@@ -93,10 +93,10 @@ interface Waves {
   every_ms: number;
 }
 
-/** Default time span of joining. */
+/** Default time span for joining. */
 const USUAL: TimeSpan = { startMs: 0, overMs: 2_000 };
 
-/** Returns the stay of the agent at an index in its group. */
+/** Returns an agent's stay by the agent's index in its group. */
 function staying({ join, leave }: Group, place: number, size: number) {
   const span = (start: number, { over_ms, waves, every_ms }: Waves): TimeSpan => {
     const wave = Math.floor((place * waves) / size);
@@ -108,12 +108,12 @@ function staying({ join, leave }: Group, place: number, size: number) {
   };
 }
 
-/** Returns the time by which all agents of a group have joined. */
+/** Returns the time by which all of a group's agents have joined. */
 export function joinedByMs({ join }: Group): number {
   return join ? endOf(join.start_ms, join) : USUAL.startMs + USUAL.overMs;
 }
 
-/** Returns the time by which all agents of a group have left, or null if they stay. */
+/** Returns the time by which all of a group's agents have left, or null if they stay. */
 export function leftByMs({ leave }: Group): number | null {
   return leave ? endOf(leave.at_ms, leave) : null;
 }
@@ -121,7 +121,7 @@ export function leftByMs({ leave }: Group): number | null {
 const endOf = (start: number, { over_ms, waves, every_ms }: Waves): number =>
   start + (waves - 1) * every_ms + over_ms;
 
-/** Returns the traits with one value for the whole group. */
+/** Returns the traits that take one value for the whole group. */
 export function fixedTraits(traits: Traits = {}): Partial<Personality> {
   return Object.fromEntries(Object.entries(traits).filter(([, one]) => typeof one === 'number'));
 }
@@ -130,7 +130,7 @@ export function fixedTraits(traits: Traits = {}): Partial<Personality> {
 export const drawsTraits = (traits: Traits = {}): boolean =>
   Object.values(traits).some((one) => typeof one !== 'number');
 
-/** @param rngOf the agent's stream for a purpose. Each trait has a separate stream. */
+/** @param rngOf returns the agent's stream for a purpose. Each trait uses a separate stream. */
 export function drawnTraits(
   traits: Traits,
   rngOf: (purpose: string) => Stream,
@@ -147,7 +147,7 @@ export function drawnTraits(
   return drawn;
 }
 
-/** The parameters of each distribution are validated with the scenario. */
+/** Draws by distribution. Each distribution's parameters are validated with the scenario. */
 const draws: Record<Drawn['distribution'], (trait: Drawn, rng: Stream) => number> = {
   uniform: ({ from = 0, to = 1 }, rng) => from + (to - from) * rng.real(),
   normal: ({ mean, deviation }, rng) => rng.normal(mean, deviation),
@@ -157,7 +157,7 @@ const draws: Record<Drawn['distribution'], (trait: Drawn, rng: Stream) => number
   choice: ({ values = [], weights }, rng) => rng.choice(values, weights),
 };
 
-/** Returns ordinals, ascending. `fault`, the index of the fault, names the draws. */
+/** Returns ordinals, ascending. `fault`, the fault's index, names the draws. */
 export function selectAgents(
   scenario: Scenario,
   whom: readonly Selector[],
@@ -173,7 +173,7 @@ export function selectAgents(
   return [...hit].sort((a, b) => a - b);
 }
 
-/** Returns the agents of one selector. */
+/** Returns the agents that one selector selects. */
 export function drawAgents(scenario: Scenario, selector: Selector, stream: Stream): number[] {
   const { group, count, share } = selector;
   const pool = membersOf(scenario, group);
@@ -181,7 +181,7 @@ export function drawAgents(scenario: Scenario, selector: Selector, stream: Strea
   return sample(pool, wanted, stream);
 }
 
-/** Returns the ordinals of a group, or of all agents. */
+/** Returns ordinals of a group's agents, or of all agents. */
 function membersOf(scenario: Scenario, group: string | undefined): number[] {
   const ordinals: number[] = [];
   let first = 0;
@@ -193,9 +193,9 @@ function membersOf(scenario: Scenario, group: string | undefined): number[] {
   return ordinals;
 }
 
-/** A strategy and its location in the scenario. */
+/** Strategy and its location in the scenario. */
 interface Placed<S> {
-  /** Name of the group, or of the intervention. */
+  /** Name of the group or intervention. */
   group: string;
   /** Path in the scenario. */
   path: string[];
@@ -204,7 +204,7 @@ interface Placed<S> {
 
 type Told = Pick<Scenario, 'agents' | 'interventions'>;
 
-/** Lists all strategies in the order of the scenario. */
+/** Lists all strategies in scenario order. */
 export function listStrategies({ agents, interventions }: Told): Placed<Strategy>[] {
   const own = agents.map(({ group, strategy }, index) => {
     return { group, path: ['agents', String(index), 'strategy'], strategy };

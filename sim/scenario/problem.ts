@@ -1,5 +1,5 @@
 /**
- * Problems of a scenario, each at a path such as `agents.town.share`, and changes of values at such
+ * Problems in a scenario, each at a path such as `agents.town.share`, and changes to values at such
  * paths.
  */
 
@@ -13,24 +13,24 @@ import { problemMessages, scenarioMessages } from './messages.js';
 type ScenarioCode = keyof typeof scenarioMessages;
 type ProblemCode = keyof typeof problemMessages;
 
-/** An error in a scenario or in a file that it names. The user can correct it. */
+/** Error in a scenario or in a file that the scenario names. The user can correct it. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
   /**
-   * Key of the message, such as `INVALID`. Null for errors outside the message table.
+   * Message key, such as `INVALID`. Null for errors outside the message table.
    *
    * @internal
    */
   code: string | null = null;
   /**
-   * The invalid value, if there is one.
+   * Problem with the invalid value, if any.
    *
    * @internal
    */
   problem: Problem | null = null;
 }
 
-/** Creates an error with the text of its code. */
+/** Creates an error with the text for its code. */
 export function scenarioError<K extends ScenarioCode>(
   code: K,
   values: MessageValues<(typeof scenarioMessages)[K]>,
@@ -54,11 +54,11 @@ export interface Problem {
   /** Member names and list indexes, from the top. */
   path: string[];
   code: ProblemCode;
-  /** Follows the path in a message. */
+  /** Text that follows the path in a message. */
   text: string;
 }
 
-/** A problem without its path. */
+/** Problem without its path. */
 export type Finding = Pick<Problem, 'code' | 'text'>;
 
 export function finding<K extends ProblemCode>(
@@ -69,23 +69,24 @@ export function finding<K extends ProblemCode>(
   return { code, text: formatMessage<MessageRow>(row, values) };
 }
 
-/** The most frequent problem: a value outside of what is allowed. */
+/** Most frequent problem: a value outside the allowed range or set. */
 export const invalid = (value: string | number, expected: string): Finding =>
   finding('INVALID_VALUE', { value, expected });
 
-/** Formats a problem as path and text, in one line. */
+/** Formats a problem as path and text in one line. */
 export function problemText({ path, text }: Pick<Problem, 'path' | 'text'>): string {
   return `${path.length === 0 ? 'the scenario' : path.join('.')} ${text}`;
 }
 
-/** A new value at a path such as `agents.town.share` or `faults.0.length_ms`. */
+/** New value at a path such as `agents.town.share` or `faults.0.length_ms`. */
 export type Change = readonly [path: string, value: unknown];
 
 type Tree = Record<string, unknown>;
 
 /**
- * Returns a copy with some values changed. A list item is named by its index, a group also by its
- * name. Missing sections are created. The path is validated later, with the rest of the scenario.
+ * Returns a copy with some values changed. A list item is named by its index. A group can be named
+ * by its name too. Missing sections are created. The path is validated later, with the rest of the
+ * scenario.
  * @throws {ScenarioError} if a path leads through a value without members.
  */
 export function withValues(raw: unknown, changes: readonly Change[]): unknown {
@@ -110,7 +111,7 @@ function setValue(root: unknown, path: string, value: unknown): void {
   else (at as Tree)[key] = value;
 }
 
-/** Returns the key of a step. In a list, a group name becomes an index. */
+/** Returns the key for a path step. In a list, a group name becomes an index. */
 function keyOf(at: unknown, step: string, path: string): string {
   if (typeof at !== 'object' || at === null || step === '__proto__') {
     throw scenarioError('NO_MEMBERS', { path, step });

@@ -22,10 +22,10 @@ const asMember = (schema: TSchema) => schema as Member;
 const root = asMember(Scenario);
 const group = root.properties!.agents!.items!;
 
-/** Sections with a separate table. */
+/** Sections that are documented in a separate table. */
 const apart = new Set(['agents', 'faults', 'interventions', 'sweep']);
 
-/** Generates docs/scenarios.md, the reference of scenario files. */
+/** Generates docs/scenarios.md, the reference for scenario files. */
 export function scenarioReference(): string {
   const { sweep } = root.properties!;
   const top = Object.entries(root.properties!).filter(([key]) => !apart.has(key));
@@ -75,12 +75,12 @@ export function scenarioReference(): string {
 const conditionsText =
   'A condition of `length.until` has exactly one of `reaches`, `at_least` and `at_most`:\n';
 
-/** Members of all faults: those of the kind with the fewest. */
+/** Base fault: the kind with the fewest members, which are the members that all faults share. */
 const faultBase = asMember(Fault).anyOf!.reduce((least, one) =>
   Object.keys(one.properties!).length < Object.keys(least.properties!).length ? one : least,
 );
 
-/** Used for the members that all interventions share. */
+/** Intervention from which the members shared by all interventions are taken. */
 const vote = asMember(Intervention).anyOf!.find((one) => one.properties!.kind!.const === 'vote')!;
 
 type Row = [key: string, allowed: string, standard: string, what: string];
@@ -100,10 +100,10 @@ function rowsOf(schema: Member, prefix: string): Row[] {
   });
 }
 
-/** Falls back to the description of the items of a list. */
+/** Returns a description. Falls back to the description of a list's items. */
 const about = ({ description, items }: Member) => description ?? items?.description ?? '';
 
-/** Formats a table of kinds and a table of their parameters. */
+/** Formats a table of kinds and a table with their parameters. */
 function variants(union: Member, what: string, shared = new Set(['kind'])): string {
   const all = union.anyOf!.map((one) => ({ name: one.properties!.kind!.const!, one }));
   const own = all.flatMap(({ name, one }) => {
@@ -122,7 +122,7 @@ function variants(union: Member, what: string, shared = new Set(['kind'])): stri
 
 const table = (rows: Row[]) => columns(['key', 'allowed', 'default', 'description'], rows);
 
-/** Aligns columns like the Markdown formatter. */
+/** Aligns columns as the Markdown formatter does. */
 function columns(head: string[], rows: string[][]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at]!.length)));
@@ -145,7 +145,10 @@ function without(members: Record<string, Member>, ...names: string[]): Record<st
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 
-/** Templates below use quotes for code, because backquotes end a template literal. */
+/**
+ * Converts quotes to backquotes. The templates below quote code, because a backquote ends a
+ * template literal.
+ */
 const backquoted = (text: string) => text.replaceAll("'", '`');
 
 const introduction = backquoted(`# Scenarios

@@ -31,14 +31,14 @@ interface Bounded extends TSchema {
   maxItems?: number;
 }
 
-/** Limits of the whole scenario. The schema does not bound free-form members such as parameters. */
+/** Limits on the whole scenario. The schema does not bound free-form members such as parameters. */
 const MOST_VALUES = 200_000;
 const MOST_LEVELS = 64;
 
 /**
  * Finds the first list or object with more items than the schema allows, or a scenario that is too
- * large or too deep. The search stops at the limits, so the schema bounds all later work: the
- * library visits every item, and many times for a union.
+ * large or too deep. The search stops at the limits, so the schema bounds all later work. Without
+ * limits, the library would visit every item, and many times for a union.
  */
 export function excessProblem(value: unknown): Problem | null {
   return excessIn(Scenario as Bounded, value, []) ?? sizeProblem(value);
@@ -69,12 +69,12 @@ function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | nu
   return null;
 }
 
-/** Ignores inherited names such as `constructor`. */
+/** Returns a member's schema. Ignores inherited names such as `constructor`. */
 function ownSchema(properties: Record<string, Bounded>, name: string): Bounded | undefined {
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** Counts aliased values once per alias. */
+/** Checks the size limits. An aliased value counts once per alias. */
 function sizeProblem(value: unknown): Problem | null {
   let left = MOST_VALUES;
   const pathToDeep = (at: unknown, levels: number): string[] | null => {
@@ -100,10 +100,10 @@ function unknownKey(schema: TSchema): Finding {
   return finding('UNKNOWN_KEY', { expected: keys ?? describeAllowed(schema) });
 }
 
-/** Length of the reported path to a value that is nested too deeply. */
+/** Length of the reported path to a value that is too deeply nested. */
 const SHOWN_STEPS = 5;
 
-/** Matches lists with lists, and objects with objects of the same kind. */
+/** Returns true if the schema suits the value: lists match lists, and objects match their kind. */
 function isOfKind({ items, properties, type }: Bounded, value: object): boolean {
   if (Array.isArray(value)) return items !== undefined || type === 'array';
   const kind = (properties?.kind as { const?: unknown } | undefined)?.const;
@@ -111,7 +111,7 @@ function isOfKind({ items, properties, type }: Bounded, value: object): boolean 
   return properties !== undefined && (kind === undefined || kind === own);
 }
 
-/** Checks each member that has kinds against the schema of its kind. */
+/** Checks each member that has a kind against the schema for that kind. */
 function variantProblem(value: unknown): Problem | null {
   for (const { union, value: one, path } of variantsIn(value)) {
     const problem = kindProblem(union, one, path);
@@ -120,7 +120,7 @@ function variantProblem(value: unknown): Problem | null {
   return null;
 }
 
-/** Checks each condition separately, so that the problem names one. */
+/** Checks each condition separately, so that the problem names the invalid condition. */
 function untilProblem(value: unknown): Problem | null {
   const until = valueAt(value, ['length', 'until']);
   const each: [unknown, string[]][] = Array.isArray(until)
@@ -135,14 +135,15 @@ function untilProblem(value: unknown): Problem | null {
 }
 
 /**
- * Fills in all defaults, in place. Members that have kinds get the defaults of their kind, even if
- * they are invalid in other ways. The library would try every kind, each on a copy of the member.
+ * Fills in all defaults, in place. A member that has a kind gets the defaults for that kind, even
+ * if the member is invalid in other ways. The library would try every kind, each on a copy of the
+ * member.
  */
 export function fillDefaults(value: unknown): unknown {
   const variants = variantsIn(value).filter((variant) => variant.value !== undefined);
   for (const { path } of variants) replaceAt(value, path, null);
   const filled = Value.Default(Scenario, value);
-  // Reverse order: an intervention before the strategy that it contains.
+  // In reverse order, an intervention comes before the strategy that it contains.
   for (const { union, value: one, path } of variants.reverse()) {
     replaceAt(filled, path, one);
     const variant = variantOf(union, one);
@@ -214,7 +215,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** Formats a value for an error, at most 60 characters. */
+/** Formats a value for an error, in at most 60 characters. */
 export function formatValue(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;

@@ -1,6 +1,6 @@
 /**
- * Draws a complete scenario from a number. The number alone determines all settings. Scenarios are
- * small: a run takes well under a second.
+ * Draws a complete scenario from a number, which alone determines all settings. The scenarios are
+ * small, so a run takes well under a second.
  */
 import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
 import { type Stream, Streams } from '../rng.js';
@@ -10,7 +10,7 @@ import { personalityNames } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { External, Strategy } from '../scenario/schema/strategies.js';
 
-/** A drawn scenario, as a file and completed. */
+/** Drawn scenario, as written in a file and as completed. */
 export interface DrawnScenario {
   raw: Raw;
   scenario: Scenario;
@@ -19,7 +19,7 @@ export interface DrawnScenario {
 export function draw(number: number): DrawnScenario {
   const streams = new Streams(`swarm/${number}`);
   const rng = (part: string): Stream => streams.of('world', part);
-  // Half of the scenarios are calm: no progress is then a failure.
+  // Half the scenarios are calm, so that lack of progress is a failure.
   const calm = rng('temper').chance(0.5);
   const drawn = drawGroups(rng('agents'), calm);
   const staying = calm ? drawn : withStays(rng('stays'), drawn);
@@ -49,7 +49,7 @@ export function draw(number: number): DrawnScenario {
   }
 }
 
-/** In calm scenarios, blocks that expire during a fault must not end the run. */
+/** Draws the end. In calm scenarios, blocks that expire during a fault must not end the run. */
 function drawEnd(rng: Stream, calm: boolean): Raw {
   const blocks = between(rng, 3, 12);
   return calm ? { until: { measure: 'finalized', reaches: blocks } } : { blocks };
@@ -83,7 +83,7 @@ function drawSocial(rng: Stream): Raw {
   };
 }
 
-/** Without `edges`, which needs a file. */
+/** Topologies, without `edges`, which needs a file. */
 const topologies = ['complete', 'ring', 'small_world', 'scale_free', 'erdos_renyi', 'groups'];
 
 function drawTopology(rng: Stream): Raw {
@@ -106,10 +106,10 @@ function drawLinks(rng: Stream, groups: readonly Raw[], calm: boolean): Raw {
   };
 }
 
-/** Kilobits per second: from several seconds per message to no delay. */
+/** Uplinks in kilobits per second, from several seconds per message to no delay. */
 const uplinks = [1, 8, 64, 1_000, 200_000, 10_000_000];
 
-/** Limits the uplinks of all agents or of some groups. Most have no limit. */
+/** Limits the uplinks of all agents or of some groups. Most scenarios set no limit. */
 function drawUplinks(rng: Stream, groups: readonly Raw[]): { links: Raw; groups: Raw[] } {
   const drawn = (probability: number): Raw => {
     const uplink_kbps = sometimes(rng, probability, () => rng.pick(uplinks));
@@ -129,7 +129,7 @@ function drawBetween(rng: Stream, groups: readonly Raw[], calm: boolean): Raw[] 
   }));
 }
 
-/** Without `empirical`, which needs a file. */
+/** Distributions, without `empirical`, which needs a file. */
 const distributions = ['constant', 'uniform', 'normal', 'exponential', 'lognormal', 'pareto'];
 
 function drawLatency(rng: Stream, most: number): Raw {
@@ -144,7 +144,7 @@ function drawLatency(rng: Stream, most: number): Raw {
 }
 
 function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw {
-  // Agents of all groups are validators.
+  // Agents in all groups are validators.
   const validators = groups.reduce((sum, { count }) => sum + (count as number), 0);
   return {
     policy: rng.pick(policies),
@@ -159,7 +159,7 @@ function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm
   };
 }
 
-/** In calm scenarios, the first group is this many times larger and decides votes. */
+/** Size factor for the first group in calm scenarios, which makes this group decide votes. */
 const CALM_MULTIPLE = 6;
 
 function drawGroups(rng: Stream, calm: boolean): Raw[] {
@@ -175,7 +175,7 @@ function drawGroups(rng: Stream, calm: boolean): Raw[] {
     ...drawTraits(rng),
     strategy: drawStrategy(rng, names),
   }));
-  // Without a producer nothing would happen.
+  // Without a producer, nothing would happen.
   groups[0]!.producers = Math.max(1, groups[0]!.producers);
   return groups;
 }
@@ -227,7 +227,7 @@ function drawTraits(rng: Stream): Raw {
   return traits ? { traits } : {};
 }
 
-/** A trait that is drawn per agent. */
+/** Trait that is drawn per agent. */
 function drawn(rng: Stream, least: number, most: number): Raw {
   const distribution = rng.pick(['uniform', 'normal', 'beta', 'choice']);
   const [from, to] = [least, most * share(rng)];
@@ -239,7 +239,7 @@ function drawn(rng: Stream, least: number, most: number): Raw {
 
 type Kind = Exclude<Strategy['kind'], 'script' | External['kind']>;
 
-/** All strategies but scripts, which are files, and external deciders. */
+/** All strategies except scripts, which need files, and external deciders. */
 const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> = {
   personality: () => ({}),
   honest: (rng) => ({ soundness: rng.pick([100, 100, 80, 50]) }),
@@ -261,13 +261,13 @@ const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> 
 };
 
 function drawStrategy(rng: Stream, groups: readonly string[]): Raw {
-  // A third use the default strategy, so that not all scenarios are attacks.
+  // A third of the groups use the default strategy, so that not all scenarios are attacks.
   const kinds = Object.keys(strategies) as Kind[];
   const kind = sometimes(rng, 1 / 3, () => 'personality' as const) ?? rng.pick(kinds);
   return { kind, ...strategies[kind](rng, groups) };
 }
 
-/** Parameters of each kind. */
+/** Draws parameters by fault kind. */
 const faultKinds: Record<Fault['kind'], (rng: Stream) => Raw> = {
   partition: (rng) => ({ direction: rng.pick(['both', 'in', 'out']) }),
   crash: () => ({}),
@@ -296,7 +296,7 @@ function drawFaults(rng: Stream, groups: readonly Raw[], period: number, calm: b
   });
 }
 
-/** Selects a group or all agents, or a count or share of them that is not empty. */
+/** Selects a group, all agents, or a non-empty count or share of them. */
 function drawSelector(rng: Stream, groups: readonly Raw[]): Raw {
   const group = rng.chance(0.6) ? rng.pick(groups) : null;
   const all = group ? [group] : groups;
@@ -308,10 +308,12 @@ function drawSelector(rng: Stream, groups: readonly Raw[]): Raw {
   return { ...whom, share: Math.min(1, (1 + Math.ceil(100 * share(rng))) / 100 + 1 / count) };
 }
 
-/** All agents have joined by this time. */
+/** Earliest departure. All agents have joined by this time. */
 const LEAST_LEAVE_MS = 40_000;
 
-/** Some groups join late, in waves, or leave before the end. Most stay throughout. */
+/**
+ * Makes some groups join late, join in waves, or leave before the end. Most groups stay throughout.
+ */
 function withStays(rng: Stream, groups: readonly Raw[]): Raw[] {
   const waves = () => ({
     over_ms: between(rng, 0, 5_000),
@@ -326,14 +328,14 @@ function withStays(rng: Stream, groups: readonly Raw[]): Raw[] {
   });
 }
 
-/** A scenario or section as in a file. */
+/** Scenario or section as written in a file. */
 export type Raw = Record<string, unknown>;
 
-/** An integer, both ends included. */
+/** Draws an integer between two bounds, inclusive. */
 const between = (rng: Stream, least: number, most: number): number =>
   least + rng.int(most - least + 1);
 
-/** From 0 to 1 in hundredths, as a user would write it. */
+/** Draws a share from 0 to 1 in hundredths, as a user would write it. */
 const share = (rng: Stream): number => rng.int(101) / 100;
 
 /** Returns `make()` with the given probability, or undefined. */

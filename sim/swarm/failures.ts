@@ -1,17 +1,17 @@
-/** Failures of drawn runs: detection, comparison, and the expectation of progress. */
+/** Failures in drawn runs: detection, comparison, and the expectation of progress. */
 import { brokenText, type LastingResult, type Outcome } from '../run/jobs.js';
 import { getConditions } from '../scenario/interventions.js';
 import { groupSizes } from '../scenario/population.js';
 import { getTraitBounds, type Traits } from '../scenario/schema/personalities.js';
 import type { Group, Scenario } from '../scenario/schema/scenario.js';
 
-/** Rule violation, no progress, different results of two runs, or an exception. */
+/** Rule violation, lack of progress, different results from two runs, or an exception. */
 export type RunFailureKind = 'safety' | 'liveness' | 'nondeterminism' | 'crash';
 
-/** Failure of a drawn scenario. */
+/** Failure in a drawn scenario. */
 export interface RunFailure {
   kind: RunFailureKind;
-  /** Failures of the same kind and sign count as the same bug. */
+  /** Signature of the bug. Failures with equal kind and sign count as one bug. */
   sign: string;
   message: string;
 }
@@ -23,7 +23,7 @@ export function findFailure(
 ): RunFailure | null {
   if ('failure' in outcome) {
     const { message } = outcome.failure;
-    // Mask hashes, ids and numbers, which differ between scenarios.
+    // Mask hashes, ids and numbers, because they differ between scenarios.
     return { kind: 'crash', sign: message.replace(/[0-9a-f]{8,}|\d+/g, '#'), message };
   }
   const { verdict, broken } = outcome.result;
@@ -35,14 +35,14 @@ export function findFailure(
   return { kind: 'liveness', sign: '', message };
 }
 
-/** Returns null if both digests are equal. */
+/** Returns null if the digests are equal. */
 export function findDigestDifference(first: string, second: string): RunFailure | null {
   if (first === second) return null;
   const message = `digest ${first} in the first run, ${second} in the second`;
   return { kind: 'nondeterminism', sign: '', message };
 }
 
-/** The part of an outcome that two runs must have in common. */
+/** Part of an outcome in which two runs must agree. */
 export const getDigest = (outcome: Outcome<LastingResult>): string =>
   'result' in outcome ? outcome.result.digest : outcome.failure.message;
 
@@ -51,30 +51,36 @@ export const isSame = (a: RunFailure, b: RunFailure | null): boolean =>
 
 /*
  * If a scenario must make progress, a run without progress is a failure of the network. In doubtful
- * cases progress is not expected.
+ * cases, progress is not expected.
  */
 
-/** Minimum share of agents that approve all sound blocks. More than two thirds are needed. */
+/** Minimum share of agents that approve all sound blocks. More than two thirds must approve. */
 const LEAST_PLAIN = 0.8;
-/** Maximum `participation` under `majority`, less than the share of those agents. */
+/** Maximum `participation` under `majority`, below the share of agents that approve. */
 const LARGEST_TURNOUT = 0.6;
 const LARGEST_LOSS = 0.03;
-/** At this rate, sixty agents send all messages about a block within milliseconds. */
+/**
+ * Minimum uplink. At this rate, sixty agents send all messages about a block within milliseconds.
+ */
 const LEAST_UPLINK_KBPS = 100_000;
-/** Minimum time of a block's proposal, votes and count, in mean latencies. */
+/** Minimum time for a block's proposal, votes and count, in mean latencies. */
 const LATENCIES_A_PERIOD = 10;
-/** The longest thinking time of all personalities. */
+/** Longest thinking time among all personalities. */
 const LONGEST_THOUGHT_MS = 3_500;
-/** An open producer without events retries within 20 intervals. */
+/**
+ * Number of turns allowed. An open producer that receives no events retries within 20 intervals.
+ */
 const TURNS = 60;
-/** Minimum voting periods after a fault, because blocks expire and turns are lost during it. */
+/**
+ * Minimum number of voting periods after a fault, during which blocks expire and turns are lost.
+ */
 const PERIODS_AFTER = 10;
 
 export function expectsProgress(scenario: Scenario): boolean {
   return plainOnes(scenario) && goodLinks(scenario) && shortFaults(scenario) && time(scenario);
 }
 
-/** Agents that vote at once for sound blocks and produce only sound blocks. */
+/** Returns true for agents that always vote for sound blocks and produce only sound blocks. */
 const isPlain = ({ strategy, capabilities }: Group): boolean =>
   strategy.kind === 'honest' && capabilities.includes('validator');
 
@@ -86,9 +92,9 @@ function plainOnes({ population, agents, consensus, producers, limits }: Scenari
   );
   // Under a server's limits, blocks are rare and votes can be refused.
   if (limits !== 'off') return false;
-  // Blocks without transactions are rejected as not sound.
+  // Blocks without transactions are rejected as unsound.
   if (producers.transactions.least === 0) return false;
-  // Agents that join late or leave early are missing in some electorates.
+  // Agents that join late or leave early are missing from some electorates.
   if (agents.some(({ join, leave }) => join || leave)) return false;
   // Other producers could take all turns.
   if (makers.length === 0 || !makers.every(isPlain)) return false;
@@ -116,7 +122,7 @@ function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
   if (faults.length === 0) return true;
   // Agents that missed blocks would become dormant, perhaps for the rest of the run.
   if (consensus.dormant_after !== 0) return false;
-  // An agent stays inactive if its return message is lost.
+  // An agent stays inactive if the message about its return is lost.
   const churn = faults.some(({ kind }) => kind === 'churn');
   if (churn && (faults.length > 1 || links.loss > 0)) return false;
   const room = PERIODS_AFTER * consensus.voting_period_ms;
@@ -124,7 +130,7 @@ function shortFaults({ faults, consensus, length, links }: Scenario): boolean {
   return faults.every(({ start_ms, length_ms }) => start_ms + length_ms + room <= end);
 }
 
-/** Requires time for several blocks, and more patience than a lost turn takes. */
+/** Requires time for several blocks, and patience that outlasts a lost turn. */
 function time({ length, consensus, patience_periods, producers, faults }: Scenario): boolean {
   const { blocks, virtual_ms } = length;
   const period = consensus.voting_period_ms;

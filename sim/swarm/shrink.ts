@@ -1,6 +1,7 @@
 /**
  * Shrinks a failing scenario. Tries smaller and simpler variants, largest step first, and keeps
- * each that fails the same way, until none does or the tries are used up. Greedy and deterministic.
+ * each variant that fails in the same way, until no variant does or the tries are used up. Greedy
+ * and deterministic.
  */
 import { type JobLimits, JobWorker, type Outcome } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
@@ -16,7 +17,7 @@ import {
 } from './failures.js';
 
 interface ShrinkOptions extends JobLimits {
-  /** Maximum runs. */
+  /** Maximum number of runs. */
   tries: number;
   signal: AbortSignal;
   onTry?: (tried: number, agents: number) => void;
@@ -24,7 +25,7 @@ interface ShrinkOptions extends JobLimits {
 
 interface Shrunk {
   raw: Raw;
-  /** Failure of the smallest scenario, of the same kind and sign. */
+  /** Failure in the smallest scenario, with equal kind and sign. */
   failure: RunFailure;
   tries: number;
 }
@@ -65,7 +66,7 @@ export async function shrink(
   return best;
 }
 
-/** A variant can be invalid, for example without producers. */
+/** Completes a variant. Returns null for an invalid variant, for example one without producers. */
 function completed(raw: Raw): Scenario | null {
   try {
     return completeScenario(raw);
@@ -87,14 +88,16 @@ async function failureOf(
   return findDigestDifference(getDigest(outcome), getDigest(await run()));
 }
 
-/** Returns smaller variants of a scenario. Must not change its argument. */
+/** Returns smaller variants of a scenario. A reducer must not change its argument. */
 type Reducer = (raw: Raw) => Raw[];
 
 const groupsOf = (raw: Raw) => raw.agents as Raw[];
 const faultsOf = (raw: Raw) => (raw.faults ?? []) as Raw[];
 const without = <T>(list: readonly T[], index: number): T[] => list.toSpliced(index, 1);
 
-/** Also removes faults of the group only, and strategies that censor it. */
+/**
+ * Removes groups, together with faults that affect only the group and strategies that censor it.
+ */
 const fewerGroups: Reducer = (raw) => {
   const groups = groupsOf(raw);
   if (groups.length === 1) return [];
@@ -149,7 +152,7 @@ const shorter: Reducer = (raw) => {
   return [...times, ...counted, ...reached].map((one) => ({ ...raw, length: one }));
 };
 
-/** Removes sections, then their members one by one, leaving only required values. */
+/** Sections to remove whole, then member by member, so that only required values remain. */
 const sections = [
   'social',
   'topology',
@@ -171,7 +174,7 @@ const fewerSettings: Reducer = (raw) => [
   }),
 ];
 
-/** Removes a member; for a section, also each of its members. */
+/** Removes a member. For a section, removes each of its members too. */
 function settingsWithout(from: Raw, name: string): Raw[] {
   if (!(name in from)) return [];
   const { [name]: section, ...rest } = from;
@@ -181,7 +184,9 @@ function settingsWithout(from: Raw, name: string): Raw[] {
   return [rest, ...plainer.map((one) => ({ ...from, [name]: one }))];
 }
 
-/** Tries small counts, then half, then slightly less: some failures appear only at some counts. */
+/**
+ * Tries small counts, then half, then slightly less, because some failures need a certain count.
+ */
 function smaller(count: number): number[] {
   const counts = [1, 2, 3, 4, 5, 6, Math.floor(count / 2), count - 3, count - 2, count - 1];
   return [...new Set(counts)].filter((one) => one >= 1 && one < count);

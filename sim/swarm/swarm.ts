@@ -1,6 +1,7 @@
 /**
- * A swarm draws scenarios by number, runs and judges each, until one fails. The coverage counts how
- * often each feature was drawn; a count of 0 means that it was not tested.
+ * A swarm draws scenarios by number, and runs and judges each scenario until one fails. The
+ * coverage counts how often each feature was drawn. A count of 0 means that the feature was not
+ * tested.
  */
 
 import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
@@ -25,27 +26,27 @@ import {
 import { shrink } from './shrink.js';
 
 export interface SwarmOptions {
-  /** Number of scenarios, starting at `first`. */
+  /** Number of scenarios, numbered from `first`. */
   seeds: number;
   first?: number;
   jobs?: number;
   signal: AbortSignal;
   /**
-   * Runner of the jobs. Default: local processes, `jobs` at a time.
+   * Job runner. Default: local processes, `jobs` at a time.
    *
    * @internal
    */
   spread?: JobRunner;
-  /** Called before each scenario. Returning false ends the swarm. */
+  /** Called before each scenario. The swarm ends if the function returns false. */
   goesOn?: () => boolean;
   onProgress?: (done: number) => void;
   onShrink?: (tried: number, agents: number) => void;
 }
 
-/** A failed scenario, as drawn and shrunk. */
+/** Failed scenario, as drawn and as shrunk. */
 export interface SwarmFailure extends RunFailure {
   number: number;
-  /** The drawn scenario, and the smallest one that fails the same way. */
+  /** Drawn scenario, followed by the smallest scenario that fails in the same way. */
   drawn: Record<string, unknown>;
   smallest: Record<string, unknown>;
   tries: number;
@@ -54,19 +55,19 @@ export interface SwarmFailure extends RunFailure {
 /** Result of a swarm. */
 export interface SwarmResult {
   ran: number;
-  /** Scenarios that were run twice to compare digests. */
+  /** Number of scenarios that were run twice to compare digests. */
   twice: number;
-  /** Scenarios that were expected to make progress. */
+  /** Number of scenarios that were expected to make progress. */
   expected: number;
-  /** Scenarios that made no progress. */
+  /** Number of scenarios that made no progress. */
   noProgress: number;
   coverage: Coverage;
   failure: SwarmFailure | null;
 }
 
-/** Interval of scenarios that are run twice. */
+/** Interval at which a scenario is run twice. */
 const TWICE = 10;
-/** A drawn scenario takes well under a second, so a longer run hangs. */
+/** Limits per run. A drawn scenario takes well under a second, so a longer run hangs. */
 const limits = { wallMs: 60_000, memoryMb: 1_024 } as const;
 const SHRINK_TRIES = 500;
 
@@ -80,7 +81,7 @@ interface Found extends RunFailure {
   task: SwarmTask;
 }
 
-/** Runs drawn scenarios under the auditor, and shrinks the first that fails. */
+/** Runs drawn scenarios under the auditor, and shrinks the first scenario that fails. */
 export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
   const { jobs, signal, spread = runJobs, onProgress, onShrink } = options;
   const state = new Judgement();
@@ -129,7 +130,7 @@ class Judgement {
     coverage: emptyCoverage(),
     failure: null,
   };
-  /** Digests of first runs, waiting for the second. */
+  /** Digests from first runs that wait for their second run. */
   readonly #digests = new Map<number, string>();
   readonly #found: Found[] = [];
 
@@ -137,7 +138,7 @@ class Judgement {
     return this.#found.length > 0;
   }
 
-  /** Returns the failure with the lowest number, because the order of completion is random. */
+  /** Returns the failure with the lowest number, because runs complete in random order. */
   first(): Found | null {
     return this.#found.sort((a, b) => a.task.number - b.task.number)[0] ?? null;
   }

@@ -1,6 +1,6 @@
 /**
- * Design of a sweep: its cells, their seeds, the baseline, and the validation of the design before
- * the first run.
+ * Sweep design: its cells, their seeds, the baseline, and the validation of the design before the
+ * first run.
  */
 import { measures } from '../../report/shared/measures.js';
 import { sweepTables } from '../measure/dictionary.js';
@@ -10,22 +10,22 @@ import type { Factor, Sweep } from '../scenario/schema/scenario.js';
 
 /** Combination of factor values. */
 export interface Cell {
-  /** Counted from 1. */
+  /** Cell number, from 1. */
   number: number;
-  /** In the order of the factors. */
+  /** Values in factor order. */
   values: readonly FactorValue[];
   /**
-   * Prefix of the seeds of its runs. Cells that are compared share it (common random numbers), so
-   * that they differ by their values and not by chance: all cells of a grid or list, and the points
-   * of one trajectory or block. Independent samples have different prefixes, because a few seeds
-   * must not determine all of them.
+   * Seed prefix for the cell's runs. Cells that are compared share a prefix (common random
+   * numbers), so that they differ by their values and not by chance. These are all cells in a grid
+   * or list, and all points in one trajectory or block. Independent samples use different prefixes,
+   * because a few seeds must not determine all samples.
    */
   seed: string;
 }
 
 export const getColumn = ({ name, path }: Factor): string => name ?? path;
 
-/** Seed of a replicate, counted from 1. */
+/** Formats the seed for a replicate, counted from 1. */
 export const formatSeed = (begin: string, replicate: number): string => `${begin}/${replicate}`;
 
 /** Number of cells per sample, trajectory or block; 0 for other designs. */
@@ -44,7 +44,7 @@ export function countCells(sweep: Sweep): number {
   return lengths.reduce((product, length) => product * length, 1);
 }
 
-/** A generator, because a grid may have more cells than fit in memory. */
+/** Generates the cells one by one, because a grid may have more cells than fit in memory. */
 export function* generateCells(sweep: Sweep, seed: string): Generator<Cell> {
   const each = cellsPerSample(sweep);
   const of = each > 0 ? samplesOf(sweep, seed) : null;
@@ -62,7 +62,7 @@ export function* generateCells(sweep: Sweep, seed: string): Generator<Cell> {
   }
 }
 
-/** Returns a function from the index of a sample to its points. */
+/** Returns a function from a sample's index to its points. */
 function samplesOf(sweep: Sweep, seed: string): (index: number) => FactorValue[][] {
   const { design, factors, samples = 0, levels = STANDARD_LEVELS } = sweep;
   if (design === 'sobol') return saltelli(factors, seed);
@@ -71,7 +71,7 @@ function samplesOf(sweep: Sweep, seed: string): (index: number) => FactorValue[]
   return (at) => [of(at)];
 }
 
-/** In a grid, the last factor varies fastest. */
+/** Returns the values of a grid's cell. In a grid, the last factor varies fastest. */
 function chosen(design: Sweep['design'], factors: readonly Factor[], index: number) {
   if (design === 'list') return factors.map(({ values }) => values![index]!);
   let rest = index;
@@ -85,7 +85,7 @@ function chosen(design: Sweep['design'], factors: readonly Factor[], index: numb
 }
 
 /**
- * Value that a sweep gives to a key of its scenario.
+ * Value that a sweep assigns to a scenario key.
  *
  * @useDeclaredType
  */
@@ -94,7 +94,7 @@ export type FactorValue = NonNullable<Factor['values']>[number];
 /** Index of the equal-width step that contains a place from 0 to 1. */
 const stepOf = (place: number, count: number) => Math.min(count - 1, Math.floor(place * count));
 
-/** Maps a place from 0 to 1 to a value of the factor. */
+/** Maps a place from 0 to 1 to a factor value. */
 function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): FactorValue {
   if (values) return values[stepOf(place, values.length)]!;
   if (whole) return from + stepOf(place, to - from + 1);
@@ -102,8 +102,8 @@ function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): Fa
 }
 
 /**
- * Maps a place to the position of its value: 0 for the first value, 1 for the last, others evenly
- * between.
+ * Maps a place to its value's position: 0 for the first value, 1 for the last, and the others
+ * evenly spaced in between.
  */
 function settled({ values, from = 0, to = 0, whole }: Factor, place: number): number {
   const count = values ? values.length : whole ? to - from + 1 : 0;
@@ -111,13 +111,11 @@ function settled({ values, from = 0, to = 0, whole }: Factor, place: number): nu
 }
 
 /*
- * Latin hypercube: the range of each factor is divided into as many strata as there are samples,
- * and each stratum is sampled once, in random order (McKay, Beckman and Conover 1979).
+ * Latin hypercube: each factor's range is divided into as many strata as there are samples, and
+ * each stratum is sampled once, in random order (McKay, Beckman and Conover 1979).
  */
 
-/**
- * Returns a function from the index of a sample to its values. The draws depend only on the seed.
- */
+/** Returns a function from a sample's index to its values. The draws depend only on the seed. */
 function hypercube(
   factors: readonly Factor[],
   samples: number,
@@ -127,7 +125,7 @@ function hypercube(
   const columns = factors.map((factor) => {
     const rng = streams.of('world', `lhs/${factor.path}`);
     const strata = shuffle(samples, rng);
-    // Discrete values use the middle of each stratum, so that all occur equally often.
+    // Discrete values use the middle of each stratum, so that all values occur equally often.
     const within = () => (isEven(factor, samples) ? 0.5 : rng.real());
     const places = Float64Array.from(strata, (stratum) => (stratum + within()) / samples);
     return { factor, places };
@@ -140,22 +138,24 @@ function isEven({ values, from = 0, to = 0, whole = false }: Factor, samples: nu
 }
 
 /*
- * Trajectories of Morris (1991). From a random point, one factor after another takes a step of
+ * Morris trajectories (1991). From a random point, one factor after another takes a step of
  * slightly more than half its range. Each trajectory gives one elementary effect per factor.
  */
 
 export const STANDARD_LEVELS = 4;
 
 interface Trajectory {
-  /** Values of each factor at each point; one point more than there are factors. */
+  /** Factor values at each point. There is one point more than there are factors. */
   points: FactorValue[][];
-  /** Factor that changes before the next point, and the change as a fraction of its range. */
+  /**
+   * Factor that changes before the next point, and the change as a fraction of the factor's range.
+   */
   steps: { factor: number; by: number }[];
 }
 
 /**
- * @param number from 1. A trajectory depends only on the seed and its number, so that trajectories
- * can be added.
+ * @param number trajectory number, from 1. A trajectory depends only on the seed and its number, so
+ * that trajectories can be added.
  */
 export function trajectory(
   factors: readonly Factor[],
@@ -181,7 +181,7 @@ export function trajectory(
   return { points, steps };
 }
 
-/** Start in the lower half with a step up, or in the upper half with a step down. */
+/** Starts in the lower half with a step up, or in the upper half with a step down. */
 function startOf(rng: Stream, half: number, levels: number) {
   const level = rng.int(half);
   const up = rng.int(2) === 0;
@@ -189,13 +189,11 @@ function startOf(rng: Stream, half: number, levels: number) {
 }
 
 /*
- * Design of Saltelli et al. (2010): rows of two matrices A and B, and for each factor the row of A
- * with its value from B. These rows form a block.
+ * Design by Saltelli et al. (2010): rows from two matrices A and B, and per factor the row of A
+ * with that factor's value from B. These rows form a block.
  */
 
-/**
- * Returns a function from the index of a block to its points: A, B, and A with each factor of B.
- */
+/** Returns a function from a block's index to its points: A, B, and A with each factor from B. */
 function saltelli(factors: readonly Factor[], seed: string): (index: number) => FactorValue[][] {
   const count = factors.length;
   const pointOf = sobolPoints(2 * count, new Streams(seed).of('world', 'sobol'));
@@ -208,17 +206,15 @@ function saltelli(factors: readonly Factor[], seed: string): (index: number) => 
 }
 
 /*
- * Sobol sequence in up to 20 dimensions, with the direction numbers of Joe and Kuo (2008,
- * new-joe-kuo-6). Each dimension has a random digital shift, which keeps the even distribution of
- * prefixes and moves points away from corners.
+ * Sobol sequence in up to 20 dimensions, with Joe and Kuo's direction numbers (2008,
+ * new-joe-kuo-6). Each dimension has a random digital shift, which preserves the even distribution
+ * of prefixes and moves points away from corners.
  */
 
 const BITS = 32;
 const TWO_32 = 4_294_967_296;
 
-/**
- * Degree and coefficients of the polynomial and the values m, for each dimension after the first.
- */
+/** Degree and coefficients of the polynomial and the values m, per dimension after the first. */
 const directions: readonly (readonly [s: number, a: number, ...m: number[]])[] = [
   [1, 0, 1],
   [2, 1, 1, 3],
@@ -243,7 +239,7 @@ const directions: readonly (readonly [s: number, a: number, ...m: number[]])[] =
 
 export const MOST_DIMENSIONS = directions.length + 1;
 
-/** Columns of the generator matrix of a dimension, as 32-bit integers. */
+/** Columns of a dimension's generator matrix, as 32-bit integers. */
 function columnsOf(dimension: number): number[] {
   if (dimension === 0) return Array.from({ length: BITS }, (_, bit) => (1 << (31 - bit)) >>> 0);
   const [s, a, ...m] = directions[dimension - 1]!;
@@ -259,9 +255,9 @@ function columnsOf(dimension: number): number[] {
 }
 
 /**
- * Returns a function from an index, from 0, to a point with coordinates in [0, 1).
+ * Returns a function from an index (from 0) to a point with coordinates in [0, 1).
  *
- * @param rng draws the shift of each dimension; without it, points are not shifted.
+ * @param rng draws each dimension's shift. Without it, points are not shifted.
  */
 export function sobolPoints(dimensions: number, rng?: Stream): (index: number) => number[] {
   const columns = Array.from({ length: dimensions }, (_, dimension) => columnsOf(dimension));
@@ -276,7 +272,7 @@ export function sobolPoints(dimensions: number, rng?: Stream): (index: number) =
   };
 }
 
-/** Returns null if no baseline is set or no cell matches it. */
+/** Returns the baseline's cell. Returns null if no baseline is set or no cell matches it. */
 export function findBaseline(sweep: Sweep, seed: string): Cell | null {
   const { baseline, factors } = sweep;
   if (!baseline) return null;
@@ -288,7 +284,7 @@ export function findBaseline(sweep: Sweep, seed: string): Cell | null {
 
 const taken = new Set([measures, ...Object.values(sweepTables)].flatMap((one) => Object.keys(one)));
 
-/** @throws {ScenarioError} for the first problem of the design. */
+/** @throws {ScenarioError} for the first problem with the design. */
 export function checkDesign(sweep: Sweep): void {
   const { design, factors } = sweep;
   const sampled = cellsPerSample(sweep) > 0;
@@ -308,7 +304,7 @@ export function checkDesign(sweep: Sweep): void {
   if (problem) throw new ScenarioError(`sweep.${problem}`);
 }
 
-/** Names of script measures are known only after a run. */
+/** Returns true for a measure's name. Names of script measures are known only after a run. */
 const isMeasure = (name: string) => name in measures || /^reported\.\S/.test(name);
 
 function responsesProblem({ responses }: Sweep): string | null {

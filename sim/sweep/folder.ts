@@ -1,5 +1,5 @@
 /**
- * Folder of a sweep: sweep.json describes the sweep, runs/ has one file per finished run, and
+ * Sweep folder: sweep.json describes the sweep, runs/ contains one file per finished run, and
  * runs.sha256 seals a finished shard.
  */
 import { createHash } from 'node:crypto';
@@ -37,14 +37,14 @@ import { type Plan, type Shard, type Share, shardText } from './plan.js';
 import type { RunRecord } from './runs.js';
 
 /*
- * runs.sha256 lists the files of a finished shard in the format of `sha256sum -c`. It is written
- * last. A merge rejects a shard whose files differ from it, so that truncated copies and manual
- * edits are found.
+ * runs.sha256 lists a finished shard's files in `sha256sum -c` format and is written last. A merge
+ * rejects a shard whose files differ from the list, so that truncated copies and manual edits are
+ * detected.
  */
 
 export const SEAL = 'runs.sha256';
 
-/** @param runs runs of the shard. Identical cells share their runs. */
+/** @param runs runs in the shard. Identical cells share their runs. */
 export function sealFolder(folder: string, runs: Iterable<RunName>): void {
   const file = new WholeFile(folder, SEAL);
   const sealed = new Set<string>();
@@ -66,7 +66,7 @@ export function sealFolder(folder: string, runs: Iterable<RunName>): void {
 }
 
 /**
- * Returns the SHA-256 of each file by path; null if the shard is not finished.
+ * Returns each file's SHA-256 by path, or null if the shard is not finished.
  *
  * @throws {StoreError} `CORRUPT` if the file was not written by `sealFolder`.
  */
@@ -85,7 +85,7 @@ export function readSeal(folder: string): Map<string, string> | null {
 }
 
 const CHUNK_BYTES = 1_048_576;
-/** Larger than a seal with a million lines, and than a head with the keys of the largest sweep. */
+/** Size limit, above a seal with a million lines and above a head with the largest sweep's keys. */
 const LARGEST_BYTES = 256 * 1_048_576;
 
 /** @throws {StoreError} `CORRUPT` */
@@ -127,7 +127,7 @@ export function copyWhole(name: string, from: string, to: string): void {
   }
 }
 
-/** Each chunk is valid until the next one. */
+/** Yields chunks. A chunk is valid until the next one is yielded. */
 function* chunksOf(path: string): Generator<Uint8Array> {
   const file = reading(path, () => openSync(path, 'r'));
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -152,12 +152,12 @@ function reading<T>(path: string, what: () => T): T {
 }
 
 export interface RunName {
-  /** Key of the cell. */
+  /** Cell key. */
   key: string;
   replicate: number;
 }
 
-/** Folder of the cassettes of runs. */
+/** Folder that contains the runs' cassettes. */
 export const CASSETTES = 'cassettes';
 
 const stem = ({ key, replicate }: RunName): string => `${key}-${replicate}`;
@@ -166,13 +166,13 @@ const runFile = (run: RunName): string => `${stem(run)}.json`;
 export const runPath = (run: RunName): string => `runs/${runFile(run)}`;
 export const cassettePath = (run: RunName): string => `${CASSETTES}/${stem(run)}.cassette`;
 
-/** Returns null for other file names. */
+/** Parses a run's file name. Returns null for any other name. */
 export function parseRunName(file: string): RunName | null {
   const [, key, replicate] = /^([0-9a-f]{16})-([1-9]\d{0,5})\.json$/.exec(file) ?? [];
   return key === undefined ? null : { key, replicate: Number(replicate) };
 }
 
-/** Problems of the folders of sweeps and shards, all of which a user can correct. */
+/** Problems with the folders of sweeps and shards. A user can correct all of them. */
 const sweepMessages = {
   FOLDER_IN_USE: { text: 'another process is using the sweep folder: {path}' },
   FOLDER_UNUSABLE: { text: 'cannot use the sweep folder: {path}: {reason}' },
@@ -222,7 +222,7 @@ const sweepMessages = {
   },
 } as const satisfies MessageTable;
 
-/** The folder of a sweep or shard cannot be used as requested. A user can correct this. */
+/** Thrown when a sweep's or shard's folder cannot be used as requested. A user can correct this. */
 export class SweepError<
   Code extends keyof typeof sweepMessages = keyof typeof sweepMessages,
 > extends Error {
@@ -243,7 +243,7 @@ const made = ['report.html', 'scenario.json', SEAL, ...Object.keys(sweepTables)]
 
 export class SweepFolder {
   readonly path: string;
-  /** Finished replicates by cell key. */
+  /** Finished replicates, by cell key. */
   readonly #there = new Map<string, Set<number>>();
   readonly #release: () => void;
 
@@ -253,10 +253,12 @@ export class SweepFolder {
   }
 
   /**
-   * @param resume true to continue an existing sweep; a folder without a sweep starts one.
-   * @param share runs that may be in the folder: of a shard, its own.
-   * @throws {SweepError} if another process uses the folder, or if the folder holds something else.
-   * @throws {StoreError} if the folder is the data folder of a network.
+   * @param resume true to continue an existing sweep. In a folder without a sweep, a new sweep
+   * starts.
+   * @param share runs that may be in the folder. For a shard, the shard's own runs.
+   * @throws {SweepError} if a different process uses the folder, or the folder contains something
+   * else.
+   * @throws {StoreError} if the folder is a network's data folder.
    */
   static async open(
     path: string,
@@ -290,13 +292,13 @@ export class SweepFolder {
     this.note({ key, replicate });
   }
 
-  /** Deletes a run; it is repeated if it is still needed. */
+  /** Deletes a run. The run is repeated if it is still needed. */
   remove(key: string, replicate: number): void {
     rmSync(join(this.path, runPath({ key, replicate })), { force: true });
     this.#there.get(key)?.delete(replicate);
   }
 
-  /** Records that the file of the run exists. */
+  /** Records that the run's file exists. */
   note({ key, replicate }: RunName): void {
     const there = this.#there.get(key) ?? new Set();
     this.#there.set(key, there.add(replicate));
@@ -323,8 +325,8 @@ export class SweepFolder {
     }
     const isGrown = isThere && this.#isGrown(head, resume);
     if (isThere) this.#scan(runs, head, share);
-    // Outputs of a smaller sweep must not exist next to a head that names more runs, so they are
-    // deleted first.
+    // Outputs from a smaller sweep must not exist alongside a head that names more runs, so these
+    // outputs are deleted first.
     if (isGrown) for (const name of made) rmSync(join(this.path, name), { force: true });
     if (isGrown || !isThere) writeWhole(this.path, 'sweep.json', headText(head));
     makeFolder(runs);
@@ -332,7 +334,7 @@ export class SweepFolder {
     for (const folder of [this.path, runs]) await removeParts(folder);
   }
 
-  /** True if the sweep has grown. Throws if the folder holds a different sweep. */
+  /** Returns true if the sweep has grown. Throws if the folder contains a different sweep. */
   #isGrown(head: SweepHead, resume: boolean): boolean {
     if (!resume) throw new SweepError('SWEEP_EXISTS', { path: this.path });
     const there = readText(join(this.path, 'sweep.json'));
@@ -343,8 +345,8 @@ export class SweepFolder {
   }
 
   /**
-   * Records the finished runs. If values or samples were added, runs may belong to other shards
-   * than before.
+   * Records the finished runs. If values or samples were added, a run may now belong to a different
+   * shard.
    */
   #scan(runs: string, { shard }: SweepHead, share: Share): void {
     for (const file of existsSync(runs) ? readdirSync(runs) : []) {
@@ -390,15 +392,15 @@ function parsed(text: string, path: string): unknown {
 const unreadable = (path: string, cause: unknown): SweepError =>
   new SweepError('FILE_UNREADABLE', { path, reason: (cause as Error).message }, { cause });
 
-/** Version of the file format. */
+/** File format version. */
 export const FORMAT = 2;
 
 export type SweepHead = Provenance &
   Pick<Plan, 'cells' | 'runs' | 'modules' | 'scenario'> & {
     format: number;
     /**
-     * Of a shard, with the keys of all cells, so that a merge does not need the files of the
-     * scenario.
+     * Set for a shard. Includes the keys of all cells, so that a merge does not need the scenario's
+     * files.
      */
     shard?: Shard & Pick<Plan, 'keys'>;
   };
@@ -414,7 +416,9 @@ export function createSweepHead(plan: Plan, made: Provenance, shard?: Shard): Sw
 
 const headText = (head: SweepHead): string => `${JSON.stringify(head, null, 2)}\n`;
 
-/** Returns null if the runs of the old sweep also belong to the new one, or else the difference. */
+/**
+ * Returns null if all runs in the old sweep belong to the new sweep too; otherwise the difference.
+ */
 function differenceOf(there: unknown, now: SweepHead): string | null {
   const old = there as Partial<SweepHead> | null;
   if (old?.format !== FORMAT) {
@@ -430,7 +434,8 @@ function differenceOf(there: unknown, now: SweepHead): string | null {
 }
 
 /**
- * Members that must be equal. Values may be added to designs whose cells do not all depend on them.
+ * Returns the members that must be equal. Values may be added to designs in which not all cells
+ * depend on them.
  */
 function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, now: SweepHead) {
   const { sweep, ...base } = scenario;
@@ -452,7 +457,7 @@ function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, n
 const ranged = ({ values, ...factor }: Factor, design: Sweep['design']) =>
   design === 'grid' || design === 'list' ? factor : { ...factor, values: values ?? null };
 
-/** Runs can be added, not removed. */
+/** Returns a description of what the new sweep lacks. Runs can be added, but not removed. */
 function lessOf(there: Sweep, now: Sweep): string | null {
   const counted = (name: string, a: number, b: number) =>
     b < a ? `sweep.${name} is ${a} there and ${b} now; expected at least ${a}` : null;

@@ -1,5 +1,5 @@
 /**
- * Sensitivity indices by Morris or Sobol, with bootstrap intervals. They measure how strongly each
+ * Morris or Sobol sensitivity indices with bootstrap intervals. They measure how strongly each
  * factor affects a response.
  */
 import { percentile } from '../measure/statistics.js';
@@ -9,10 +9,11 @@ import { cellsPerSample, STANDARD_LEVELS, trajectory } from './design.js';
 import { computeStatistics, roundFigure, Sample } from './statistics.js';
 
 /**
- * Returns the indices of each factor of a morris or sobol design.
+ * Returns each factor's indices in a morris or sobol design.
  *
- * @param values response in each cell, in order: the mean over its runs; null if it has no value.
- * @param name name of the response, which seeds the bootstrap.
+ * @param values response in each cell, in cell order: the mean over the cell's runs, or null
+ * without a value.
+ * @param name response name, which seeds the bootstrap.
  */
 export function computeIndices(
   sweep: Sweep,
@@ -32,7 +33,7 @@ export function computeIndices(
   return elementaryEffects({ samples }, factors.length, stepsOf, rng);
 }
 
-/** Response at each point of each sample (trajectory or block); null if it has no value. */
+/** Response at each point of each sample (trajectory or block); null without a value. */
 interface Response {
   samples: readonly (readonly (number | null)[])[];
 }
@@ -41,29 +42,29 @@ interface IndexEstimate {
   /** Number of samples used. */
   n: number;
   value: number | null;
-  /** 95 % interval; null if there is none. */
+  /** 95 % interval; null if there is no interval. */
   low: number | null;
   high: number | null;
 }
 
 interface IndexRow extends IndexEstimate {
-  /** Counted from 0, in the order of the design. */
+  /** Factor index from 0, in design order. */
   factor: number;
   /** Sobol: first, total. Morris: mean, mean_absolute, deviation. */
   index: string;
 }
 
 /*
- * Elementary effects of Morris (1991): the change of the response per full range of a factor. For
- * each factor: their mean, in which opposite effects cancel; the mean of their absolute values
- * (Campolongo et al. 2007); and their standard deviation, which is large if the effect depends on
- * the other factors.
+ * Morris's elementary effects (1991): the change in the response per full range of a factor. Three
+ * indices are computed per factor: the effects' mean, in which opposite effects cancel; the mean of
+ * their absolute values (Campolongo et al. 2007); and their standard deviation, which is large if
+ * the effect depends on the other factors.
  *
- * All points of a trajectory share a seed, so that common random variation cancels in each effect.
- * Different trajectories have different seeds.
+ * All points in a trajectory share a seed, so that common random variation cancels in each effect.
+ * Different trajectories use different seeds.
  */
 
-/** @param stepsOf returns the factor and the size of each step of a trajectory. */
+/** @param stepsOf returns the factor and size of each step in a trajectory. */
 function elementaryEffects(
   { samples }: Response,
   factors: number,
@@ -100,16 +101,16 @@ function deviationOf(effects: readonly number[], rng: Stream) {
 }
 
 /*
- * Sobol indices: the share of the variance of a response that a factor explains, alone (first-order
+ * Sobol indices: the share of a response's variance that a factor explains, alone (first-order
  * index, Saltelli et al. 2010) and together with its interactions (total index, Jansen 1999).
  *
- * All runs of a block share a seed. The random variation is then one more input, equal in A, B and
+ * All runs in a block share a seed. The random variation is then one more input, equal in A, B and
  * the points between, and cancels in every difference. With separate seeds, each total index would
- * include the whole random variance. Random variance is part of the total variance and of no index;
- * its interaction with a factor is part of the index of the factor.
+ * include the whole random variance. Random variance is part of the total variance but of no index.
+ * Its interaction with a factor is part of that factor's index.
  */
 
-/** Response at A, at B, and at A with one factor of B, for each block. */
+/** Response at A, at B, and at A with one factor from B, per block. */
 interface Columns {
   a: Float64Array;
   b: Float64Array;
@@ -118,7 +119,7 @@ interface Columns {
 
 const kinds = ['first', 'total'] as const;
 
-/** Uses only the blocks that have a value at every point. */
+/** Computes the indices from the blocks that have a value at every point. */
 function varianceIndices(response: Response, factors: number, rng: Stream): IndexRow[] {
   const blocks = response.samples.filter((block): block is number[] =>
     block.every((value) => value !== null),
@@ -132,7 +133,7 @@ function varianceIndices(response: Response, factors: number, rng: Stream): Inde
   });
 }
 
-/** First-order and total index of each factor. */
+/** Estimates each factor's first-order and total index. */
 function estimates({ a, b, mixed }: Columns, drawn: Uint32Array): (number | null)[] {
   let sum = 0;
   for (const at of drawn) sum += a[at]! + b[at]!;
@@ -142,7 +143,7 @@ function estimates({ a, b, mixed }: Columns, drawn: Uint32Array): (number | null
     const [x, y] = [a[at]! - mean, b[at]! - mean];
     squares += x * x + y * y;
   }
-  // Shares of zero variance are undefined.
+  // Shares are undefined if the variance is zero.
   if (!(squares > 0)) return mixed.flatMap(() => [null, null]);
   return mixed.flatMap((column) => {
     let first = 0;
@@ -156,17 +157,19 @@ function estimates({ a, b, mixed }: Columns, drawn: Uint32Array): (number | null
   });
 }
 
-/** Number of bootstrap draws, so that 2.5 % of them are outside each end. */
+/** Number of bootstrap draws, chosen so that 2.5 % of the draws lie outside each end. */
 const DRAWS = 999;
-/** Smallest number of samples with an interval. */
+/** Smallest number of samples for which an interval is computed. */
 const LEAST = 4;
 
-/** Estimates from samples, given by index. An index may occur several times or not at all. */
+/**
+ * Computes estimates from samples, given by index. An index may occur several times or not at all.
+ */
 type Estimate = (drawn: Uint32Array) => (number | null)[];
 
 /**
- * Percentile bootstrap (Efron 1979). All estimates use the same draws. No interval if all draws are
- * equal.
+ * Percentile bootstrap (Efron 1979). All estimates use the same draws. There is no interval if all
+ * draws are equal.
  */
 function resampled(n: number, estimate: Estimate, rng: Stream): IndexEstimate[] {
   const values = estimate(Uint32Array.from({ length: n }, (_, index) => index));

@@ -1,6 +1,6 @@
 /**
- * Merges shards into one sweep with the same bytes as an undivided sweep. Validates everything
- * before it writes. A merge that was interrupted can be resumed.
+ * Merges shards into one sweep, byte for byte identical to an undivided sweep. Validates everything
+ * before writing. An interrupted merge can be resumed.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -49,19 +49,19 @@ import { finishSweep } from './sweep.js';
 
 export interface MergeOptions {
   out: string;
-  /** Build that merges; it must be the build of the shards. */
+  /** Build that performs the merge. It must be identical to the shards' build. */
   made: Provenance;
-  /** Continue the merge in `out`. */
+  /** Continue an earlier merge in `out`. */
   resume?: boolean;
   onProgress?: (done: number, of: number) => void;
 }
 
 /**
- * Merges the folders of all shards into one sweep with tables and report.
+ * Merges the folders of all shards into one sweep with tables and a report.
  *
  * @param folders folders of all shards, in any order.
  * @throws {MissingRunsError} if a run is missing, or a shard is not finished.
- * @throws {SweepError} if the shards belong to different sweeps or to another build, if a shard
+ * @throws {SweepError} if the shards belong to different sweeps or to a different build, if a shard
  * occurs twice, or if `out` cannot be used.
  * @throws {StoreError} `CORRUPT` if a shard has changed since it was finished.
  */
@@ -121,13 +121,13 @@ function copyRun(shards: Shards, run: RunName, folder: SweepFolder): void {
 export interface MissingShard {
   shard: number;
   of: number;
-  /** Null if no folder has the shard. */
+  /** Shard's folder; null if no folder contains the shard. */
   folder: string | null;
   /** Missing runs; empty if the shard was stopped before it was sealed. */
   runs: { cell: number; replicate: number }[];
 }
 
-/** Runs are missing, so nothing was merged. */
+/** Thrown when runs are missing. Nothing was merged. */
 export class MissingRunsError extends SweepError<'RUNS_MISSING'> {
   /** Shards to run, or to continue with `--resume`. */
   readonly missing: readonly MissingShard[];
@@ -141,7 +141,7 @@ export class MissingRunsError extends SweepError<'RUNS_MISSING'> {
 }
 
 /**
- * Computes the number of runs of each cell as an undivided sweep would, which requires all runs.
+ * Computes each cell's number of runs as an undivided sweep would, which requires all runs.
  *
  * @throws {MissingRunsError}
  */
@@ -168,9 +168,9 @@ function refuseMissing(shards: Shards, extent: Extent): void {
   if (sorted.length > 0) throw new MissingRunsError(sorted);
 }
 
-/** Shards of one sweep, checked for consistency and read like one folder. */
+/** Shards of one sweep, checked for consistency and read as if in one folder. */
 class Shards implements KeptRuns {
-  /** Head of the undivided sweep. */
+  /** Undivided sweep's head. */
   readonly head: SweepHead;
   readonly plan: Outline;
   readonly of: number;
@@ -179,8 +179,8 @@ class Shards implements KeptRuns {
   readonly #problemOf: ReturnType<typeof recordChecker>;
 
   /**
-   * @param made build that merges. The tables depend on it.
-   * @throws {SweepError} if a shard belongs to another sweep or build, or occurs twice.
+   * @param made build that merges. The tables depend on the build.
+   * @throws {SweepError} if a shard belongs to a different sweep or build, or occurs twice.
    */
   constructor(folders: readonly [ShardFolder, ...ShardFolder[]], made: Provenance) {
     const [first] = folders;
@@ -195,18 +195,18 @@ class Shards implements KeptRuns {
     for (const folder of folders) this.#add(folder, first);
   }
 
-  /** Returns null if no folder has the shard. */
+  /** Returns the shard's folder, or null if no folder contains the shard. */
   folderOf(index: number): ShardFolder | null {
     return this.#folders.get(index) ?? null;
   }
 
-  /** Returns the shards without a seal. */
+  /** Returns indices of the shards without a seal. */
   unfinished(): number[] {
     const unsealed = [...this.#folders].filter(([, { seal }]) => seal === null);
     return unsealed.map(([index]) => index);
   }
 
-  /** Returns the index of the shard of a run. */
+  /** Returns the index of a run's shard. */
   indexOf({ key, replicate }: RunName): number {
     return this.#dealt(key, replicate)!;
   }
@@ -257,7 +257,10 @@ function comparable({ head: { shard, ...head } }: ShardFolder) {
   return { ...head, shard: dealt };
 }
 
-/** The merge computes tables and report, and another build might compute different ones. */
+/**
+ * Refuses a different build. The merge computes the tables and report, and a different build might
+ * compute different ones.
+ */
 function refuseBuild({ path, head }: ShardFolder, made: Provenance): void {
   const { version, commit, node } = head;
   const difference = jsonDifference({ version, commit, node }, made);
@@ -266,18 +269,18 @@ function refuseBuild({ path, head }: ShardFolder, made: Provenance): void {
   throw new SweepError('DIFFERENT_BUILD', { path, member, there, here });
 }
 
-/** Folder of a shard. */
+/** Shard folder. */
 interface ShardFolder {
   path: string;
   head: ShardHead;
-  /** Paths of its runs. */
+  /** Paths of the shard's run files. */
   there: ReadonlySet<string>;
-  /** SHA-256 of each file; null if the shard is not finished. */
+  /** SHA-256 hashes by file; null if the shard is not finished. */
   seal: ReadonlyMap<string, string> | null;
 }
 
 /**
- * @throws {SweepError} if the folder holds no shard of this build.
+ * @throws {SweepError} if the folder contains no shard from this build.
  * @throws {StoreError} `CORRUPT` if the shard is damaged.
  */
 function openShard(path: string): ShardFolder {
@@ -303,7 +306,10 @@ function readHead(path: string): ShardHead {
   throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
 }
 
-/** A sweep writes a complete scenario, so completing it again must not change it. */
+/**
+ * Checks a head. A sweep writes a complete scenario, so completing the scenario again must not
+ * change it.
+ */
 function headProblem({ scenario, cells, shard }: SweepHead): string | null {
   const again = complete(scenario);
   if ('problem' in again) return `scenario.${again.problem.path.join('.')} ${again.problem.text}`;
@@ -322,7 +328,7 @@ function headProblem({ scenario, cells, shard }: SweepHead): string | null {
   return areKeys ? null : 'shard.keys do not match the cells';
 }
 
-/** Checks that each file matches the seal and that there are no other runs. */
+/** Checks that each file matches the seal and that the folder contains no other runs. */
 function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, string>): void {
   const extra = [...there].find((name) => !seal.has(name));
   if (extra !== undefined) {
@@ -343,7 +349,7 @@ const text = Type.String();
 const figure = Type.Union([Type.Number(), Type.Null()]);
 const figures = Type.Record(text, figure);
 
-/** Members that tables and reports read. Other members are copied unchanged. */
+/** Members that tables and reports read. All other members are copied unchanged. */
 const common = {
   measures: Type.Union([figures, Type.Null()]),
   groups: Type.Array(Type.Record(text, Type.Union([text, figure]))),
@@ -368,12 +374,12 @@ const Kept = Type.Union([
   }),
 ]);
 
-/** Returns a checker of run records that gives the problem, or null. */
+/** Returns a function that checks a run record and returns the problem, or null. */
 function recordChecker({ sweep, scenario, keys }: Outline) {
   const cells = new Map<string, Cell>();
   for (const cell of generateCells(sweep, scenario.seed)) {
     const key = keys[cell.number - 1]!;
-    // Identical cells share their runs, which have the values of the first cell.
+    // Identical cells share their runs, whose values are those of the first such cell.
     if (!cells.has(key)) cells.set(key, cell);
   }
   return (record: unknown, key: string, replicate: number): string | null => {

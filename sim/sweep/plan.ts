@@ -1,5 +1,5 @@
 /**
- * Plan of a sweep. All cells are completed and validated before the first run; then the plan yields
+ * Sweep plan. All cells are completed and validated before the first run, and then the plan yields
  * the tasks. A shard is a part of the plan that one machine runs.
  */
 import { createHash } from 'node:crypto';
@@ -25,47 +25,50 @@ import {
 } from './design.js';
 import { firstReplicates } from './stopping.js';
 
-/** Larger sweeps are assumed to be typing errors. Every cell is validated before the first run. */
+/**
+ * Size limits. Larger sweeps are assumed to be typing errors. Every cell is validated before the
+ * first run.
+ */
 const LARGEST = { cells: 100_000, runs: 1_000_000 } as const;
-/** Limit in the schema of scenarios. */
+/** Limit given by the scenario schema. */
 const LONGEST_SEED = 100;
-/** 64 bits, so that collisions among a million cells are not expected. */
+/** Key length, 64 bits, so that no collisions are expected among a million cells. */
 const KEY_LENGTH = 16;
 
-/** Sweep before its runs: its scenario and cells. */
+/** Sweep before its runs: the scenario and the cells. */
 export interface Plan {
-  /** Base scenario, with all defaults. */
+  /** Base scenario with all defaults. */
   scenario: Scenario;
   sweep: Sweep;
   cells: number;
-  /** Number of runs; with `until`, the minimum. */
+  /** Number of runs, or with `until` the minimum number. */
   runs: number;
-  /** SHA-256 of each module and data file of any cell, by its path in the scenario. */
+  /** SHA-256 of each module and data file used by any cell, by path in the scenario. */
   modules: Record<string, string>;
-  /** Paths of the files that are programs. */
+  /** Paths of files that are programs. */
   scripts: readonly string[];
   /**
-   * Key of each cell, the prefix of its run files. A key depends only on the scenario and the seeds
-   * of the cell, so that runs keep their names when the sweep grows.
+   * Cell keys, which are the prefixes of run file names. A key depends only on the cell's scenario
+   * and seeds, so that runs keep their names when the sweep grows.
    */
   keys: readonly string[];
-  /** Scenario as parsed, without the sweep and without defaults. Factor values are set here. */
+  /** Scenario as parsed, without the sweep and defaults. Factor values are set in this copy. */
   base: unknown;
   folder: string;
 }
 
-/** Part of a plan that does not need the files of the scenario. */
+/** Part of a plan that does not need the scenario's files. */
 export type Outline = Pick<Plan, 'scenario' | 'sweep' | 'cells' | 'keys'>;
 
-/** One run of a sweep. */
+/** One run in a sweep. */
 export interface SweepTask extends Job {
   cell: Cell;
   key: string;
-  /** Counted from 1. */
+  /** Replicate number, from 1. */
   replicate: number;
 }
 
-/** Overrides of the values in the file. */
+/** Values that override those in the file. */
 export interface PlanOptions {
   seed?: string;
   replicates?: number;
@@ -76,15 +79,15 @@ export interface PlanOptions {
 }
 
 /**
- * Reads the sweep of a scenario file and completes the scenario of each cell.
+ * Reads the sweep from a scenario file and completes each cell's scenario.
  *
- * @throws {ScenarioError} with the values of the first invalid cell.
+ * @throws {ScenarioError} with the first invalid cell's values.
  */
 export function planSweep(file: string, options: PlanOptions = {}): Plan {
   return planScenario(loadScenario(file, changesOf(options)));
 }
 
-/** Plans the sweep of a loaded scenario. */
+/** Plans a loaded scenario's sweep. */
 export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   const { sweep } = scenario;
   if (!sweep)
@@ -115,7 +118,7 @@ function changesOf({ seed, until = {}, ...sweep }: PlanOptions): Change[] {
   return [...(seed === undefined ? [] : [['seed', seed] as const]), ...members];
 }
 
-/** `half_width` and `percent` replace each other. */
+/** Returns the width rule. `half_width` and `percent` are mutually exclusive. */
 function widthOf(until: NonNullable<PlanOptions['until']>) {
   if (until.half_width !== undefined) return { percent: null, ...until };
   return until.percent === undefined ? until : { half_width: null, ...until };
@@ -140,7 +143,7 @@ function checkSize(cells: number, runs: number, longest: string): void {
 
 type Uncounted = Omit<Plan, 'modules' | 'scripts' | 'keys'>;
 
-/** Completes every cell once, which validates it, and keeps only its key. */
+/** Completes every cell once, which validates the cell, and keeps only its key. */
 function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'> {
   const modules = new Map<string, string>();
   const scripts = new Set<string>();
@@ -161,7 +164,7 @@ function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'>
 const promptsIn = (strategy: Strategy): string[] =>
   strategy.kind === 'http' ? Object.values(strategy.prompts ?? {}) : [];
 
-/** Modules of scripts, prompts of deciders and data files. */
+/** Lists script modules, decider prompts and data files. */
 const filesOf = (scenario: Scenario): string[] => [
   ...scriptModules(scenario),
   ...listStrategies(scenario).flatMap(({ strategy }) => promptsIn(strategy)),
@@ -169,7 +172,7 @@ const filesOf = (scenario: Scenario): string[] => [
 ];
 
 /**
- * Yields the runs accepted by `wanted`, in order. Each cell is completed again when it is reached.
+ * Yields the runs accepted by `wanted`, in order. Each cell is completed again when its turn comes.
  */
 export function* generateTasks(
   plan: Plan,
@@ -201,7 +204,7 @@ function audited({ sweep: { audit } }: Plan, replicate: number): { audit: boolea
   return { audit: audit === 'all' || (audit === 'first' && replicate === 1) };
 }
 
-/** Returns the path and value of each factor, in the order of the design. */
+/** Returns each factor's path and value, in design order. */
 export function getValues(sweep: Sweep, { values }: Cell): [path: string, value: FactorValue][] {
   return sweep.factors.map(({ path }, index) => [path, values[index]!]);
 }
@@ -228,14 +231,14 @@ function fileHash(path: string): string {
 /*
  * Shards split a sweep between machines that do not communicate. The assignment of runs depends
  * only on the sweep. Runs are assigned round-robin, all first replicates first, so that added
- * replicates do not move existing runs. Each round starts one shard later, because the expensive
- * value of a factor could otherwise always go to the same shard. With `until`, whole cells are
- * assigned: the stopping rule needs all runs of a cell.
+ * replicates do not move existing runs. Each round starts one shard later, because a factor's
+ * expensive value could otherwise always go to the same shard. With `until`, whole cells are
+ * assigned, because the stopping rule needs all runs in a cell.
  */
 
 /** Part of a sweep. */
 export interface Shard {
-  /** Counted from 1. */
+  /** Shard number, from 1. */
   index: number;
   of: number;
 }
@@ -244,7 +247,8 @@ export interface Shard {
 export type Share = (key: string, replicate: number) => boolean;
 
 /**
- * Returns a function from a run to the index of its shard; null for a run that is not in the sweep.
+ * Returns a function from a run to its shard's index, or to null for a run that is not in the
+ * sweep.
  */
 export function isDealtTo(
   { sweep, keys }: Pick<Plan, 'sweep' | 'keys'>,
@@ -260,7 +264,7 @@ export function isDealtTo(
   };
 }
 
-/** Returns the runs of a shard; without a shard, all runs. */
+/** Returns the shard's runs, or all runs without a shard. */
 export function getShare(plan: Pick<Plan, 'sweep' | 'keys'>, shard?: Shard): Share {
   if (!shard) return () => true;
   const dealt = isDealtTo(plan, shard.of);

@@ -1,6 +1,6 @@
 /**
- * Runs of a sweep: the record of a finished run, which contains nothing that varies between
- * repetitions, the missing runs, and the result.
+ * Sweep runs: the record of a finished run, which contains nothing that varies between repetitions,
+ * the missing runs, and the result.
  */
 import {
   measures as dictionary,
@@ -25,8 +25,8 @@ import { type IntervalKind, toIntervalKind } from './statistics.js';
 import { type Replicates, stoppingResponse } from './stopping.js';
 
 /**
- * Contents of runs/<key>-<replicate>.json. It has no run or cell number, because these change when
- * the sweep grows.
+ * Contents of runs/<key>-<replicate>.json. The record contains no run or cell number, because these
+ * numbers change when the sweep grows.
  */
 export interface RunRecord {
   replicate: number;
@@ -42,7 +42,7 @@ export interface RunRecord {
   entries: number | null;
   events: number | null;
   virtual_ms: number | null;
-  /** Refused requests by reason. */
+  /** Number of refused requests by reason. */
   refused: Record<string, number>;
   /** True if the auditor checked the run. Only audited runs detect rule violations. */
   audited: boolean;
@@ -86,10 +86,10 @@ const nothing = {
   reported: { run: {}, groups: {} },
 } satisfies Partial<RunRecord>;
 
-/** Prefix of script measures in tables and responses. */
+/** Prefix for script measures in tables and responses. */
 export const OWN = 'reported.';
 
-/** Returns null if the measure has no value or the run failed. */
+/** Returns a measure's value, or null if the measure has no value or the run failed. */
 export function getMeasure(record: RunRecord, name: string): number | null {
   const { verdict, measures, reported } = record;
   if (verdict === 'safety' || !measures) return null;
@@ -98,15 +98,16 @@ export function getMeasure(record: RunRecord, name: string): number | null {
 }
 
 /**
- * Script measures are treated as means. A measure that is never negative is detected from the data.
+ * Returns the interval kind. Script measures are treated as means. The data reveals if a measure is
+ * never negative.
  */
 export const getIntervalKind = (name: string): IntervalKind =>
   toIntervalKind(name in dictionary ? measureKinds[name as MeasureName] : 'mean');
 
-/** A failure ends a sweep. A run without progress is a normal result. */
+/** Kind of failure. A failure ends a sweep, but a run without progress is a normal result. */
 export type FailureKind = 'scenario' | 'unanswered' | 'crash' | 'safety' | 'differs';
 
-/** Returns null unless the run failed. */
+/** Returns the failure, or null if the run did not fail. */
 export function getFailure({
   verdict,
   broken,
@@ -117,28 +118,28 @@ export function getFailure({
   return { kind: 'safety' as const, message: brokenText(broken!) };
 }
 
-/** Runs of a sweep or shard, as far as the stopping rule has determined them. */
+/** Runs in a sweep or shard, as far as the stopping rule has determined them. */
 export interface Extent<P extends Outline = Outline> {
   plan: P;
   replicates: Replicates;
   share: Share;
 }
 
-/** Saved runs in one folder, or in the shards of a sweep. */
+/** Saved runs in one folder, or in a sweep's shards. */
 export interface KeptRuns {
   has(key: string, replicate: number): boolean;
   /** @throws {StoreError} if the run cannot be read. */
   read(key: string, replicate: number): RunRecord;
 }
 
-/** Run by its cell number and by its key. */
+/** Run named by its cell number and key. */
 interface PlannedRun {
   cell: number;
   key: string;
   replicate: number;
 }
 
-/** Yields runs cell by cell. Identical cells share their runs, which are yielded once per cell. */
+/** Yields runs cell by cell. Runs that identical cells share are yielded once per cell. */
 export function* generateRuns({
   plan: { keys },
   replicates,
@@ -166,7 +167,7 @@ export function countRuns(kept: KeptRuns, extent: Extent) {
 /** Cell with all its runs. */
 interface FinishedCell {
   cell: Cell;
-  /** Number of runs of all previous cells. */
+  /** Number of runs in all previous cells. */
   runsBefore: number;
   records: RunRecord[];
 }
@@ -175,7 +176,7 @@ interface FinishedCell {
 export interface FinishedSweep {
   plan: Outline;
   cells(): Generator<FinishedCell>;
-  /** Returns the records of a cell. */
+  /** Returns a cell's records. */
   recordsOf(cell: number): RunRecord[];
 }
 
@@ -200,13 +201,13 @@ export function finishedSweep(kept: KeptRuns, { plan, replicates, share }: Exten
   };
 }
 
-/** Returns the values of a measure, without missing ones. */
+/** Returns a measure's values, without missing values. */
 export const collectValues = (records: readonly RunRecord[], name: string): number[] =>
   records.map((record) => getMeasure(record, name)).filter((value) => value !== null);
 
 /*
  * Rounds of runs. A sweep first does all planned runs, and then the runs that the stopping rule
- * adds. The decision depends on the results only, never on the order in which runs end.
+ * adds. The rule depends only on the results, never on the order in which runs end.
  */
 
 /** Waits until all started runs have ended. */
@@ -243,7 +244,7 @@ export class RunsUnderWay {
 
 interface Going {
   underWay: RunsUnderWay;
-  /** Returns true if a run of the round stays missing until the sweep is resumed. */
+  /** Returns true if a run in the round stays missing until the sweep is resumed. */
   isOpen(): boolean;
   /** Called when cells need more runs. */
   onMore(): void;
@@ -262,7 +263,7 @@ export async function* missingTasks(
   }
 }
 
-/** Yields each run once, also if identical cells share it. */
+/** Yields each run once, even if identical cells share the run. */
 function* roundOf(
   kept: KeptRuns,
   { plan, replicates, share }: Extent<Plan>,
@@ -291,28 +292,29 @@ export function checkStopping(kept: KeptRuns, extent: Extent): boolean {
   return replicates.checkCells(valuesOf, getIntervalKind(response));
 }
 
-/** Failed run of a sweep. */
+/** Failed run in a sweep. */
 export interface FailedRun {
   cell: number;
   replicate: number;
   kind: FailureKind;
   message: string;
   seed: string;
-  /** Path and value of each factor. */
+  /** Each factor's path and value. */
   values: [path: string, value: unknown][];
 }
 
-/** Result of a sweep, or of the own runs of a shard. */
+/** Result of a sweep, or of a shard's own runs. */
 export interface SweepResult {
-  /** With `until`, the number known so far. */
+  /** Number of planned runs. With `until`, the number known so far. */
   planned: number;
   completed: number;
-  /** Counted once all runs are completed. */
+  /** Runs by verdict, counted once all runs are completed. */
   verdicts: Record<RunRecord['verdict'], number>;
   /** First failed run by cell and replicate. */
   failed: FailedRun | null;
   /**
-   * True if all planned runs are completed and tables and report are written; a shard has neither.
+   * True if all planned runs are completed and the tables and report are written. A shard writes no
+   * tables or report.
    */
   finished: boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * 95 % intervals of a mean over independent runs, by kind of measure. docs/simulating.md lists the
+ * 95 % intervals for a mean over independent runs, by kind of measure. docs/simulating.md lists the
  * families of distributions for which at least 93 of 100 intervals contain the mean.
  */
 import type { MeasureKind } from '../../report/shared/measures.js';
@@ -13,25 +13,28 @@ interface Interval {
   high: number;
 }
 
-/** Statistics of a sample; null if the sample is too small. */
+/** Sample statistics; null if the sample is too small. */
 export interface Statistics {
   n: number;
   mean: number | null;
   sd: number | null;
   low: number | null;
   high: number | null;
-  /** Null if there is no interval. */
+  /** Interval method; null if there is no interval. */
   interval: IntervalKind | null;
 }
 
 /**
- * Returns the interval method of a measure. The sample consists of runs, so counts, means and
+ * Returns a measure's interval method. The sample consists of runs, so counts, means and
  * percentiles are treated alike.
  */
 export const toIntervalKind = (measure: MeasureKind): IntervalKind =>
   measure === 'share' ? 'share' : 't_log';
 
-/** A sample without spread has no interval, except for a share, which is bounded. */
+/**
+ * Interval functions by method. A sample without spread has no interval, except for a share, which
+ * is bounded.
+ */
 const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval | null> = {
   wilson: (moments, level) => wilson(moments.mean, moments.n, level),
   share: clusteredShare,
@@ -39,7 +42,7 @@ const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval 
   t_skew: (moments, level) => (moments.sd === 0 ? null : studentAndSkewed(moments, level)),
 };
 
-/** @param level level of the interval; higher if a stopping rule chose the number of runs. */
+/** @param level interval level, which is higher if a stopping rule chose the number of runs. */
 export function computeStatistics(
   sample: Sample,
   kind: IntervalKind,
@@ -64,8 +67,9 @@ export function computeStatistics(
 }
 
 /**
- * Returns bounds of the mean over all runs, including runs without a value, if each run lies
- * between two numbers (Manski 1989). A known run has two equal numbers. Null for an unbounded side.
+ * Returns bounds on the mean over all runs, including runs without a value, if each run lies
+ * between two numbers (Manski 1989). For a run with a value, the two numbers are equal. An
+ * unbounded side is null.
  */
 export function boundsOfMean(ranges: readonly Interval[]): {
   mean_least: number | null;
@@ -82,7 +86,7 @@ export function boundsOfMean(ranges: readonly Interval[]): {
   };
 }
 
-/** Clips the interval to the bounds of the measure. */
+/** Clips the interval to the measure's bounds. */
 export function clampInterval(found: Statistics, least: number, most: number): Statistics {
   const { low, high } = found;
   if (low === null || high === null) return found;
@@ -90,7 +94,7 @@ export function clampInterval(found: Statistics, least: number, most: number): S
 }
 
 /**
- * Interval of a share of independent trials, with Yates's continuity correction (Newcombe 1998,
+ * Interval for a share of independent trials, with Yates's continuity correction (Newcombe 1998,
  * method 4). Without the correction, the coverage for one success in five trials is 0.84 instead of
  * 0.95.
  */
@@ -100,7 +104,7 @@ export function wilson(share: number, trials: number, { normal }: Level = LEVEL_
   return { low, high };
 }
 
-/** Lower end. The continuity correction subtracts half a hit. */
+/** Computes the lower end. The continuity correction subtracts half a hit. */
 function wilsonEnd(share: number, trials: number, z: number): number {
   const hits = trials * share;
   if (hits <= 0.5) return 0;
@@ -109,10 +113,10 @@ function wilsonEnd(share: number, trials: number, z: number): number {
 }
 
 /**
- * Interval of a share that is measured within each run. Votes or blocks of one run are correlated,
+ * Interval for a share that is measured within each run. Votes or blocks in one run are correlated,
  * so their counts must not be pooled. The variance between runs gives the effective number of
- * trials (Korn and Graubard 1998). It is at least the number of runs, because no share varies more
- * than a Bernoulli variable. Without variance, each run counts as one trial.
+ * trials (Korn and Graubard 1998). That number is at least the number of runs, because no share
+ * varies more than a Bernoulli variable. Without variance, each run counts as one trial.
  */
 function clusteredShare({ n, mean, sd }: Moments, level: Level): Interval {
   if (sd === 0) return wilson(mean, n, level);
@@ -125,9 +129,9 @@ const halfOf = ({ n, sd }: Moments, level: Level): number =>
   (studentQuantile(n - 1, level) * sd) / Math.sqrt(n);
 
 /**
- * Interval of non-negative numbers such as counts and times: the hull of Student's interval and of
- * Student's interval of the logarithm of the mean, which suits positive skew. For negative skew,
- * the hull also includes Hall's interval.
+ * Interval for non-negative numbers such as counts and times: the hull of Student's interval and of
+ * Student's interval for the logarithm of the mean, which suits positive skew. For negative skew,
+ * the hull includes Hall's interval too.
  */
 function studentAndLog(moments: Moments, level: Level): Interval {
   const { mean, skewness } = moments;
@@ -139,7 +143,7 @@ function studentAndLog(moments: Moments, level: Level): Interval {
 }
 
 /**
- * Interval of numbers of any sign: the hull of Student's interval and Hall's interval, which
+ * Interval for numbers of any sign: the hull of Student's interval and Hall's interval, which
  * corrects for skewness.
  */
 function studentAndSkewed(moments: Moments, level: Level): Interval {
@@ -151,16 +155,16 @@ function studentAndSkewed(moments: Moments, level: Level): Interval {
 
 /** Inverts the cubic transformation that removes skewness (Hall 1992). */
 function hallEnd({ n, mean, sd, skewness }: Moments, distance: number): number {
-  // Also true for NaN, from a spread whose cube underflows.
+  // This condition is true for NaN too, which results from a spread whose cube underflows.
   if (!(Math.abs(skewness) >= 1e-6)) return mean - distance;
   const inner = 1 + skewness * (distance / sd - skewness / (6 * n));
   return mean - (3 * sd * (cubeRoot(inner) - 1)) / skewness;
 }
 
-/** Significant digits; further digits are rounding errors. */
+/** Number of significant digits. Further digits are rounding errors. */
 const DIGITS = 9;
 
-/** A mean below this fraction of the largest number is a rounding error. */
+/** Fraction of the largest number below which a mean is a rounding error. */
 const CANCELLED = 1e-14;
 
 /** Subtracts two numbers and removes rounding errors beyond their last digit. */
@@ -171,7 +175,7 @@ export function subtractRounded(a: number, b: number): number {
   return places < 0 || places > 100 ? a - b : Number((a - b).toFixed(places)) || 0;
 }
 
-/** Rounds a number as the tables show it. */
+/** Rounds a number as shown in the tables. */
 export const roundFigure = (value: number): number => Number(value.toPrecision(DIGITS));
 
 interface Moments {
@@ -186,8 +190,8 @@ interface Moments {
 }
 
 /**
- * One-pass moments by Welford's method with Terriberry's third moment. Numerically stable for
- * large, similar numbers.
+ * One-pass moments by Welford's method with Terriberry's third moment. The method is numerically
+ * stable for large, similar numbers.
  */
 export class Sample {
   #n = 0;
@@ -221,32 +225,32 @@ export class Sample {
     return this.#n;
   }
 
-  /** Returns null for an empty sample. */
+  /** Returns the moments, or null for an empty sample. */
   moments(): Moments | null {
     const n = this.#n;
     if (n === 0) return null;
     const [least, most] = [this.#least, this.#most];
-    // Equal numbers have no spread, even if rounding leaves some in the sums.
+    // Equal numbers have no spread, even if rounding leaves a remainder in the sums.
     if (least === most) return { n, mean: least, sd: 0, skewness: 0, least, most };
     const sd = Math.sqrt(this.#squares / (n - 1));
     const corrected = n < 3 ? 0 : Math.sqrt(n * (n - 1)) / (n - 2);
     const spread = Math.sqrt(this.#squares / n);
     const skewness = (corrected * this.#cubes) / n / (spread * spread * spread);
-    // If the numbers cancel, the mean is a rounding error of the largest number.
+    // If the numbers cancel, the mean is only a rounding error of the largest number.
     const cancels = Math.abs(this.#mean) < CANCELLED * Math.max(Math.abs(least), Math.abs(most));
     return { n, mean: cancels ? 0 : this.#mean, sd, skewness, least, most };
   }
 }
 
 /*
- * Quantile of Student's t and the functions that intervals need, built from + - * / and the square
- * root only. IEEE 754 defines these exactly, so tables are identical on every machine.
+ * Quantile of Student's t and the functions that intervals need, built only from + - * / and the
+ * square root. IEEE 754 defines these operations exactly, so tables are identical on every machine.
  */
 
-/** Probability of a two-sided interval. */
+/** Probability covered by a two-sided interval. */
 export interface Level {
   share: number;
-  /** Quantile of the normal distribution for this interval. */
+  /** Normal quantile for this interval. */
   normal: number;
 }
 
@@ -270,12 +274,15 @@ export function studentQuantile(freedom: number, level: Level = LEVEL_95): numbe
   return quantile;
 }
 
-/** Above this, the expansion is correct to 12 digits and much faster than the sum. */
+/**
+ * Degrees of freedom above which the expansion is correct to 12 digits and much faster than the
+ * sum.
+ */
 const EXACT = 2_000;
 
 function bisected(freedom: number, { share }: Level): number {
   let low = 0;
-  // Upper bound: the quantile of 97.5 % with one degree of freedom is 25.5.
+  // Upper bound: the 97.5 % quantile with one degree of freedom is 25.5.
   let high = 32;
   for (let step = 0; step < 80; step += 1) {
     const middle = (low + high) / 2;
@@ -324,7 +331,7 @@ function expanded(freedom: number, { normal: x }: Level): number {
   return x + (first + (second + third / freedom) / freedom) / freedom;
 }
 
-/** Newton's method, starting above the root. */
+/** Computes a cube root by Newton's method, starting above the root. */
 export function cubeRoot(x: number): number {
   if (x === 0) return 0;
   const size = Math.abs(x);

@@ -1,16 +1,16 @@
 /**
- * Stopping rule. A cell is tested at thirty runs, and again each time it has half as many more.
- * Each test is another chance to stop at an interval that is narrow by chance, and for skewed data
- * such a sample also has too low a mean. With nominal 95 % intervals, 90 of 100 cells of
- * exponential data contained the mean. Two rules limit this effect:
+ * Stopping rule. A cell is tested at thirty runs, and again each time the number of runs has grown
+ * by half. Each test is another chance to stop at an interval that is narrow by chance. For skewed
+ * data, the mean of such a sample tends to be too low as well. With nominal 95 % intervals, 90 of
+ * 100 cells with exponential data contained the mean. Two rules limit this effect:
  *
  * - The first test is late. The variance is then known well enough that nearly all cells stop
  *   at one of two adjacent tests.
- * - Intervals of such a sweep have the level 97.5 %, in its tests and in its tables (Bonferroni's
+ * - Intervals in such a sweep have the level 97.5 %, in its tests and in its tables (Bonferroni's
  *   inequality over two tests; see Jennison and Turnbull 1999, Group Sequential Methods).
  *
  * `npm run validate -- -t stopping` measures the coverage, which is at least 95 of 100. A test uses
- * all runs up to it and nothing else, so its result does not depend on the number of jobs.
+ * all runs up to that test and nothing else, so its result does not depend on the number of jobs.
  */
 import type { Sweep } from '../scenario/schema/scenario.js';
 import {
@@ -28,14 +28,14 @@ const GROWTH = 1.5;
 
 type Stopping = Pick<Sweep, 'replicates' | 'until'>;
 
-/** Level of the intervals of a sweep, chosen for a coverage of 95 %. */
+/** Interval level in a sweep, chosen for a coverage of 95 %. */
 export const getLevel = ({ until }: Pick<Sweep, 'until'>): Level => (until ? LEVEL_97_5 : LEVEL_95);
 
-/** Minimum number of runs of a cell. */
+/** Minimum number of runs per cell. */
 export const firstReplicates = ({ until, replicates }: Stopping): number =>
   until ? Math.min(until.most, Math.max(FIRST_LOOK, replicates)) : replicates;
 
-/** Number of runs at the next test; null if there is none. */
+/** Number of runs at the next test; null if there is no further test. */
 export function nextReplicates({ until }: Pick<Sweep, 'until'>, replicates: number): number | null {
   if (!until || replicates >= until.most) return null;
   return Math.min(until.most, Math.ceil(GROWTH * replicates));
@@ -44,7 +44,7 @@ export function nextReplicates({ until }: Pick<Sweep, 'until'>, replicates: numb
 export const stoppingResponse = ({ until, responses }: Sweep): string =>
   until?.response ?? responses[0]!;
 
-/** A cell without an interval is not narrow. */
+/** Returns true if the interval is narrow enough. A cell without an interval is not narrow. */
 export function isNarrow(
   { half_width: width, percent }: NonNullable<Sweep['until']>,
   { mean, low, high }: Statistics,
@@ -53,10 +53,10 @@ export function isNarrow(
   return (high - low) / 2 <= (width ?? (Math.abs(mean) * percent!) / 100);
 }
 
-/** Number of runs of each cell, as far as known. */
+/** Number of runs per cell, as far as known. */
 export class Replicates {
   readonly #sweep: Stopping;
-  /** Indexed by cell number. */
+  /** Counts by cell number. */
   readonly #counts: Uint32Array;
   readonly #finished: Uint8Array;
 
@@ -73,8 +73,8 @@ export class Replicates {
   /**
    * Tests each cell. All planned runs must be finished.
    *
-   * @param valuesOf values of the response in the runs of the cell; null for a cell of another
-   * shard, which is skipped.
+   * @param valuesOf returns the response's values in the cell's runs, or null for a cell in a
+   * different shard, which is skipped.
    * @returns true if a cell needs more runs.
    */
   checkCells(

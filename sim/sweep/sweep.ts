@@ -1,6 +1,6 @@
 /**
- * Runs a sweep: does the missing runs, saves each run when it ends, and writes tables and report at
- * the end. A shard is sealed instead.
+ * Runs a sweep: performs the missing runs, saves each run when it ends, and writes the tables and
+ * report at the end. A shard is sealed instead.
  */
 import { join } from 'node:path';
 import { makeFolder } from '../../engine/store/folder.js';
@@ -49,27 +49,28 @@ import { writeTables } from './tables.js';
 export interface SweepOptions {
   out: string;
   made: Provenance;
-  /** Continue the sweep in `out`. */
+  /** Continue an earlier sweep in `out`. */
   resume?: boolean;
-  /** Run only this part; `mergeSweep` combines all parts. */
+  /** Run only this part. `mergeSweep` combines all parts. */
   shard?: Shard;
   jobs?: number;
   /**
-   * Job runner; default: local processes, `jobs` in parallel.
+   * Job runner. Default: local processes, `jobs` in parallel.
    *
    * @internal
    */
   spread?: JobRunner;
   /**
-   * Effect of a failed run: `stop` ends the sweep and the runs in progress (default); `continue`
-   * records the failure. A run without a decider's answer is never saved: `resume` repeats it.
+   * Effect of a failed run. `stop` (default) ends the sweep and the runs in progress. `continue`
+   * records the failure. A run without a decider's answer is never saved, so `resume` repeats that
+   * run.
    */
   onError?: 'stop' | 'continue';
-  /** Timeout of a run in milliseconds; a run that exceeds it has failed. */
+  /** Time limit per run in milliseconds. A run that exceeds the limit has failed. */
   wallMs?: number;
-  /** Source of the answers of external deciders; each run has its own cassette. */
+  /** Source of external deciders' answers. Each run uses its own cassette. */
   deciders?: Omit<DeciderOptions, 'keep'>;
-  /** Stops the sweep; runs in progress are discarded. */
+  /** Stops the sweep. Runs in progress are discarded. */
   signal?: AbortSignal;
   onProgress?: (done: number, of: number) => void;
 }
@@ -101,14 +102,20 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   }
 }
 
-/** A first run that fails is not reported here, because the sweep reports it. */
+/**
+ * Checks determinism. If the first run fails, the sweep reports the failure, so it is not reported
+ * here.
+ */
 async function firstDiffers(extent: Extent<Plan>, options: SweepOptions) {
   const first = await checkFirstRun(extent, options);
   const message = first && differenceText(first);
   return first && message ? failedRun(extent.plan, first.task, { kind: 'differs', message }) : null;
 }
 
-/** Earlier versions saved runs without a decider's answer as failed. These are repeated. */
+/**
+ * Removes unanswered runs. Earlier versions saved runs without a decider's answer as failed, so
+ * these runs are repeated.
+ */
 function forgetUnanswered(folder: SweepFolder, extent: Extent<Plan>): void {
   for (const { key, replicate } of generateRuns(extent)) {
     if (!folder.has(key, replicate)) continue;
@@ -137,9 +144,9 @@ async function runMissing(
   const keep = (task: SweepTask, outcome: Outcome<LastingResult>) => {
     const record = toRunRecord(plan.sweep, task, outcome);
     const failure = getFailure(record);
-    // Not saved, so that a resumed sweep repeats the run.
+    // Do not save the run, so that a resumed sweep repeats it.
     if (failure && onError === 'stop') failures.push(failedRun(plan, task, failure));
-    // Not saved, so that a resumed sweep continues with the answers in the cassette.
+    // Do not save the run, so that a resumed sweep continues with the answers in the cassette.
     else if (failure?.kind === 'unanswered') unanswered.push(failedRun(plan, task, failure));
     else {
       folder.save(task.key, record);
@@ -168,7 +175,7 @@ async function runMissing(
     },
     enough: () => failures.length > 0,
     onDiffers: (task, message) => {
-      // Either result may be wrong, so neither is kept.
+      // Either result may be wrong, so neither result is kept.
       folder.remove(task.key, task.replicate);
       failures.push(failedRun(plan, task, { kind: 'differs', message }));
       end();
@@ -179,7 +186,7 @@ async function runMissing(
   return [...failures.sort(byPlace), ...unanswered.sort(byPlace)][0] ?? null;
 }
 
-/** Counts identical cells, which share their runs. */
+/** Counts cells per key. Identical cells share their runs. */
 function countEach(keys: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -210,13 +217,13 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
 
 /*
  * Determinism check before a sweep with scripts: the first run is done twice, in separate processes
- * and with separate verifiers. It finds scripts that use their own randomness.
+ * and with separate verifiers. The check finds scripts that use their own randomness.
  */
 
 interface FirstRun {
   task: SweepTask;
   determinism: Determinism;
-  /** Script modules of the run. */
+  /** Script modules in the run. */
   scripts: string[];
 }
 
@@ -227,7 +234,7 @@ interface Limits {
   signal?: AbortSignal;
 }
 
-/** Returns null if the run has no scripts or fails; the sweep reports a failure. */
+/** Returns null if the run uses no scripts or fails. The sweep reports a failure. */
 async function checkFirstRun(
   { plan, replicates, share }: Extent<Plan>,
   limits: Limits,
@@ -255,7 +262,7 @@ async function checkFirstRun(
   }
 }
 
-/** Returns the difference in one line, or null. */
+/** Returns the difference as one line, or null. */
 function differenceText({ determinism, scripts }: FirstRun): string | null {
   const { difference } = determinism;
   if (!difference) return null;

@@ -1,5 +1,5 @@
 /**
- * Writes the tables of a finished sweep in several passes over its runs: runs.csv, run_groups.csv,
+ * Writes a finished sweep's tables in several passes over its runs: runs.csv, run_groups.csv,
  * summary.csv, differences.csv and indices.csv.
  */
 
@@ -85,14 +85,14 @@ function* summaryRows(
 const whole = (records: readonly RunRecord[]) =>
   records.filter(({ verdict }) => verdict === 'pass' || verdict === 'no_progress');
 
-/** Returns the number of runs without a value and bounds of the mean over all runs. */
+/** Returns the number of runs without a value, and bounds on the mean over all runs. */
 function gapsIn(values: readonly (number | null)[], least: number, most: number): CsvCell[] {
   const ranges = values.map((value) => ({ low: value ?? least, high: value ?? most }));
   const { mean_least, mean_most } = boundsOfMean(ranges);
   return [values.filter((value) => value === null).length, mean_least, mean_most];
 }
 
-/** Share among the runs that did not fail. */
+/** Computes a share among the runs that did not fail. */
 function shareOf(
   records: readonly RunRecord[],
   level: Level,
@@ -106,7 +106,7 @@ function shareOf(
 
 const shown = (found: Statistics): CsvCell[] => figures.map((figure) => found[figure]);
 
-/** Factor and measure columns go between these. */
+/** Leading columns. The factor and measure columns follow them. */
 const lead = ['run', 'cell', 'replicate', 'seed'] as const satisfies Column<'runs.csv'>[];
 const end = ['verdict', 'ended_by', 'digest', 'file'] as const satisfies Column<'runs.csv'>[];
 const groupLead = ['cell', 'replicate', 'group'] as const satisfies Column<'run_groups.csv'>[];
@@ -165,8 +165,8 @@ function* groupRows<T extends string>(
 }
 
 /**
- * Writes the differences of each cell from the baseline, paired by replicate; nothing without a
- * baseline. Both runs of a pair have the same seed (common random numbers), so that shared random
+ * Writes each cell's differences from the baseline, paired by replicate. Writes nothing without a
+ * baseline. Both runs in a pair use the same seed (common random numbers), so that shared random
  * variation cancels.
  */
 function writeDifferences(path: string, sweep: FinishedSweep, names: readonly string[]): void {
@@ -197,13 +197,16 @@ function* differenceRows(
   }
 }
 
-/** The difference of two shares is between -1 and 1; other bounded measures are similar. */
+/**
+ * Returns the span. The difference between two shares is from -1 to 1. Other bounded measures are
+ * similar.
+ */
 function spanOf(name: string): number {
   const { least, most } = endsOf(name);
   return most - least;
 }
 
-/** Measure of a replicate in both cells; null if missing. */
+/** Measure for a replicate in both cells; null if missing. */
 interface Pair {
   a: number | null;
   b: number | null;
@@ -219,7 +222,7 @@ function pairsOf(records: readonly RunRecord[], there: readonly RunRecord[], nam
 const known = (a: number | null, b: number | null): number[] =>
   a === null || b === null ? [] : [subtractRounded(a, b)];
 
-/** Returns the number of incomplete pairs and bounds of the mean over all pairs. */
+/** Returns the number of incomplete pairs, and bounds on the mean over all pairs. */
 function gapsInPairs(pairs: readonly Pair[], name: string): CsvCell[] {
   const { least, most } = endsOf(name);
   const ranges = pairs.map(({ a, b }) => {
@@ -237,7 +240,7 @@ const indexGaps = ['missing', 'with_least', 'with_most'] as const;
 const indexColumns = ['response', 'factor', 'index', ...indexFigures, ...indexGaps] as const;
 indexColumns satisfies readonly Column<'indices.csv'>[];
 
-/** Writes the indices of each response; nothing for other designs. */
+/** Writes each response's indices. Writes nothing for other designs. */
 function writeIndices(path: string, sweep: FinishedSweep): void {
   const { design } = sweep.plan.sweep;
   if (design !== 'morris' && design !== 'sobol') return;
@@ -263,8 +266,8 @@ function* indexRows(finished: FinishedSweep): Generator<CsvCell[]> {
 }
 
 /**
- * Replaces missing means with the bounds of the measure, or with the observed extremes if the
- * measure is unbounded. Returns an empty list if none is missing.
+ * Replaces missing means with the measure's bounds, or with the observed extremes if the measure is
+ * unbounded. Returns an empty list if no mean is missing.
  */
 function filledWith(values: readonly (number | null)[], response: string): (number | null)[][] {
   const known = values.filter((value) => value !== null);
@@ -275,7 +278,7 @@ function filledWith(values: readonly (number | null)[], response: string): (numb
   return ends.map((end) => values.map((value) => value ?? end));
 }
 
-/** Mean over the runs of each cell, for each response. */
+/** Computes the mean over each cell's runs, per response. */
 function meansOf({ plan, cells }: FinishedSweep): (number | null)[][] {
   const { responses } = plan.sweep;
   const means = responses.map((): (number | null)[] => []);
@@ -288,7 +291,7 @@ function meansOf({ plan, cells }: FinishedSweep): (number | null)[][] {
 }
 
 interface OwnMeasures {
-  /** Column names, with prefix. */
+  /** Column names, including the prefix. */
   run: string[];
   groups: string[];
 }
@@ -316,7 +319,7 @@ const factorColumns = ({ sweep }: Outline): string[] => sweep.factors.map(getCol
 
 const shownValues = ({ values }: Cell): string[] => values.map(String);
 
-/** Bounds of a measure. */
+/** Returns a measure's bounds. */
 function endsOf(name: string): { least: number; most: number } {
   const { least, most } = getBounds(name);
   return { least, most: most ?? Number.POSITIVE_INFINITY };

@@ -1,6 +1,6 @@
 /**
- * A queue of pending calls and requests, ordered by time, then agent, then number. Also the outbox
- * of agents with a limited uplink.
+ * Queue of pending calls and requests, ordered by time, then agent, then number. This file also
+ * contains the outbox for agents with a limited uplink.
  */
 import type { ScheduledEvent } from '../agents/port.js';
 import { computeDeparture, type Departure, type Uplinks, waitMs } from './links.js';
@@ -13,14 +13,14 @@ export interface Due {
   number: number;
 }
 
-/** A scheduled call of an agent. */
+/** Scheduled call to an agent. */
 export interface Call extends Due {
-  /** Time when the call was scheduled. */
+  /** Time at which the call was scheduled. */
   since: number;
   event: ScheduledEvent;
 }
 
-/** Calls that agents schedule themselves. Others come from events or the end of a fault. */
+/** Calls that agents schedule themselves. Other calls come from events or the end of a fault. */
 export const plans = new Set<ScheduledEvent['type']>([
   'join',
   'vote',
@@ -34,20 +34,20 @@ const isBefore = (a: Due, b: Due): boolean => {
   return a.from === b.from ? a.number < b.number : a.from < b.from;
 };
 
-/** Items within one span are sorted together. */
+/** Span length. Items within one span are sorted together. */
 const SPAN_MS = 50;
 
-/** Unsorted items of one span. `at` is the span's number, counted from the first one. */
+/** Unsorted items in one span. `at` is the span's number, counted from the first span. */
 interface Span<T> extends Due {
   readonly items: T[];
 }
 
 /**
- * A priority queue in two levels. A small heap holds the items of the current span. Lists per span
- * hold later items. With ten thousand agents about thirty thousand items are pending.
+ * Two-level priority queue. A small heap holds the items in the current span, and per-span lists
+ * hold later items. With ten thousand agents, about thirty thousand items are pending.
  */
 export class DueQueue<T extends Due> {
-  /** Heap of the items due before the end of the current span. */
+  /** Heap that contains the items due before the end of the current span. */
   #near: T[] = [];
   #span = -1;
   #firstSpan: number | null = null;
@@ -98,7 +98,7 @@ export class DueQueue<T extends Due> {
   }
 }
 
-/** Inserts into a heap. A library heap with a comparator is three times slower here. */
+/** Inserts an item into a heap. A library heap with a comparator is three times slower here. */
 function rise<T extends Due>(heap: T[], item: T): void {
   let place = heap.push(item) - 1;
   while (place > 0) {
@@ -110,7 +110,7 @@ function rise<T extends Due>(heap: T[], item: T): void {
   heap[place] = item;
 }
 
-/** Removes the first item of a non-empty heap. */
+/** Removes the first item from a non-empty heap. */
 function taken<T extends Due>(heap: T[]): T {
   const first = heap[0]!;
   const last = heap.pop()!;
@@ -118,7 +118,7 @@ function taken<T extends Due>(heap: T[]): T {
   return first;
 }
 
-/** Sifts an item down from a position. */
+/** Sifts an item down from a given position. */
 function sink<T extends Due>(heap: T[], from: number, item: T): void {
   let place = from;
   for (let below = 2 * place + 1; below < heap.length; below = 2 * place + 1) {
@@ -132,14 +132,15 @@ function sink<T extends Due>(heap: T[], from: number, item: T): void {
 }
 
 /*
- * Messages of agents with a limited uplink since the outbox was last emptied. Calls and arrivals of
- * a window both send, and calls run first. The sending order is known only at the window's end.
+ * Messages from agents with a limited uplink since the outbox was last emptied. Both calls and
+ * arrivals in a window send messages, and calls run first. The sending order is known only at the
+ * end of the window.
  */
 
 interface Leaving {
   from: number;
   at: number;
-  /** Size of one copy. */
+  /** Size of one copy in bytes. */
   bytes: number;
   copies: number;
   /** Called with the departure time. */
@@ -157,7 +158,7 @@ export class Outbox {
     this.#observer = observer;
   }
 
-  /** Returns true if the agent has a limited uplink. */
+  /** Returns true if the agent's uplink is limited. */
   takes(agent: number): boolean {
     return this.#uplinks.limits(agent);
   }
@@ -178,7 +179,7 @@ export class Outbox {
     }
   }
 
-  /** Measures the wait. It is undefined for messages lost in a crash. */
+  /** Measures the waiting time, which is undefined for messages lost in a crash. */
   #measure(departure: Departure, copies: number): void {
     let count = 0;
     let waited = 0;

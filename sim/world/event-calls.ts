@@ -53,7 +53,7 @@ export class EventCalls {
     }
   }
 
-  /** Delays delivery to a crashed agent until it restarts. */
+  /** Returns the delivery time. A crashed agent receives the event only after its restart. */
   #availableAt(agent: number, at: number): number {
     const down = this.#options.faults.down(agent, at);
     return down?.kind === 'crash' ? down.end + 1 : at;
@@ -66,7 +66,7 @@ export class EventCalls {
     if (status !== 'orphaned') this.#scheduleProducers(talk, at);
   }
 
-  /** Counts a feed event to all present agents, with retransmissions. */
+  /** Counts a feed event to all present agents, including retransmissions. */
   #send(
     kind: MessageKind,
     name: number,
@@ -80,13 +80,15 @@ export class EventCalls {
     if (losses > 0) observer.traffic(kind, 'lost', losses, bytes);
   }
 
-  /** Agents that have joined and not left for good. */
+  /** Returns agents that have joined and have not permanently left. */
   #audience(at: number): readonly ScriptedAgent[] {
     const runMs = at - this.#world.startMs;
     return this.#options.agents.filter((agent) => isHere(agent, runMs));
   }
 
-  /** Open schedule: producers wait a random time, so that few propose at once. */
+  /**
+   * Schedules producers in an open schedule. They wait a random time, so that few propose at once.
+   */
   #scheduleProducers(talk: Talk, at: number): void {
     if (this.#world.scenario.producers.schedule !== 'open') return;
     const { agents, behaviour } = this.#options;
@@ -100,7 +102,7 @@ export class EventCalls {
 
   #invite(event: EventOf<'alliance_update'>, at: number): void {
     const { alliance_id, status, members } = event.data;
-    // A declined invitation also updates the alliance. Call the invitees only once.
+    // A declined invitation updates the alliance too, so call the invitees only once.
     const known = this.#invited.has(alliance_id);
     if (status === 'proposed') this.#invited.add(alliance_id);
     else this.#invited.delete(alliance_id);

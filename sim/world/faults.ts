@@ -1,10 +1,10 @@
-/** The active faults of a run. They are looked up for every message and call. */
+/** Active faults in a run, looked up for every message and call. */
 
 import { selectAgents } from '../scenario/population.js';
 import type { Fault, FaultOf } from '../scenario/schema/network.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-/** A fault with its agents and its times in the world's time. `end` is exclusive. */
+/** Fault with its agents and its period in world time. `end` is exclusive. */
 type Strike<K extends Fault['kind'] = Fault['kind']> = FaultOf<K> & {
   start: number;
   end: number;
@@ -21,7 +21,7 @@ export class Faults {
   readonly #skewed: Strike<'clock_skew'>[];
   readonly #crashes: Strike<'crash'>[];
   readonly #downs: Down[];
-  /** By agent: time from which it is silenced. Null if no agent is. */
+  /** Time from which each agent is silenced. Null if no agent is silenced. */
   #silentFrom: Float64Array | null = null;
   readonly #population: number;
 
@@ -56,7 +56,7 @@ export class Faults {
     this.#silentFrom[agent] = Math.min(this.#silentFrom[agent]!, at);
   }
 
-  /** Returns true if there are partitions or silenced agents. */
+  /** Returns true if any partition is active or any agent is silenced. */
   partitioned(at: number): boolean {
     if (this.#silentFrom !== null) return true;
     for (const cut of this.#cuts) if (during(cut, at)) return true;
@@ -75,18 +75,18 @@ export class Faults {
     return false;
   }
 
-  /** Returns the time when the feed reaches the agent again, or `at`. */
+  /** Returns the time at which the feed reaches the agent again; `at` if it is not cut off. */
   healedAt(agent: number, at: number): number {
     let healed = at;
     for (const cut of this.#cuts) {
       const hears = cut.hits[agent] === 0 || cut.direction === 'out';
       if (!hears && during(cut, healed)) healed = cut.end;
     }
-    // Another partition may have started in the meantime.
+    // A different partition may have started in the meantime.
     return healed === at ? at : this.healedAt(agent, healed);
   }
 
-  /** Returns the latency factor of slow links. */
+  /** Returns the latency factor for slow links. */
   slowness(from: number, to: number, at: number): number {
     let factor = 1;
     for (const slow of this.#slow) {
@@ -103,7 +103,7 @@ export class Faults {
     return skew;
   }
 
-  /** Returns true if the agent crashed in the interval. A crash discards planned calls. */
+  /** Returns true if the agent crashed within the interval. A crash discards planned calls. */
   crashedBetween(agent: number, planned: number, at: number): boolean {
     return this.#crashes.some(
       ({ hits, start }) => hits[agent] === 1 && planned < start && start <= at,
@@ -119,7 +119,7 @@ export class Faults {
     return next;
   }
 
-  /** Returns the current crash or pause of the agent. */
+  /** Returns the agent's current crash or pause. */
   down(agent: number, at: number): Down | null {
     return this.#downs.find((one) => one.hits[agent] === 1 && during(one, at)) ?? null;
   }

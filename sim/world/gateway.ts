@@ -25,29 +25,29 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 
-/** `lost`: no response arrived, so the outcome is unknown. */
+/** `lost` means that no response arrived, so the outcome is unknown. */
 export type Answer = Outcome | { result: 'lost' };
 
 export interface Gateway {
   readonly networkId: string;
-  /** Head and last log entry when the gateway was opened. */
+  /** Head and last log entry at the time the gateway was opened. */
   readonly head: string;
   readonly seq: number;
-  /** Unix time of the network in milliseconds. */
+  /** Network's Unix time in milliseconds. */
   now(): number;
-  /** Submits a request of the agent `from`. Refusals are answers; rejects only on a bug. */
+  /** Submits a request from the agent `from`. A refusal is an answer. Rejects only on a bug. */
   submit(from: number, request: SignedRequest): Promise<Answer>;
   /**
-   * Events since the gateway was opened, in order, each once.
+   * Yields events since the gateway was opened, in order and each once.
    * @throws {RemoteError} if the network is gone.
    */
   events(): AsyncIterable<Event>;
-  /** Reads the transactions of a block; null if it cannot be read. */
+  /** Reads a block's transactions; null if they cannot be read. */
   transactionsOf(block: string): Promise<readonly { data: string }[] | null>;
   close(): void;
 }
 
-/** Failures of a server. */
+/** Server failures. */
 const remoteMessages = {
   UNUSABLE: { text: 'cannot use {url}: {detail}', fix: 'check that a folkmoot server runs there' },
   RESTARTED: { text: 'the network at {url} has a new history', fix: 'restart the run' },
@@ -59,10 +59,10 @@ const remoteMessages = {
 
 type RemoteCode = keyof typeof remoteMessages;
 
-/** A server is not usable, or was lost during a run. */
+/** Thrown when a server is not usable, or was lost during a run. */
 export class RemoteError extends Error {
   override name = 'RemoteError';
-  /** Key of the message, such as `UNUSABLE`. */
+  /** Message key, such as `UNUSABLE`. */
   readonly code: string;
 
   /** @internal */
@@ -72,7 +72,7 @@ export class RemoteError extends Error {
   }
 }
 
-/** Creates an error with the text of its code. */
+/** Creates an error with the text for its code. */
 export function remoteError<K extends RemoteCode>(
   code: K,
   values: MessageValues<(typeof remoteMessages)[K]>,
@@ -82,7 +82,7 @@ export function remoteError<K extends RemoteCode>(
   return new RemoteError(code, formatMessage<MessageRow>(row, values), options);
 }
 
-/** A gateway to a network in this process, without HTTP and its limits. */
+/** Gateway to a network in this process, without HTTP and its limits. */
 export class DirectGateway implements Gateway {
   readonly networkId: string;
   readonly head: string;
@@ -99,7 +99,7 @@ export class DirectGateway implements Gateway {
     this.#since = event_seq;
   }
 
-  /** Monotonic. Stops while the network is paused. */
+  /** Returns monotonic time. Time stops while the network is paused. */
   now(): number {
     return this.#network.time.now;
   }
@@ -129,19 +129,19 @@ export class DirectGateway implements Gateway {
     return body.transactions as { data: string }[];
   }
 
-  /** The owner closes the network. */
+  /** Does nothing, because the owner closes the network. */
   close(): void {}
 }
 
 /*
- * The gateway to a server: requests by HTTP with limited concurrency, and events through the one
- * connection of an observer, the first registered agent.
+ * Gateway to a server. Requests use HTTP with limited concurrency. Events arrive through a single
+ * connection, that of the observer, which is the first registered agent.
  */
 
-/** Concurrent connections, and the limit of queued requests. */
+/** Number of concurrent connections, and the limit on queued requests. */
 const CONNECTIONS = 32;
 const WAITING = 16_384;
-/** Timeout of a request, and the time after which a server counts as gone. */
+/** Request timeout. `PATIENCE_MS` is the time after which a server counts as gone. */
 const ANSWER_MS = 5_000;
 const PATIENCE_MS = 5_000;
 /** Interval of health checks. */
@@ -151,7 +151,7 @@ const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
 interface RemoteGatewayOptions {
   url: string;
-  /** Returns the keys of an agent by ordinal. */
+  /** Returns an agent's keys by ordinal. */
   keysOf(agent: number): AgentKeys;
 }
 
@@ -184,7 +184,7 @@ export class RemoteGateway implements Gateway {
     this.#watch();
   }
 
-  /** @throws {RemoteError} if there is no folkmoot server at the URL. */
+  /** @throws {RemoteError} if no folkmoot server responds at the URL. */
   static async open(options: RemoteGatewayOptions): Promise<RemoteGateway> {
     const client = new NetworkClient({ url: options.url, timeoutMs: ANSWER_MS });
     try {
@@ -270,7 +270,7 @@ export class RemoteGateway implements Gateway {
     this.close();
   }
 
-  /** Detects a lost server even if no request is sent. */
+  /** Detects a lost server even if no requests are sent. */
   async #watch(): Promise<void> {
     const { signal } = this.#closing;
     let answeredAt = this.#clock.now();
@@ -303,12 +303,12 @@ async function find(client: NetworkClient): Promise<Found> {
   const meta = await client.meta();
   const before = clock.now();
   const { head_hash, server_time } = await client.networkState();
-  // The server read its clock between the two readings.
+  // The server read its clock between the two local readings.
   const middle = Math.trunc((before + clock.now()) / 2);
   return { meta, head: head_hash, clock, aheadMs: Date.parse(server_time) - middle };
 }
 
-/** Converts an API error to a refusal. Errors without a folkmoot reason get a general one. */
+/** Converts an API error to a refusal. An error without a folkmoot reason gets a general reason. */
 function refusalOf({ code, status, reason, message, details }: ApiError): Refusal {
   return { code, status, reason: reason ?? 'INTERNAL', message, details };
 }

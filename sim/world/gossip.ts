@@ -1,6 +1,6 @@
 /**
- * Gossip between neighbours: votes with the memes that they refer to, memes and remarks. An agent
- * looks up what has arrived when it decides, so nothing is stored per receiver.
+ * Gossip between neighbours: votes with the memes to which they refer, memes, and remarks. An agent
+ * looks up which messages have arrived when it decides, so nothing is stored per receiver.
  */
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { BlockTalk, ReceivedMeme, ReceivedRemark, ReceivedVote } from '../agents/port.js';
@@ -13,7 +13,7 @@ interface GossipOptions {
   links: Links;
   /** Null if no uplink is limited. */
   outbox: Outbox | null;
-  /** By agent, ascending. */
+  /** Neighbours by agent, ascending. */
   neighbours: readonly (readonly number[])[];
   observer: Observer;
   mutes: Mutes;
@@ -83,7 +83,7 @@ export class Gossip {
     }
   }
 
-  /** Counts one message per neighbour. Checks each only if some can be lost. */
+  /** Counts one message per neighbour. Checks individual messages only if some can be lost. */
   #sayAtOnce(kind: MessageKind, from: number, { at, name, bytes }: Told): void {
     const neighbours = this.#neighbours[from]!;
     this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
@@ -93,7 +93,7 @@ export class Gossip {
     if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
   }
 
-  /** Sends over a limited uplink. `settled` is called when a copy's arrival is known. */
+  /** Sends over a limited uplink. `settled` is called when a copy's arrival time is known. */
   #sayInTurn(
     kind: MessageKind,
     from: number,
@@ -130,7 +130,7 @@ export class Gossip {
     return received;
   }
 
-  /** The same votes as one percentage; an ally's counts twice. */
+  /** Returns the approving percentage of received votes, with an ally's vote counted twice. */
   support(
     agent: number,
     talk: Talk,
@@ -149,11 +149,11 @@ export class Gossip {
     return all === 0 ? null : Math.floor((100 * approving) / all);
   }
 
-  /** Without duplicates, in the order of neighbours. */
+  /** Returns received memes without duplicates, in neighbour order. */
   receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
     const { stances, texts, memes, posted, references } = talk;
     if (stances.size === 0) return [];
-    // Most agents have received none.
+    // Most agents have received no memes.
     let received: Map<string, ReceivedMeme> | undefined;
     const take = (id: string) => {
       const stance = received?.has(id) ? undefined : stances.get(id);
@@ -209,13 +209,13 @@ export class Gossip {
     return this.#links.arrival(name, from, to, at) <= now;
   }
 
-  /** The same for a limited uplink. */
+  /** Returns true if a message over a limited uplink has arrived. */
   #arrived(arrivals: Float64Array | undefined, from: number, to: number, now: number): boolean {
     return arrivals !== undefined && arrivals[placeOf(to, this.#neighbours[from]!)]! <= now;
   }
 }
 
-/** Binary search in an ascending list. */
+/** Finds a number in an ascending list by binary search. */
 function placeOf(wanted: number, list: readonly number[]): number {
   let low = 0;
   let high = list.length - 1;
@@ -227,13 +227,13 @@ function placeOf(wanted: number, list: readonly number[]): number {
   return low;
 }
 
-/** A message to neighbours. */
+/** Message to neighbours. */
 interface Told {
   at: number;
   /** Message name and size. */
   name: number;
   bytes: number;
-  /** Arrival time at each neighbour, for a limited uplink; infinite until settled. */
+  /** Arrival time at each neighbour, for a limited uplink; infinite until known. */
   arrivals?: Float64Array;
 }
 
@@ -246,7 +246,7 @@ interface ToldRemark extends Told {
   stance: Decision | null;
 }
 
-/** Everything said about one block, with the names of the messages. */
+/** Everything said about one block, with the messages' names. */
 export interface Talk extends BlockTalk {
   closedAt: number;
   /** Names and sizes of the opening and closing events. */
@@ -258,19 +258,21 @@ export interface Talk extends BlockTalk {
   readonly receivedAt: Float64Array;
   openingBytes: number;
   closingBytes: number;
-  /** Time of accepted votes by agent; 0 without a vote. `voteNames`: names of the messages. */
+  /**
+   * Time of each agent's accepted vote; 0 without a vote. `voteNames`: names of the vote messages.
+   */
   readonly votedAt: Float64Array;
   readonly decisions: Uint8Array;
   readonly voteNames: Uint32Array;
   readonly voteBytes: Uint32Array;
-  /** By agent: arrival of its vote at each neighbour, for limited uplinks. */
+  /** Arrival of an agent's vote at each neighbour, by agent, for limited uplinks. */
   readonly voteArrivals: Map<number, Float64Array>;
-  /** By meme: stance and content. */
+  /** Stance and content by meme. */
   readonly stances: Map<string, Decision>;
   readonly texts: Map<string, string>;
-  /** By agent: 1 if it has posted or passed on a meme. */
+  /** By agent: 1 if the agent has posted or passed on a meme. */
   readonly memes: Uint8Array;
-  /** By agent: memes, remarks, and memes passed on with its vote. */
+  /** Memes and remarks posted, and memes passed on with a vote, by agent. */
   readonly posted: Map<number, PostedMeme[]>;
   readonly remarks: Map<number, ToldRemark[]>;
   readonly references: Map<number, readonly string[]>;

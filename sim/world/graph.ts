@@ -1,4 +1,4 @@
-/** The social graph of a scenario. Each model draws its links once, from a separate stream. */
+/** Social graph of a scenario. Each model draws its links once, from a separate stream. */
 import { ln } from '../numbers.js';
 import { type Stream, Streams, shuffle } from '../rng.js';
 import { groupSizes } from '../scenario/population.js';
@@ -6,12 +6,12 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 
 type Edges = readonly (readonly [number, number])[];
 
-/** Draws the graph of a run. @param edges links from a file, for topology `edges`. */
+/** Draws a run's graph. @param edges links from a file, for topology `edges`. */
 export const drawnGraph = (scenario: Scenario, seed: string, edges: Edges): Neighbours =>
   buildGraph(scenario, new Streams(seed).of('world', 'graph'), edges);
 
 /**
- * Returns the neighbours of each agent, ascending. Links are mutual, without loops.
+ * Returns each agent's neighbours, ascending. Links are mutual, without loops.
  * @param edges links from a file, for topology `edges`.
  */
 export function buildGraph(scenario: Scenario, stream: Stream, edges: Edges = []): Neighbours {
@@ -44,7 +44,7 @@ export function getLinkProbability({
   return probability ?? Math.min(1, degree / Math.max(1, population - 1));
 }
 
-/** Links each group in a ring. Rewired links lead to other groups. */
+/** Links each group in a ring. Rewired links lead to different groups. */
 function joinGroups(
   linked: Linked,
   sizes: readonly number[],
@@ -65,10 +65,10 @@ function joinGroups(
   }
 }
 
-/** A graph under construction: neighbours of each agent. */
+/** Graph under construction: each agent's neighbours. */
 type Linked = Set<number>[];
 
-/** Neighbours of each agent, ascending. */
+/** Each agent's neighbours, ascending. */
 export type Neighbours = number[][];
 
 const unlinked = (size: number): Linked => Array.from({ length: size }, () => new Set());
@@ -94,15 +94,15 @@ export function* listEdges(neighbours: Neighbours): Iterable<{ a: number; b: num
 }
 
 /**
- * G(n, p) of Erdos, Renyi and Gilbert (1959). Skips from link to link: the number of pairs between
- * two links is geometric (Batagelj and Brandes 2005, Physical Review E 71, 036113).
+ * G(n, p) by Erdos, Renyi and Gilbert (1959). Skips from link to link, because the number of pairs
+ * between two links is geometric (Batagelj and Brandes 2005, Physical Review E 71, 036113).
  */
 function joinByChance(linked: Linked, probability: number, stream: Stream): void {
   if (probability === 0) return;
   const { length: size } = linked;
-  // For tiny p, 1 - p loses its digits, and ln(1 - p) is -p.
+  // For tiny p, 1 - p loses its digits, but then ln(1 - p) is -p.
   const none = probability < 1e-8 ? -probability : ln(1 - probability);
-  // Pairs (a, b) with b < a, row by row.
+  // Visit pairs (a, b) with b < a, row by row.
   let [a, b] = [1, -1];
   while (a < size) {
     b += 1 + (probability === 1 ? 0 : Math.floor(ln(1 - stream.real()) / none));
@@ -114,17 +114,17 @@ function joinByChance(linked: Linked, probability: number, stream: Stream): void
   }
 }
 
-/** Links each agent to `reach` others on each side. */
+/** Links each agent to `reach` other agents on each side. */
 function joinRing(linked: Linked, seats: readonly number[], reach: number): void {
   for (const [agent, next] of ringLinks(seats, reach)) join(linked, agent, next);
 }
 
 /**
- * The model of Watts and Strogatz (1998, Nature 393, 440-442).
+ * Rewires by the model of Watts and Strogatz (1998, Nature 393, 440-442).
  *
- * Visits the links of a ring, one round per distance. With the given probability, a link is moved
- * from its second end to a random agent not yet linked to the first. The number of links is
- * constant.
+ * Visits the links in a ring, one round per distance. With the given probability, a link is moved
+ * from its second end to a random agent that is not yet linked to the first. The number of links
+ * does not change.
  */
 function rewire(
   linked: Linked,
@@ -143,7 +143,7 @@ function rewire(
   }
 }
 
-/** Yields each link of a ring once, nearest first. */
+/** Yields each link in a ring once, nearest first. */
 function* ringLinks(seats: readonly number[], reach: number): Iterable<[number, number]> {
   const { length: size } = seats;
   for (let step = 1; step <= Math.min(reach, size / 2); step += 1) {
@@ -153,7 +153,7 @@ function* ringLinks(seats: readonly number[], reach: number): Iterable<[number, 
   }
 }
 
-/** Draws an agent without a link to the given one; null if there is none. */
+/** Draws an agent that is not linked to the given agent; null if there is no such agent. */
 function stranger(
   linked: Linked,
   agent: number,
@@ -174,7 +174,7 @@ function stranger(
 
 /**
  * Preferential attachment (Barabasi and Albert 1999, Science 286, 509-512): each new agent links to
- * `reach` others with a probability proportional to their degree.
+ * `reach` other agents with a probability proportional to their degree.
  */
 function attachByPreference(
   linked: Linked,
@@ -182,7 +182,7 @@ function attachByPreference(
   reach: number,
   stream: Stream,
 ): void {
-  // Both ends of every link, so that a uniform pick is proportional to the degree.
+  // List both ends of every link, so that a uniform pick is proportional to the degree.
   const ends: number[] = [];
   for (const [seat, agent] of seats.entries()) {
     const known = Math.min(seat, reach);

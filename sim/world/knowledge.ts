@@ -1,7 +1,7 @@
 /**
- * The knowledge of agents. Every network event reaches each agent with a delay. Proposals and
- * outcomes arrive through the event feed, votes and memes along the social graph. Arrivals are
- * computed when an agent acts, so nothing is stored per agent and message.
+ * Agents' knowledge. Every network event reaches each agent with a delay. Proposals and outcomes
+ * arrive through the event feed, votes and memes along the social graph. Arrivals are computed when
+ * an agent acts, so nothing is stored per agent and message.
  */
 import { canonical } from '../../engine/protocol/canonical.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
@@ -21,10 +21,10 @@ import type { Links } from './links.js';
 import { type MessageKind, messageName, OwnNumbers, strangerPlace } from './messages.js';
 import type { Cause, Mutes, Observer } from './observer.js';
 
-/** Time after its end for which a block is remembered. */
+/** Time for which a block is remembered after it closes. */
 const TALK_MS = 10_000;
 const HEADS = 8;
-/** Limit of remembered contents of pending proposals. */
+/** Limit on remembered contents of pending proposals. */
 const CONTENTS = 1_024;
 
 interface KnowledgeOptions {
@@ -33,7 +33,7 @@ interface KnowledgeOptions {
   seedNumber: number;
   neighbours: readonly (readonly number[])[];
   ordinals: ReadonlyMap<string, number>;
-  /** Head of the network at the start of the run. */
+  /** Network head at the start of the run. */
   head: string;
   observer: Observer;
   mutes: Mutes;
@@ -48,11 +48,11 @@ export class Knowledge {
   readonly #gossip: Gossip;
   readonly #alliances = new Alliances((id) => this.ordinalOf(id));
   readonly #contents = new Map<string, Content>();
-  /** Scores of agents that have changed. All start at one half. */
+  /** Scores of agents whose score has changed. All scores start at one half. */
   readonly #reputations = new Map<number, number>();
   readonly #talks = new Map<string, Talk>();
   readonly #byTag = new Map<string, Talk>();
-  /** Heads with the name of the closing event. */
+  /** Heads with the closing event's name. */
   #heads: { hash: string; closing: number; at: number }[];
 
   constructor(options: KnowledgeOptions) {
@@ -69,12 +69,12 @@ export class Knowledge {
   noteContent({ block, number, soundness, hasMeme, transactions = [] }: ContentNote): void {
     const content = { soundness, hasMeme, transactions };
     this.#contents.set(block, number === undefined ? content : { ...content, number });
-    // Refused proposals never become events. Drop the oldest.
+    // Refused proposals never become events, so drop the oldest.
     const [oldest] = this.#contents.keys();
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
-  /** Learns an event that happened at `at`, caused by `cause`. */
+  /** Learns an event that happened at `at` because of `cause`. */
   learn(event: Event, at: number, cause: Cause | null): void {
     if (event.type === 'block_validation') this.#vote(event.data, at, cause);
     else if (event.type === 'block_proposal') this.#propose(event, at);
@@ -91,12 +91,12 @@ export class Knowledge {
     return this.#links.delivery(closing, agent, closedAt);
   }
 
-  /** Names later messages with a different seed. */
+  /** Uses a different seed to name later messages. */
   redraw(seed: number): void {
     this.#seed = seed;
   }
 
-  /** Returns the name of the agent's next message of a kind, about a block if given. */
+  /** Returns the name of the agent's next message of a kind, about a block if one is given. */
   nextName(kind: MessageKind, by: number, block?: Talk): number {
     const number = (block?.numbers ?? this.#numbers).take(kind, by);
     return messageName(this.#seed, kind, by, number, block ?? null);
@@ -163,7 +163,7 @@ export class Knowledge {
   membersOf = (alliance: string): readonly number[] => this.#alliances.membersOf(alliance);
   reputationOf = (agent: number): number => this.#reputations.get(agent) ?? FIRST_REPUTATION;
 
-  /** Returns -1 for an agent outside the scenario. */
+  /** Returns an agent's ordinal; -1 for an agent outside the scenario. */
   ordinalOf(agentId: string): number {
     return this.#ordinals.get(agentId) ?? -1;
   }
@@ -254,7 +254,10 @@ export class Knowledge {
 }
 
 type Content = Required<Pick<ContentNote, 'soundness' | 'hasMeme' | 'transactions'>> & {
-  /** Absent for blocks from outside the scenario, which are numbered on arrival. */
+  /**
+   * Number of earlier proposals. Absent for blocks from outside the scenario, which are numbered on
+   * arrival.
+   */
   number?: number;
 };
 
@@ -263,7 +266,7 @@ const UNKNOWN: Content = { soundness: 50, hasMeme: false, transactions: [] };
 const FIRST_REPUTATION = 50;
 const stances = { positive: 'approve', negative: 'reject', neutral: null } as const;
 
-/** State before any message about a block. */
+/** State before any message about a block has arrived. */
 const untold = (size: number) => ({
   closedAt: 0,
   closingBytes: 0,
@@ -280,16 +283,16 @@ const untold = (size: number) => ({
   references: new Map(),
 });
 
-/** Message name of the closing of a block that was proposed before the run. */
+/** Message name for the closing of a block that was proposed before the run. */
 const unheardOf = (block: string): number => Number.parseInt(block.slice(0, 8), 16);
 
 /** Size as canonical JSON without the sequence number, whose length depends on other events. */
 export const eventBytes = ({ type, data }: Event): number =>
   Buffer.byteLength(canonical({ data, type }));
 
-/** Current alliances. Members learn of changes at once, because they agree on them. */
+/** Current alliances. Members learn of changes at once, because they agree on each change. */
 export class Alliances {
-  /** Allies of agents that have any. */
+  /** Allies by agent. Agents without allies are absent. */
   readonly #allies = new Map<number, Set<number>>();
   readonly #own = new Map<number, Set<string>>();
   readonly #members = new Map<string, number[]>();

@@ -1,6 +1,6 @@
 /**
  * Latency between agents and the network, by group and region. Distributions are quantile functions
- * that give the same values on every machine; see docs/model.md.
+ * that return identical values on every machine; see docs/model.md.
  */
 import { exp, ln, normalQuantile } from '../numbers.js';
 import type { Quantile } from '../scenario/files.js';
@@ -8,20 +8,20 @@ import { groupSizes } from '../scenario/population.js';
 import type { Latency } from '../scenario/schema/network.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-/** Name of the network in `links.between`. */
+/** Network's name in `links.between`. */
 const NETWORK_NAME = 'network';
 
-/** The 99.9th percentile of the hash. */
+/** 99.9th percentile of the hash. */
 const SLOW = Math.floor(0.999 * 2 ** 32);
 
 export type LinkSource = Pick<Scenario, 'links' | 'agents' | 'population'>;
 
 export interface Latencies {
-  /** Returns the sampler between two ordinals; the network is below 0. */
+  /** Returns the sampler for two ordinals. The network's ordinal is below 0. */
   of(from: number, to: number): Sampler;
-  /** Minimum latency of all links. */
+  /** Minimum latency over all links. */
   shortestMs: number;
-  /** The 99.9th percentile of latency, for the slowest pair. */
+  /** 99.9th percentile of latency for the slowest pair. */
   slowMs: number;
 }
 
@@ -58,7 +58,7 @@ export function createLatencies(scenario: LinkSource, traces: Traces): Latencies
   };
 }
 
-/** Names of each group, in order; the network is last. */
+/** Returns each group's names, in order. The network comes last. */
 const placesOf = ({ agents }: LinkSource): ReadonlySet<string>[] => [
   ...agents.map(({ group, region }) => new Set(region === undefined ? [group] : [group, region])),
   new Set([NETWORK_NAME]),
@@ -78,7 +78,7 @@ function wantedBetween(
   return found?.latency ?? latency;
 }
 
-/** Quantile functions of latency files, by path in the scenario. */
+/** Quantile functions from latency files, by path in the scenario. */
 type Traces = ReadonlyMap<string, Quantile>;
 
 type Maker = (latency: Latency, traces: Traces) => Quantile;
@@ -104,7 +104,7 @@ const makers: Record<Latency['distribution'], Maker> = {
     return (place) => exp(middle + sigma * normalQuantile(place));
   },
   pareto: ({ mean_ms, spread_ms, shape }) => {
-    // Solves a (a - 2) = (m / s)^2 for mean m and deviation s, if no shape is given.
+    // If no shape is given, solve a (a - 2) = (m / s)^2 for mean m and deviation s.
     const ratio = mean_ms / spread_ms;
     const power = shape ?? 1 + Math.sqrt(1 + ratio * ratio);
     if (power === Number.POSITIVE_INFINITY) return () => mean_ms;
@@ -115,18 +115,19 @@ const makers: Record<Latency['distribution'], Maker> = {
   empirical: ({ file }, traces) => traces.get(file!)!,
 };
 
-/** @param traces contents of latency files. */
+/** @param traces contents of the latency files. */
 export function createLatencySampler(latency: Latency, traces: Traces): Sampler {
   return createSampler(makers[latency.distribution](latency, traces));
 }
 
 /*
- * Draws integer milliseconds by inverting a distribution: a 32-bit hash is a probability, and its
- * quantile is the latency. A table by the first bits of the hash caches the quantiles. Cells that
- * contain more than one value compute the quantile, so each draw is exact, including the tails.
+ * Draws integer milliseconds by inverting a distribution: a 32-bit hash is a probability, and the
+ * quantile at that probability is the latency. A table, indexed by the hash's first bits, caches
+ * the quantiles. For table cells that contain several values, the quantile is computed, so each
+ * draw is exact, including the tails.
  */
 
-/** Lower values would make windows so short that runs become very slow. */
+/** Minimum latency. A lower value would make windows so short that runs become very slow. */
 const LEAST_MS = 10;
 
 /** Maps a 32-bit hash to integer milliseconds. */
@@ -136,12 +137,12 @@ const CELL_BITS = 18;
 const IN_CELL = 2 ** 18;
 const CELLS = 2 ** 14;
 const PLACES = 2 ** 32;
-/** Table marks: an uncomputed cell, and a cell with several values or a large one. */
+/** Table marks for an uncomputed cell, and for a cell with several values or a large value. */
 const EMPTY = 0;
 const MIXED = -1;
 const LARGEST = 2 ** 31 - 1;
 
-/** @param quantile maps (0, 1) to milliseconds; must not decrease. */
+/** @param quantile maps (0, 1) to milliseconds and must not decrease. */
 export function createSampler(quantile: (place: number) => number): Sampler {
   const table = new Int32Array(CELLS);
   const exact = (hash: number) => Math.max(LEAST_MS, Math.round(quantile((hash + 0.5) / PLACES)));

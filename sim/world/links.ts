@@ -1,6 +1,6 @@
 /**
- * Links and uplinks decide when a message arrives, or that it is lost. The effect of a link is a
- * pure hash of the message's name and receiver, so nothing is stored for messages in flight. An
+ * Links and uplinks decide when a message arrives, or that the message is lost. A link's effect is
+ * a pure hash of the message's name and receiver, so nothing is stored for messages in flight. An
  * uplink sends an agent's messages one after another.
  */
 import { mix } from '../rng.js';
@@ -10,28 +10,31 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Faults } from './faults.js';
 import { createLatencies, type Latencies, type LinkSource } from './latency.js';
 
-/** The network as an end of a link. */
+/** Network as an end of a link. */
 export const NETWORK = -1;
 
-/** Maximum length of a window. */
+/** Maximum window length. */
 const LONGEST_WINDOW_MS = 50;
 /** Retransmission interval of the event feed. */
 const RESEND_MS = 1_000;
-/** Probabilities are scaled to 32-bit hashes. */
+/** Scale for comparing probabilities with 32-bit hashes. */
 const CERTAIN = 2 ** 32;
 const ofCertain = (share: number): number => Math.round(share * CERTAIN);
-/** Hash constants per kind of draw. `loss` is combined with the number of the attempt. */
+/** Hash constants by kind of draw. `loss` is combined with the attempt number. */
 const salts = { copied: 0xc097, copy: 0xc098, loss: 0x1055 } as const;
 
 export class Links {
   readonly #faults: Faults;
-  /** Loss rates with start times. The last one that has started applies. */
+  /** Loss rates with start times. The last rate that has started applies. */
   readonly #losses: { from: number; loss: number }[];
   #duplication: number;
   /** Links with individual settings, or null. */
   #own: OwnLinks | null = null;
   readonly #latencies: Latencies;
-  /** The minimum latency, so that no message arrives in the window in which it was sent. */
+  /**
+   * Window length: the minimum latency, so that no message arrives in the window in which it was
+   * sent.
+   */
   readonly windowMs: number;
 
   constructor(scenario: LinkSource, { traces }: Pick<ScenarioData, 'traces'>, faults: Faults) {
@@ -47,7 +50,7 @@ export class Links {
     return this.#own !== null || this.#losses.some(({ loss }) => loss > 0);
   }
 
-  /** Returns the arrival of a message that is sent once; infinite if it is lost. */
+  /** Returns the arrival time of a message that is sent once; infinite if the message is lost. */
   arrival(name: number, from: number, to: number, at: number): number {
     if (this.fails(name, from, to, at)) return Number.POSITIVE_INFINITY;
     return at + this.#latencyMs(name, from, to, at);
@@ -69,14 +72,14 @@ export class Links {
     return this.#lossBetween(from, to, at) >= CERTAIN || this.#faults.cuts(from, to, at);
   }
 
-  /** Returns the arrival of a feed event, which is retransmitted until it arrives. */
+  /** Returns the arrival time of a feed event, which is retransmitted until it arrives. */
   delivery(name: number, to: number, at: number): number {
     const losses = this.losses(name, to, at);
     const sentAt = this.#faults.healedAt(to, at + losses * RESEND_MS);
     return sentAt + this.#latencyMs(name, NETWORK, to, sentAt);
   }
 
-  /** Returns the number of losses of a feed event before it arrives. */
+  /** Returns how many times a feed event is lost before its arrival. */
   losses(name: number, to: number, at: number): number {
     const loss = this.#lossBetween(NETWORK, to, at);
     let losses = 0;
@@ -84,14 +87,14 @@ export class Links {
     return losses;
   }
 
-  /** Returns the name of the duplicate of a request, or null without one. */
+  /** Returns the name of a request's duplicate, or null if there is no duplicate. */
   copyOf(name: number): number | null {
     if (this.#duplication === 0) return null;
     const copied = mix(name, NETWORK, salts.copied) < this.#duplication;
     return copied ? mix(name, NETWORK, salts.copy) : null;
   }
 
-  /** Sets the loss rate from a time on. */
+  /** Sets the loss rate from a given time on. */
   setLoss(loss: number, from: number): void {
     this.#losses.push({ from, loss: ofCertain(loss) });
   }
@@ -101,7 +104,7 @@ export class Links {
     this.#duplication = ofCertain(share);
   }
 
-  /** Sets loss or latency factor of one link from a time on. */
+  /** Sets one link's loss rate or latency factor from a given time on. */
   setOwn(a: number, b: number, change: { from: number; loss?: number; factor?: number }): void {
     const { from, loss, factor } = change;
     this.#own ??= new OwnLinks();
@@ -134,20 +137,20 @@ export class Links {
   }
 }
 
-/** Feed events arrive eventually, even at a loss of 1. */
+/** Maximum number of losses, so that feed events arrive eventually, even at a loss rate of 1. */
 const MOST_LOSSES = 30;
 
 interface OwnLink {
   from: number;
-  /** Scaled to 2^32. Absent: unchanged. */
+  /** Loss rate, scaled to 2^32. If absent, the rate is unchanged. */
   loss?: number;
-  /** Latency factor. Absent: unchanged. */
+  /** Latency factor. If absent, the factor is unchanged. */
   factor?: number;
 }
 
 const likeOthers: Omit<OwnLink, 'from'> = {};
 
-/** Links that an intervention has changed, in both directions, from a time on. */
+/** Links that an intervention has changed, in both directions, from a given time on. */
 class OwnLinks {
   readonly #links = new Map<string, OwnLink[]>();
 
@@ -166,26 +169,29 @@ class OwnLinks {
 const keyOf = (a: number, b: number) => (a < b ? `${a} ${b}` : `${b} ${a}`);
 
 /*
- * Uplinks send an agent's messages one after another at a fixed rate. All arithmetic is on
- * integers; only the departure time is rounded.
+ * Uplinks send an agent's messages one after another at a fixed rate. All arithmetic uses integers.
+ * Only the departure time is rounded.
  */
 
-/** Copies of a message that leave one after another. */
+/** Copies of a message that depart one after another. */
 export interface Departure {
-  /** When it was sent. */
+  /** Time at which the message was sent. */
   readonly at: number;
-  /** Start of the first copy: a millisecond, and bits into it. */
+  /** Start of the first copy, in milliseconds. `beginBits` adds a number of bits. */
   readonly beginMs: number;
   readonly beginBits: number;
-  /** Size of one copy. */
+  /** Size of one copy in bits. */
   readonly bits: number;
-  /** Bits per millisecond. */
+  /** Rate in bits per millisecond. */
   readonly rate: number;
-  /** The sender's next crash, which loses unsent copies; or infinity. */
+  /** Sender's next crash, which loses unsent copies; infinity without a crash. */
   readonly crashAt: number;
 }
 
-/** Returns the departure of a copy (from 0), rounded up to a millisecond; infinite if lost. */
+/**
+ * Returns a copy's departure time (copies count from 0), rounded up to a millisecond; infinite if
+ * the copy is lost.
+ */
 export function computeDeparture(departure: Departure, copy: number): number {
   const { beginMs, beginBits, bits, rate, crashAt } = departure;
   const end = beginBits + (copy + 1) * bits;
@@ -193,19 +199,19 @@ export function computeDeparture(departure: Departure, copy: number): number {
   return left > crashAt ? Number.POSITIVE_INFINITY : left;
 }
 
-/** Returns the wait of a copy before it starts to leave, in milliseconds. */
+/** Returns the time in milliseconds that a copy waits before it starts to depart. */
 export function waitMs({ at, beginMs, beginBits, bits, rate }: Departure, copy: number): number {
   return beginMs - at + (beginBits + copy * bits) / rate;
 }
 
-/** Integer division. Subtracts the remainder first, because a quotient could round up. */
+/** Divides integers. Subtracts the remainder first, because a quotient could be rounded up. */
 const whole = (part: number, by: number): number => (part - (part % by)) / by;
 
 export class Uplinks {
-  /** By agent: bits per millisecond; 0 without a limit. */
+  /** Rate in bits per millisecond, by agent; 0 without a limit. */
   readonly #rates: Uint32Array;
   readonly #faults: Faults;
-  /** By agent: end of its queue, and its next crash as last computed. */
+  /** By agent: end of the agent's queue. `#crashAt` is the agent's next crash as last computed. */
   readonly #freeMs: Float64Array;
   readonly #freeBits: Uint32Array;
   readonly #crashAt: Float64Array;
@@ -222,11 +228,11 @@ export class Uplinks {
     return this.#rates[agent]! > 0;
   }
 
-  /** Queues a message behind the agent's earlier ones. */
+  /** Queues a message behind the agent's earlier messages. */
   take(agent: number, at: number, bytes: number, copies: number): Departure {
     const rate = this.#rates[agent]!;
     const bits = 8 * bytes;
-    // The queue was emptied by a crash.
+    // A crash has emptied the queue.
     const free = at >= this.#crashAt[agent]! || at > this.#freeMs[agent]!;
     const beginMs = free ? at : this.#freeMs[agent]!;
     const beginBits = free ? 0 : this.#freeBits[agent]!;
@@ -239,7 +245,7 @@ export class Uplinks {
   }
 }
 
-/** Creates the uplinks of a scenario; null if none is limited. */
+/** Creates a scenario's uplinks; null if no uplink is limited. */
 export function createUplinks(scenario: Scenario, faults: Faults): Uplinks | null {
   const { links, agents, population } = scenario;
   const rates = new Uint32Array(population);

@@ -1,7 +1,7 @@
 /**
- * The world in wall time: agents on a live network, next to agents of others. World time starts at
- * the network's time and runs at `speed`, or is paused. Requests are signed with the network's
- * time, and its deadlines are not scaled.
+ * World in wall time: agents on a live network, alongside agents from other sources. World time
+ * starts at the network's time and advances at `speed`, or is paused. Requests are signed with the
+ * network's time, and network deadlines are not scaled.
  */
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import { soundness } from '../agents/port.js';
@@ -10,7 +10,7 @@ import { memeText, requestKinds } from './messages.js';
 import type { Cause } from './observer.js';
 import { type Sent, Society, type SocietyOptions } from './society.js';
 
-/** Maximum sleep, after which the run checks for its end. */
+/** Maximum sleep, after which the world checks if the run has ended. */
 const LONGEST_PAUSE_MS = 250;
 
 interface LiveWorldOptions extends SocietyOptions {
@@ -20,14 +20,14 @@ interface LiveWorldOptions extends SocietyOptions {
 
 export class LiveWorld extends Society {
   readonly #options: LiveWorldOptions;
-  /** Speed of time, and the network time and world time at which it was set. */
+  /** Speed of time, with the network time and world time at which the speed was set. */
   #pace: { speed: number; networkMs: number; worldMs: number };
   readonly #gateway: Gateway;
   readonly #underway = new Set<Promise<void>>();
   readonly #openQuestions = new Asked();
   #failure: { error: unknown } | null = null;
   #over = false;
-  /** End of the current sleep in world time, and the function that wakes it. */
+  /** End of the current sleep in world time. `#endPause` ends the sleep early. */
   #pausedUntil = 0;
   #endPause: () => void = () => {};
 
@@ -44,7 +44,7 @@ export class LiveWorld extends Society {
     return this.#options.agents.filter(({ joined }) => joined).length;
   }
 
-  /** Sets the speed relative to the network's time; 0 pauses. */
+  /** Sets the speed relative to network time; 0 pauses. */
   setPace(speed: number): void {
     const networkMs = this.#gateway.now();
     this.#pace = { speed, networkMs, worldMs: this.#worldTime(networkMs) };
@@ -84,7 +84,7 @@ export class LiveWorld extends Society {
     return worldMs + Math.trunc((at - networkMs) * speed);
   }
 
-  /** Runs everything that is due, in short windows, so that the order is kept even if late. */
+  /** Runs everything that is due, in short windows, which preserves the order even when late. */
   #turn(): void {
     if (this.#pace.speed === 0) return;
     const now = this.#worldTime(this.#gateway.now());
@@ -140,7 +140,7 @@ export class LiveWorld extends Society {
     if (kind === 'register') this.#welcome(from, answer);
   }
 
-  /** An agent registered in an earlier run gets no registration event, only the response. */
+  /** Welcomes an agent registered in an earlier run, which gets only the response and no event. */
   #welcome(from: number, answer: Answer): void {
     const agent = this.#options.agents[from]!;
     const known =
@@ -149,12 +149,12 @@ export class LiveWorld extends Society {
     this.#options.behaviour.registered(agent, this, this.now);
     const status = 'data' in answer && 'status' in answer.data ? answer.data.status : 'active';
     if (status === 'active') return;
-    // The agent was inactive at the end of the earlier run.
+    // The agent became inactive at the end of the earlier run.
     agent.onBreak = true;
     this.schedule(from, this.now, { type: 'return' });
   }
 
-  /** Runs until the network ends, or until the first event after the end of the world. */
+  /** Listens until the network ends, or until the first event after the end of the world. */
   async #listen(): Promise<void> {
     for await (const event of this.#gateway.events()) {
       if (this.#over) return;
@@ -179,7 +179,7 @@ export class LiveWorld extends Society {
     return this.#openQuestions.meme(this.knowledge.ordinalOf(event.data.creator.id));
   }
 
-  /** Reads the content of a block from outside the scenario. */
+  /** Reads a block's content if the block comes from outside the scenario. */
   async #judge({ block_hash: block, producer, meme_content }: EventData['block_proposal']) {
     if (this.knowledge.ordinalOf(producer.id) >= 0) return;
     const transactions = (await this.#gateway.transactionsOf(block)) ?? [];
@@ -192,7 +192,7 @@ export class LiveWorld extends Society {
 
 /*
  * Sent votes and memes that can return as events. An event names its agent and content, but not the
- * request that caused it.
+ * request that caused the event.
  */
 
 /** Limit per agent. Unanswered requests are dropped first. */
@@ -217,7 +217,7 @@ class Asked {
     if (index >= 0) own!.splice(index, 1);
   }
 
-  /** Returns the cause of a vote event. The oldest of identical votes matches. */
+  /** Returns a vote event's cause. Among identical votes, the oldest matches. */
   vote(agent: number, block: string, decision: string): Cause | null {
     return this.#take(agent, ({ note }) => note?.block === block && note.decision === decision);
   }

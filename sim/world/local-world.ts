@@ -1,7 +1,7 @@
 /**
- * The world in virtual time. Agents are called in windows shorter than the minimum latency, so that
- * no message arrives in the window in which it was sent. Requests are verified in rounds, applied
- * at their arrival and committed asynchronously. The order is (arrival, sender, number) only.
+ * World in virtual time. Agents are called in windows shorter than the minimum latency, so that no
+ * message arrives in the window in which it was sent. Requests are verified in rounds, applied at
+ * their arrival and committed asynchronously. The order depends only on (arrival, sender, number).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Profile, resolveLimits } from '../../api/contract/limit-table.js';
@@ -24,11 +24,11 @@ import { memeText } from './messages.js';
 import type { Cause, Intervening, RuleViolation, Watch } from './observer.js';
 import { type Sent, Society, type SocietyOptions } from './society.js';
 
-/** Limit of applied entries that are not durable yet. */
+/** Limit on applied entries that are not durable yet. */
 const BACKLOG = 4_096;
 /**
- * Windows per turn of the event loop (a turn costs as much as a quiet window), and the maximum time
- * without a turn, so that other tasks such as serving the page can run.
+ * Windows per event-loop turn (a turn costs as much as a quiet window), and the maximum time
+ * without a turn, so that other tasks, such as serving the page, can run.
  */
 const STEPS_A_TURN = 32;
 const TURN_MS = 8;
@@ -37,7 +37,7 @@ interface LocalWorldOptions extends SocietyOptions {
   network: Network;
   clock: VirtualClock;
   watch: Watch | null;
-  /** Rate limits of a simulated server, or null. */
+  /** Simulated server's rate limits, or null. */
   quotas: Quotas | null;
 }
 
@@ -46,13 +46,13 @@ export class LocalWorld extends Society {
   readonly #clock: VirtualClock;
   readonly #watch: Watch | null;
   readonly #quotas: Quotas | null;
-  /** Quota charges of requests that are not applied yet. */
+  /** Quota charges for requests that are not applied yet. */
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
   readonly #intervening: Intervening | null;
   #steps = 0;
   #turnedAt = performance.now();
-  /** The first rule violation, which ends the run. */
+  /** First rule violation, which ends the run. */
   broken: RuleViolation | null = null;
 
   constructor(options: LocalWorldOptions) {
@@ -66,11 +66,11 @@ export class LocalWorld extends Society {
   }
 
   /**
-   * Runs the next window with events, before `horizon`. Without events before the horizon, time
-   * advances to it. Returns false if nothing will ever happen.
+   * Runs the next window that contains events, before `horizon`. If there are no events before the
+   * horizon, time advances to it. Returns false if nothing more will happen.
    *
-   * @param looksAt a time at which the caller checks the state. Time advances at most to the end of
-   * the window that contains it, so that windows do not change.
+   * @param looksAt time at which the caller checks the state. Time advances at most to the end of
+   * the window that contains this time, so that windows do not change.
    */
   async step(
     horizon = Number.POSITIVE_INFINITY,
@@ -112,18 +112,20 @@ export class LocalWorld extends Society {
     return true;
   }
 
-  /** Returns the start of the window that contains a time. */
+  /** Returns the start of the window that contains the given time. */
   #beginOf(at: number): number {
     return at === Number.POSITIVE_INFINITY ? at : at - (at % this.#windowMs);
   }
 
-  /** Returns the end of the window with `looksAt`, or infinity if the horizon is earlier. */
+  /** Returns the end of the window that contains `looksAt`; infinity if the horizon is earlier. */
   #stopAt(horizon: number, looksAt: number): number {
     const end = Math.ceil(looksAt / this.#windowMs) * this.#windowMs;
     return end > this.now && end < horizon ? end : Number.POSITIVE_INFINITY;
   }
 
-  /** Returns the next event time, after applying the interventions due before its window. */
+  /**
+   * Returns the next event time, after applying the interventions due before that event's window.
+   */
   #nextWithin(horizon: number): number {
     for (;;) {
       const due = this.#network.nextDeadline();
@@ -136,7 +138,7 @@ export class LocalWorld extends Society {
     }
   }
 
-  /** Called once everything is durable. */
+  /** Completes the run. Called once everything is durable. */
   finish(): void {
     this.#note(this.#watch?.finish(this.#clock.now(), this.#network.read));
   }
@@ -149,7 +151,7 @@ export class LocalWorld extends Society {
     this.#publish(events, null);
   }
 
-  /** Verifies and applies the arrivals of a window, round by round. */
+  /** Verifies and applies a window's arrivals, round by round. */
   async #takeInRounds(arrived: readonly Arrival[]): Promise<void> {
     const network = this.#network;
     let arrivals = arrived;
@@ -169,8 +171,9 @@ export class LocalWorld extends Society {
   }
 
   /**
-   * Applies arrivals one by one if nothing is verified. The result equals that of rounds.
-   * @returns a promise only if the disk is far behind: a promise costs more than a quiet window.
+   * Applies arrivals individually if nothing is verified. The result equals that of rounds.
+   * @returns a promise only if the disk lags far behind, because a promise costs more than a quiet
+   * window.
    */
   #takeEach(arrivals: readonly Arrival[], from = 0): Promise<unknown> | null {
     const network = this.#network;
@@ -195,7 +198,7 @@ export class LocalWorld extends Society {
     const { networkId } = this;
     for (const one of sent) {
       const { at, from, request } = one;
-      // Only files of memes are checked asynchronously.
+      // Only meme files are checked asynchronously.
       const known = admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (checkFreshness(known.signedAt, at)) {
@@ -249,7 +252,7 @@ export class LocalWorld extends Society {
     this.#publish(events, { from, note, bytes, text, memes: memesOf(command) });
   }
 
-  /** Checks a request before verification: rate limits, and certain refusals. */
+  /** Checks a request before verification: rate limits, and refusals that are certain. */
   #precheck({ sent: { from }, admitted }: Arrival): Outcome | null {
     const outcome = this.#hopeless(admitted);
     const charged = this.#quotas?.take(from, admitted, outcome);
@@ -265,7 +268,7 @@ export class LocalWorld extends Society {
     this.#charged.delete(admitted);
   }
 
-  /** Returns the outcome of a request that would change nothing, without verifying it. */
+  /** Returns the outcome of a request that would change nothing, without verifying the request. */
   #hopeless(admitted: Admitted): Outcome | null {
     const { command } = admitted;
     const outcome = this.#network.precheck(admitted);
@@ -297,7 +300,7 @@ export class LocalWorld extends Society {
   }
 
   #publish(events: readonly Event[], cause: Cause | null): void {
-    // Most events happened now: comparing the text is cheaper than parsing it.
+    // Most events happened now, so compare the text, which is cheaper than parsing it.
     const now = this.#clock.now();
     const stamp = formatInstant(now);
     for (const event of events) {
@@ -312,11 +315,11 @@ const memesOf = (command: Command) => (command.kind === 'vote' ? command.meme_re
 
 /*
  * Rounds of requests that can be verified together. A request that is certain to be refused is
- * rejected before verification. Therefore every verified request must still be acceptable when it
+ * rejected before verification. Every verified request must therefore still be acceptable when it
  * is applied. A round ends where one request could invalidate the next.
  */
 
-/** Kinds whose acceptance or effects depend on more than sender and block. */
+/** Kinds whose acceptance or effects depend on more than the sender and block. */
 const alone = new Set<CommandKind>([
   'propose',
   'status',
@@ -325,20 +328,20 @@ const alone = new Set<CommandKind>([
   'alliance_leave',
 ]);
 
-/** An admitted request. */
+/** Admitted request. */
 interface Arrival {
   readonly sent: Sent;
   readonly admitted: Admitted;
 }
 
-/** Limits of a round. */
+/** Limits on a round. */
 interface RoundBounds {
   nextDeadline: number | null;
-  /** Number of votes before the block may close; 0 if it is closed. */
+  /** Number of votes before the block may close; 0 if the block is closed. */
   votesUntilClose(block: string): number;
 }
 
-/** Returns the number of arrivals in the next round, at least one. */
+/** Returns the number of arrivals in the next round, which is at least one. */
 function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number {
   const votesLeft = new Map<string, number>();
   const seen = new Set<string>();
@@ -354,12 +357,12 @@ function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number 
     // The block stays closed, so its requests are rejected in any round.
     if (open === 0) continue;
     const left = votesLeft.get(block) ?? open;
-    // A second vote of one sender on one block depends on the first.
+    // A sender's second vote on a block depends on that sender's first vote.
     const own = `${command.kind} ${from} ${block}`;
     if (left === 0 || seen.has(own)) return index;
     seen.add(own);
     if (command.kind !== 'vote') continue;
-    // This vote may close the block and orphan others, so the round ends after it.
+    // This vote may close the block and orphan others, so the round ends after this vote.
     if (left === 1) return index + 1;
     votesLeft.set(block, left - 1);
   }
@@ -367,16 +370,16 @@ function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number 
 }
 
 /*
- * Rate limits of a server in world time. Refused requests do not reach the network. Each agent has
- * a separate address. Reads are not simulated.
+ * Server rate limits in world time. Refused requests do not reach the network. Each agent uses a
+ * separate address. Reads are not simulated.
  */
 
-/** A charge whose outcome is pending. */
+/** Charge whose outcome is pending. */
 interface Charged {
   conclude(outcome: Outcome): void;
 }
 
-/** No replay protection: requests are not captured, and unsigned ones all look alike. */
+/** Disables replay protection: requests are not captured, and all unsigned requests look alike. */
 const unseen = { has: () => false, add: () => {} };
 
 export class Quotas {
@@ -391,7 +394,7 @@ export class Quotas {
     this.#reputationOf = reputationOf;
   }
 
-  /** Charges a request, or refuses it. `look` is its predicted outcome. */
+  /** Charges a request, or refuses it. `look` is the request's predicted outcome. */
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
     const operation = toOperation(admitted);

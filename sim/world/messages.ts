@@ -1,15 +1,14 @@
 /**
  * Kinds and names of messages. All draws about a message derive from its kind, its sender, its
- * block, and the number of earlier messages of that kind by the sender about that block (or in
- * total, without a block). Other agents and other blocks therefore do not affect them.
+ * block, and the sender's number of earlier messages of that kind about that block (or in total,
+ * without a block). Other agents and other blocks therefore do not affect the draws.
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { mix, type Subject } from '../rng.js';
 
 /**
- * The kind of a message: requests to the network, events from the network, gossip and talk to
- * neighbours.
+ * Message kind: requests to the network, events from the network, gossip, and talk to neighbours.
  *
  * @useDeclaredType
  */
@@ -23,7 +22,7 @@ export type MessageKind =
   | 'gossip.remark'
   | 'talk';
 
-/** Codes of kinds in draws. New kinds need new codes; changing a code changes all draws. */
+/** Kind codes used in draws. New kinds need new codes. Changing a code changes all draws. */
 const codes: Record<MessageKind, number> = {
   'request.register': 1,
   'request.status': 2,
@@ -45,7 +44,7 @@ const codes: Record<MessageKind, number> = {
 
 export const messageKinds = Object.keys(codes) as readonly MessageKind[];
 
-/** By command kind. A table, because string building per request is slow. */
+/** Message kinds by command kind. A table, because building a string per request is slow. */
 export const requestKinds: Record<CommandKind, MessageKind> = {
   register: 'request.register',
   status: 'request.status',
@@ -58,16 +57,16 @@ export const requestKinds: Record<CommandKind, MessageKind> = {
   alliance_leave: 'request.alliance_leave',
 };
 
-/** The sender in draws: an ordinal, or a number below -1 for an agent outside the scenario. */
+/** Sender as named in draws: an ordinal, or a number below -1 for an agent outside the scenario. */
 export type Place = number;
 
-/** Returns the place of an agent outside the scenario, from the 32 hex digits of its id. */
+/** Returns the place of an agent outside the scenario, derived from its id's 32 hex digits. */
 export const strangerPlace = (agentId: string): Place =>
   -2 - Number.parseInt(agentId.slice(-7), 16);
 
 /** Counters per agent and kind, for the whole run or for one block. */
 export class OwnNumbers {
-  /** By kind code: counts by ordinal, and counts of agents outside the scenario. */
+  /** By kind code: counts by ordinal. `#strangers` counts agents outside the scenario. */
   readonly #agents: Uint32Array[] = [];
   readonly #strangers = new Map<string, number>();
   readonly #size: number;
@@ -76,7 +75,7 @@ export class OwnNumbers {
     this.#size = agents;
   }
 
-  /** Returns the number of earlier messages, and increments it. */
+  /** Returns the number of earlier messages, and increments the counter. */
   take(kind: MessageKind, by: Place): number {
     if (by < 0) {
       const number = this.#strangers.get(`${kind} ${by}`) ?? 0;
@@ -104,17 +103,19 @@ export function messageName(
   return mix(seed, codes[kind], block.place, block.number, by, number);
 }
 
-/** Returns the size of a request's content and credentials, independent of transport. */
+/**
+ * Returns the size of a request's content and credentials, which does not depend on the transport.
+ */
 export function requestBytes(request: SignedRequest): number {
   const { body, file, public_key, target, timestamp, signature } = request;
   const words = public_key.length + target.length + timestamp.length + signature.length;
   return words + body.length + (file?.length ?? 0);
 }
 
-/** Longer files are not shown as text. */
+/** Size limit for text. Longer files are not shown as text. */
 const LONGEST_TEXT_BYTES = 4_096;
 
-/** Returns the text of a meme; empty if it is not a short text. */
+/** Returns a meme's text; empty if the meme is not a short text. */
 export function memeText({ file }: SignedRequest): string {
   if (file === undefined || file.byteLength > LONGEST_TEXT_BYTES) return '';
   const text = Buffer.from(file).toString();

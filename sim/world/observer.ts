@@ -1,6 +1,6 @@
 /**
- * Interfaces between a run and its world: the observer receives what happens, in order; the
- * interventions change it; the auditor checks it.
+ * Interfaces between a run and its world. The observer receives everything that happens, in order.
+ * Interventions change the run, and the auditor checks it.
  */
 import type { Outcome } from '../../engine/core/state.js';
 import type { Views } from '../../engine/node/views.js';
@@ -17,46 +17,51 @@ import type {
 } from '../agents/port.js';
 import type { MessageKind } from './messages.js';
 
-/** Each message counts once. A duplicate in flight counts as duplicated, and can be lost. */
+/**
+ * Traffic type. Each message counts once. A duplicate in flight counts as duplicated, and can be
+ * lost.
+ */
 export type Traffic = 'sent' | 'lost' | 'duplicated';
 
-/** `equivocation`: recorded as evidence. `duplicate`: already applied. */
+/** `equivocation` means recorded as evidence, `duplicate` means already applied. */
 export type RefusedWhy = Reason | 'equivocation' | 'duplicate';
 
-/** The request that caused an event. */
+/** Request that caused an event. */
 export interface Cause {
-  /** Ordinal of the sender. */
+  /** Sender's ordinal. */
   from: number;
-  /** The note of a vote. Null if the accepted vote differs from the one that the agent cast. */
+  /** Vote's note. Null if the accepted vote differs from the vote that the agent cast. */
   note: DecisionNote | null;
   memes: readonly string[];
-  /** Size of the request. */
+  /** Request size in bytes. */
   bytes: number;
-  /** Text of a meme, if known. */
+  /** Meme text, if known. */
   text?: string | undefined;
 }
 
 export interface Observer {
-  /** `at` is the event's Unix time in milliseconds. `cause` is null outside the scenario. */
+  /**
+   * Receives an event. `at` is its Unix time in milliseconds. `cause` is null outside the scenario.
+   */
   event(event: Event, at: number, cause: Cause | null): void;
-  /** A request that was not applied, at a Unix time in milliseconds. */
+  /** Receives a request that was not applied, with its Unix time in milliseconds. */
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
   published(note: ContentNote): void;
-  /** An external decider has answered or failed. */
+  /** Receives the cost of an external decider's answer or failure. */
   asked(agent: number, cost: AnswerCost): void;
-  /** `count` messages of `bytes` each. */
+  /** Receives traffic: `count` messages of `bytes` each. */
   traffic(kind: MessageKind, what: Traffic, count: number, bytes: number): void;
-  /** `count` messages waited `ms` in total for an uplink. */
+  /** Receives the total time `ms` that `count` messages waited for an uplink. */
   waited(count: number, ms: number): void;
 }
 
-/** A request with the agent's note. */
+/** Request with the agent's note. */
 export interface Outgoing {
   request: SignedRequest;
   note: DecisionNote | null;
 }
 
-/** By meme: time from which it no longer spreads. */
+/** Time from which a meme no longer spreads, by meme. */
 export type Mutes = ReadonlyMap<string, number>;
 
 export interface Intervening {
@@ -65,7 +70,7 @@ export interface Intervening {
   readonly nextAt: number;
   /** Applies the timed interventions that are due. */
   actAt(now: number): void;
-  /** A call was scheduled; or it was made, or discarded. */
+  /** Called when a call was scheduled. `called` follows when the call was made or discarded. */
   scheduled(agent: number, event: ScheduledEvent): void;
   called(agent: number, event: ScheduledEvent): void;
   /** Returns the request to send, possibly changed; null to suppress it. */
@@ -76,15 +81,15 @@ export interface Intervening {
   keepsOut(command: Command, accepted: () => boolean): boolean;
 }
 
-/** Operations of interventions on a world. */
+/** Operations that interventions perform on a world. */
 export interface Changeable extends World {
-  /** Sets a value of the scenario by path. */
+  /** Sets a scenario value by path. */
   change(path: string, value: unknown): void;
-  /** Changes the seed of draws that do not belong to agents. */
+  /** Changes the seed for draws that belong to no agent. */
   redraw(seedNumber: number): void;
 }
 
-/** A rule violation found by the auditor. */
+/** Rule violation found by the auditor. */
 export interface RuleViolation {
   at: number;
   rule: string;
@@ -93,7 +98,7 @@ export interface RuleViolation {
   found: string;
 }
 
-/** The auditor's interface. Each call returns a violation or null. */
+/** Auditor's interface. Each call returns a violation or null. */
 export interface Watch {
   observe(step: {
     at: number;

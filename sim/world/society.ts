@@ -1,6 +1,6 @@
 /**
- * The parts common to both worlds: agents, their knowledge, due calls and messages in flight. The
- * two worlds define how time passes and where requests go.
+ * Parts common to both worlds: agents, their knowledge, due calls and messages in flight. Each
+ * world defines how time passes and where requests go.
  */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
@@ -33,11 +33,11 @@ import type { Cause, Changeable, Intervening, Observer, RefusedWhy } from './obs
 /** Refusals after which a proposal is retried. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
 
-/** A request in flight. */
+/** Request in flight. */
 export interface Sent extends Due {
   request: SignedRequest;
   bytes: number;
-  /** The note of a vote as cast by its agent. */
+  /** Note of a vote as cast by its agent. */
   note: DecisionNote | null;
 }
 
@@ -56,9 +56,11 @@ export class Society implements Changeable {
   readonly #outbox: Outbox | null;
   readonly producers: readonly number[];
   now: number;
-  /** Requests that were not applied, by reason. */
+  /** Number of requests that were not applied, by reason. */
   readonly refusals = new Map<string, number>();
-  /** Calls scheduled and requests sent per agent. They order what is due at the same time. */
+  /**
+   * Number of calls scheduled and of requests sent, per agent. Orders items due at the same time.
+   */
   readonly #scheduled: Uint32Array;
   readonly #requests: Uint32Array;
 
@@ -110,7 +112,7 @@ export class Society implements Changeable {
     return formatInstant(this.networkTime() + this.#options.faults.skewMs(agent, this.now));
   }
 
-  /** Time for signatures. It may differ from world time. */
+  /** Time for signatures, which may differ from world time. */
   protected networkTime(): number {
     return this.now;
   }
@@ -150,7 +152,7 @@ export class Society implements Changeable {
     }
   }
 
-  /** Schedules the arrival of a request that has left its sender. */
+  /** Schedules the arrival of a request that has departed from its sender. */
   #underway(kind: MessageKind, name: number, sent: Sent, left: number): void {
     const { links, observer } = this.#options;
     sent.at = links.arrival(name, sent.from, NETWORK, left);
@@ -227,7 +229,7 @@ export class Society implements Changeable {
     else if (calls.nextAt < end) callLoop(next);
   }
 
-  /** Calls agents and waits for deciders, if any question was asked. */
+  /** Calls agents, and waits for deciders if any question was asked. */
   protected callAndAsk(end: number): Promise<void> | undefined {
     const began = this.now;
     this.callAgents(end);
@@ -282,7 +284,7 @@ export class Society implements Changeable {
     this.#eventCalls.spread(event, at);
   }
 
-  /** Counts a request that was lost. */
+  /** Counts a lost request. */
   protected lost(kind: CommandKind, bytes: number): void {
     this.#options.observer.traffic(requestKinds[kind], 'lost', 1, bytes);
   }
@@ -303,13 +305,13 @@ export class Society implements Changeable {
   }
 }
 
-/** Parts of a world. */
+/** World components. */
 export interface SocietyOptions {
   scenario: Scenario;
   networkId: string;
   agents: ScriptedAgent[];
   behaviour: Behaviour;
-  /** Wraps the calls of agents. Default: a plain loop. */
+  /** Wraps calls to agents. Default: a plain loop. */
   callLoop?: CallLoop;
   /** External decisions. Default: none. */
   asking?: QuestionGate;
@@ -325,19 +327,19 @@ export interface SocietyOptions {
   intervening?: Intervening;
   /** Parent of the first blocks. Default: genesis. */
   head?: string;
-  /** Sees and may change each request, to inject faults in tests. */
+  /** Inspects and may change each request, to inject faults in tests. */
   inTransit?: (request: SignedRequest) => SignedRequest;
 }
 
 /**
- * Calls of agents with external deciders. All questions of a window are answered together, because
- * no message of the window arrives in it. Later calls of an agent wait for its answer.
+ * Calls to agents with external deciders. All questions in a window are answered together, because
+ * no message sent in the window arrives in it. An agent's later calls wait for its answer.
  */
 class Questions {
   readonly #asking: QuestionGate;
   readonly #observer: Observer;
   readonly #intervening: Intervening | undefined;
-  /** Calls with an open question, which finish with the answer. */
+  /** Calls with an open question. A call finishes when the answer arrives. */
   readonly #open = new Map<number, Call>();
   #held: Call[] = [];
 
@@ -362,8 +364,8 @@ class Questions {
   }
 
   /**
-   * Performs answers, each at the time of its question, until no question is open.
-   * @param again runs the calls that waited, and those scheduled in the meantime.
+   * Performs the answers, each at its question's time, until no question is open.
+   * @param again runs the calls that waited, and the calls scheduled in the meantime.
    */
   async answerAll(world: { now: number }, again: (held: Call[]) => void): Promise<void> {
     const reached = world.now;

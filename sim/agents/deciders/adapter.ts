@@ -1,4 +1,4 @@
-/** The interface to external deciders, the budget of calls, and the figures of their cost. */
+/** Interface to external deciders, the call budget, and the cost figures. */
 
 import {
   formatMessage,
@@ -17,7 +17,7 @@ type DeciderCode = keyof typeof deciderMessages;
 /** A call without a usable answer. */
 export class NoAnswer<K extends NoAnswerCode = NoAnswerCode> extends Error {
   override name = 'NoAnswer';
-  /** Tokens that the call used, if the decider reports them. */
+  /** Tokens used by the call, if the decider reports them. */
   readonly usage: Usage | undefined;
   /** Milliseconds to wait before the next call, as requested by the decider. */
   readonly afterMs: number;
@@ -39,27 +39,27 @@ export class NoAnswer<K extends NoAnswerCode = NoAnswerCode> extends Error {
 
 /** A decider's response. */
 export interface DeciderResponse {
-  /** A JSON value. */
+  /** JSON value. */
   value: unknown;
-  /** Token counts from the protocol around the answer. */
+  /** Token counts reported by the protocol that carries the answer. */
   usage?: Usage;
 }
 
 export interface DeciderAdapter {
-  /** Number of parallel lanes. An agent's questions always use the same lane. */
+  /** Number of parallel lanes. All questions from an agent use the same lane. */
   readonly lanes: number;
   /** Maximum concurrent questions per lane. */
   readonly atOnce: number;
   /**
-   * Asks once. Returns or throws at once when `signal` is aborted.
+   * Asks the question once. Returns or throws immediately when `signal` is aborted.
    * @throws {NoAnswer} if this call failed. @throws {ScenarioError} if no call can succeed.
    */
   ask(question: Question, lane: number, signal: AbortSignal): Promise<DeciderResponse>;
-  /** Closes connections and ends processes. */
+  /** Closes connections and ends child processes. */
   close(): Promise<void>;
 }
 
-/** The JSON that is sent to a decider. */
+/** Builds the JSON that is sent to a decider. */
 export const toPayload = ({ id, agent, kind, number, view }: Question) => ({
   protocol: 1,
   id,
@@ -69,10 +69,10 @@ export const toPayload = ({ id, agent, kind, number, view }: Question) => ({
   view,
 });
 
-/** A question stays unanswered: no cassette has an answer and the decider cannot be asked. */
+/** A question stays unanswered because no cassette answers it and the decider cannot be asked. */
 export class DeciderError extends Error {
   override name = 'DeciderError';
-  /** Key of the message, such as `BUDGET_SPENT`. */
+  /** Message key, such as `BUDGET_SPENT`. */
   readonly code: string;
 
   /** @internal */
@@ -82,7 +82,7 @@ export class DeciderError extends Error {
   }
 }
 
-/** Creates an error with the text of its code. */
+/** Creates an error with the text for its code. */
 export function deciderError<K extends DeciderCode>(
   code: K,
   values: MessageValues<(typeof deciderMessages)[K]>,
@@ -97,7 +97,7 @@ export class AskingEnded extends Error {
 }
 
 export class Budget {
-  /** Calls made in this process. */
+  /** Calls made by this process. */
   made = 0;
   readonly #most: number;
   readonly #onCall: (made: number) => void;
@@ -117,17 +117,17 @@ export class Budget {
   }
 }
 
-/** Figures of external deciders, in summary.json. */
+/** Figures for external deciders in summary.json. */
 export interface DeciderFigures {
   questions: number;
-  /** Questions asked in this run. The others were answered from a cassette. */
+  /** Questions asked in this run. The remaining questions were answered from a cassette. */
   asked: number;
-  /** Calls for all questions, including retries and calls interrupted by the end of a process. */
+  /** Calls for all questions, including retries and calls interrupted by process exit. */
   calls: number;
   retries: number;
-  /** Failed questions by reason. Their agents did nothing. */
+  /** Failed questions by reason. The agents concerned did nothing. */
   failures: Partial<Record<FailureReason, number>>;
-  /** Tokens of all calls, including failed ones, as reported by deciders. */
+  /** Tokens used by all calls, including failed calls, as reported by deciders. */
   input_tokens: number;
   output_tokens: number;
 }
@@ -154,5 +154,5 @@ export class Figures {
   }
 }
 
-/** File name in the run folder. Also read by runs without external deciders. */
+/** File name in the run folder. Runs without external deciders read this file too. */
 export const CASSETTE_FILE = 'decisions.cassette';

@@ -1,8 +1,8 @@
 /**
- * A cassette records the questions of a run to deciders, and the answers. It is a file of JSON
- * lines: a header, one record per question, and an end. Each line has a checksum over all lines up
- * to it. Lines are verified on reading and appended during a run. A record is found by what the
- * agent saw. Only offsets are kept in memory.
+ * A cassette records a run's questions to deciders and their answers. The file contains JSON lines:
+ * a header, one record per question, and an end line. Each line contains a checksum over all lines
+ * up to and including itself. Lines are verified on reading and appended during a run. Records are
+ * found by what the agent saw. Only offsets are kept in memory.
  */
 import {
   closeSync,
@@ -31,7 +31,7 @@ const LONGEST_LINE_BYTES = 64 * 1_048_576;
 const CHUNK_BYTES = 1_048_576;
 const toDisk = promisify(fdatasync);
 
-/** Lookup key of a record. */
+/** Lookup key for a record. */
 export type Key = Pick<Recorded, 'agent' | 'kind' | 'number' | 'decider' | 'saw'>;
 
 interface Place {
@@ -39,7 +39,7 @@ interface Place {
   bytes: number;
 }
 
-/** Number of calls for a question, and the tokens of failed ones. */
+/** Number of calls for a question, and the tokens used by failed calls. */
 export type CallCost = Pick<Recorded, 'calls' | 'unusable'>;
 
 const keyOf = (key: Key): string => `${formatName(key)} ${key.decider} ${key.saw}`;
@@ -47,18 +47,18 @@ const keyOf = (key: Key): string => `${formatName(key)} ${key.decider} ${key.saw
 export class Cassette {
   readonly path: string;
   readonly header: Header;
-  /** The end line is present: the cassette is complete. */
+  /** True if the end line is present, so the cassette is complete. */
   ended = false;
-  /** Bytes of a partial last line, left by a killed process. */
+  /** Length in bytes of a partial last line left by a killed process. */
   torn = 0;
   #file: number | null;
   #sum: string;
   /** Offset after the last valid line. */
   #size: number;
   readonly #places = new Map<string, Place>();
-  /** The last record of each question, regardless of the view. */
+  /** Last record for each question, regardless of the view. */
   readonly #latest = new Map<string, Place>();
-  /** Calls for questions without a record. */
+  /** Calls for questions that have no record. */
   readonly #open = new Map<string, CallCost>();
   #syncing: Promise<void> | null = null;
   #behind = false;
@@ -76,7 +76,7 @@ export class Cassette {
     return this.#places.size;
   }
 
-  /** Calls without a record: their process ended before the answer was recorded. */
+  /** Calls without a record, because their process ended before the answer was recorded. */
   get openCalls(): number {
     return [...this.#open.values()].reduce((sum, { calls }) => sum + calls, 0);
   }
@@ -90,9 +90,9 @@ export class Cassette {
 
   /**
    * Reads and verifies a cassette.
-   * @param named a cassette, or a run folder with one.
-   * @param append continue it: a partial last line and the end line are removed.
-   * @throws {StoreError} `MISSING`, `UNREADABLE`, or `CORRUPT` naming the record.
+   * @param named a cassette, or a run folder that contains one.
+   * @param append continue the cassette: remove a partial last line and the end line.
+   * @throws {StoreError} `MISSING`, `UNREADABLE`, or `CORRUPT` with the damaged record.
    */
   static open(named: string, append = false): Cassette {
     const path = fileOf(named);
@@ -116,13 +116,13 @@ export class Cassette {
     return place ? this.#read(place) : null;
   }
 
-  /** Returns a record of the same question with a different view or decider. */
+  /** Returns a record for the same question with a different view or decider. */
   near(key: Key): Recorded | null {
     const place = this.#latest.get(formatName(key));
     return place ? this.#read(place) : null;
   }
 
-  /** Indexes a record. Returns false if the key has a record already. */
+  /** Indexes a record. Returns false if the key already has a record. */
   note(record: Recorded, bytes: number, sum: string): boolean {
     const key = keyOf(record);
     if (this.#places.has(key)) return false;
@@ -134,7 +134,7 @@ export class Cassette {
     return true;
   }
 
-  /** Counts a call. Returns false if the question has a record already. */
+  /** Counts a call. Returns false if the question already has a record. */
   noteCall({ call, unusable }: CallNote, bytes: number, sum: string): boolean {
     const key = keyOf(call);
     if (this.#places.has(key)) return false;
@@ -145,7 +145,7 @@ export class Cassette {
     return true;
   }
 
-  /** Returns the calls so far for a question without a record. */
+  /** Returns the cost so far of a question without a record. */
   costOf(key: Key): CallCost {
     return this.#open.get(keyOf(key)) ?? { calls: 0 };
   }
@@ -157,7 +157,7 @@ export class Cassette {
     await this.durable();
   }
 
-  /** Appends a record; `durable` resolves when it is on disk. */
+  /** Appends a record. `durable` resolves when the record is on disk. */
   append(record: Recorded): void {
     const { bytes, sum } = this.#write(record);
     this.note(record, bytes, sum);
@@ -184,7 +184,7 @@ export class Cassette {
     return { bytes: bytes.length, sum };
   }
 
-  /** Syncs everything appended so far. Concurrent callers share one sync. */
+  /** Syncs everything appended so far. Concurrent callers share a sync. */
   durable(): Promise<void> {
     this.#syncing ??= this.#sync().finally(() => {
       this.#syncing = null;
@@ -275,7 +275,7 @@ function readAll(path: string, file: number): Cassette {
   return cassette;
 }
 
-/** The end line has the number of records. A complete cassette has no calls without a record. */
+/** The end line contains the record count. A complete cassette has no calls without a record. */
 const isEndOf = ({ records, openCalls }: Cassette, end: number): boolean =>
   end === records && openCalls === 0;
 
@@ -289,7 +289,7 @@ function added(a: Recorded['unusable'] = {}, b: NonNullable<Recorded['unusable']
 
 interface RawLine {
   bytes: Buffer;
-  /** Ends with a newline. */
+  /** True if the line ends with a newline. */
   whole: boolean;
 }
 
@@ -308,7 +308,7 @@ function* linesOf(path: string, fd: number): Generator<RawLine> {
       restBytes = 0;
       from = at + 1;
     }
-    // Copy the rest: the next read overwrites the chunk.
+    // Copy the remainder, because the next read overwrites the chunk.
     rest.push(Buffer.from(chunk.subarray(from, bytes)));
     restBytes += bytes - from;
     if (restBytes > LONGEST_LINE_BYTES) {
@@ -330,7 +330,7 @@ const Count = Type.Integer({ minimum: 0 });
 const Header = Type.Object(
   {
     format: Type.Enum([FORMAT, EARLIER_FORMAT]),
-    /** SHA-256 of the canonical JSON of the scenario, without its seed and call options. */
+    /** SHA-256 of the scenario's canonical JSON, without the seed and call options. */
     scenario: Digest,
     seed: Type.String(),
   },
@@ -343,20 +343,20 @@ const key = {
   agent: Count,
   kind: Type.Enum(occasions),
   number: Count,
-  /** SHA-256 of strategy and prompts. */
+  /** SHA-256 of the strategy and prompts. */
   decider: Digest,
   /** SHA-256 of the canonical JSON of `view`. */
   saw: Digest,
 };
 
-/** Tokens of failed calls. */
+/** Tokens used by failed calls. */
 const Unusable = Type.Optional(Type.Object(Answer.properties.usage.properties, strictly));
 
 const Recorded = Type.Object(
   {
     ...key,
     view: Type.Unknown(),
-    /** All calls for the question, including those of earlier processes. */
+    /** All calls for the question, including calls by earlier processes. */
     calls: Type.Integer({ minimum: 1 }),
     unusable: Unusable,
     answer: Type.Optional(Type.Object(Answer.properties, strictly)),
@@ -375,8 +375,8 @@ const Recorded = Type.Object(
 export type Recorded = Static<typeof Recorded>;
 
 /**
- * A call line, in the cassette of an unfinished run. It is written before the call, and again with
- * `unusable` if the call used tokens without a usable answer.
+ * Call line in the cassette of an unfinished run. The line is written before the call, and again
+ * with `unusable` if the call used tokens but gave no usable answer.
  */
 const CallNote = Type.Object({ call: Type.Object(key, strictly), unusable: Unusable }, strictly);
 type CallNote = Static<typeof CallNote>;
@@ -392,17 +392,17 @@ const checks = {
   end: validator('cassette_end', End),
 };
 
-/** The checksum covers the previous checksum and the line without its checksum. */
+/** Computes a checksum over the previous checksum and the line without its own checksum. */
 const sumOf = (before: string, body: string): string => sha256Hex(before + body).slice(0, 32);
 
-/** Formats a line, and returns its checksum for the next line. */
+/** Formats a line and returns its checksum, on which the next line's checksum builds. */
 export function formatLine(before: string, value: Header | Recorded | CallNote | { end: number }) {
   const body = canonical(value);
   const sum = sumOf(before, body);
   return { line: `${body.slice(0, -1)},"sum":"${sum}"}\n`, sum };
 }
 
-/** Parses a line. Returns null if its checksum or shape is wrong. */
+/** Parses a line. Returns null if the line's checksum or shape is wrong. */
 function readLine(before: string, text: string): { value: Line; sum: string } | null {
   const [, open, sum] = /^(\{.*),"sum":"([0-9a-f]{32})"\}$/s.exec(text) ?? [];
   if (open === undefined || sum !== sumOf(before, `${open}}`)) return null;

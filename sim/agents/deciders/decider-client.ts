@@ -1,4 +1,4 @@
-/** Asks one decider, with limited concurrency, retries and a budget of calls. */
+/** Asks one decider, with limited concurrency, retries and a call budget. */
 import { canonical } from '../../../engine/protocol/canonical.js';
 import type { External } from '../../scenario/schema/strategies.js';
 import type { Doing } from '../script/commands.js';
@@ -19,7 +19,7 @@ import {
   type Usage,
 } from './question.js';
 
-/** The outcome of a question. */
+/** Outcome of a question. */
 export interface DecisionResult {
   answer?: Answer;
   failure?: { reason: FailureReason; detail: string };
@@ -28,25 +28,25 @@ export interface DecisionResult {
 export interface ToAsk {
   question: Question;
   doing: Doing;
-  /** Resolves when the call is on disk, so that it is counted even if the process is killed. */
+  /** Resolves when the call is on disk, so that the call counts even if the process is killed. */
   begins(): Promise<void>;
-  /** Called with the tokens of a call without a usable answer. */
+  /** Called with the tokens used by a call that gave no usable answer. */
   wasted(usage: Usage): void;
   /** Called once, with the outcome. */
   decided(decided: DecisionResult): void;
 }
 
-/** After this many failed questions in a row, questions are not retried until one succeeds. */
+/** After this many consecutive failed questions, questions are not retried until one succeeds. */
 const DOWN_AFTER = 3;
 const LONGEST_BACKOFF_MS = 60_000;
-/** Shorter values are not masked: they could occur in any text. */
+/** Minimum length of a masked value. Shorter values could occur in any text. */
 const SHORTEST_SECRET = 8;
 
 export interface DeciderClientOptions {
   group: string;
   strategy: External;
   door: DeciderAdapter;
-  /** Values that must not be recorded. */
+  /** Secret values that must not be recorded. */
   secrets: readonly string[];
   budget: Budget;
   /** Aborts all calls. */
@@ -70,7 +70,7 @@ export class DeciderClient {
   }
 
   /**
-   * Asks all questions. `decided` is not called for questions that the budget does not cover.
+   * Asks all questions. Does not call `decided` for questions that exceed the budget.
    * @throws {AskingEnded} if the run was aborted. @throws {ScenarioError} if no call can succeed.
    */
   async askAll(all: readonly ToAsk[]): Promise<void> {
@@ -149,7 +149,7 @@ export class DeciderClient {
     }
   }
 
-  /** Token counts of the protocol take precedence over those claimed in the answer. */
+  /** Reads an answer. Token counts from the protocol take precedence over counts in the answer. */
   #read({ value, usage = claimedUsage(value) }: DeciderResponse, doing: Doing): Answer {
     let answer: Answer;
     try {
@@ -183,14 +183,14 @@ export class DeciderClient {
   }
 }
 
-/** Returns the token counts claimed in an answer, even if the rest of it is unusable. */
+/** Returns the token counts claimed in an answer, even if the rest of the answer is unusable. */
 function claimedUsage(value: unknown): Usage | undefined {
   const { usage } = (value ?? {}) as { usage?: unknown };
   const { input_tokens, output_tokens } = (usage ?? {}) as Record<string, unknown>;
   return parseUsage(input_tokens, output_tokens);
 }
 
-/** Doubles with each call. */
+/** Computes the delay before a retry, which doubles with each call. */
 function backoff(first: number, calls: number): number {
   let ms = first;
   for (let call = 1; call < calls; call += 1) ms *= 2;

@@ -1,6 +1,6 @@
 /**
- * The external deciders of a run. Agents put questions. The world collects the answers to all
- * questions of one window, from a cassette or from the decider, which is opened at its first call.
+ * External deciders in a run. Agents put questions. The world collects the answers to all questions
+ * in a window, from a cassette or from the decider, which is opened at its first call.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -34,15 +34,18 @@ import { createProgramAdapter } from './program-adapter.js';
 import { createQuestion, type Question, type Usage } from './question.js';
 import { RunCassettes } from './run-cassettes.js';
 
-/** Sources of answers, and where they are recorded. */
+/** Sources of answers, and the cassette in which answers are recorded. */
 export interface DeciderOptions {
-  /** A cassette or run folder to answer from. */
+  /** Cassette or run folder to answer from. */
   cassette?: string;
-  /** Ask the decider if the cassette has no answer. Default: fail. */
+  /** Ask the decider if the cassette has no answer. By default, the run fails. */
   record?: boolean;
   /** Path of the run's cassette. Default: `decisions.cassette` in `out`. */
   keep?: string;
-  /** Maximum calls of this process. The run ends when they are spent, and can be continued. */
+  /**
+   * Maximum number of calls by this process. A run that reaches the maximum ends, and can be
+   * continued.
+   */
   mostCalls?: number;
 }
 
@@ -63,7 +66,7 @@ interface Mind {
   asker: DeciderClient | null;
 }
 
-/** State of an agent. */
+/** State kept for an agent. */
 interface Notes {
   memory: unknown;
   /** Questions asked, by kind. */
@@ -75,7 +78,7 @@ interface Pending {
   question: Question;
   doing: Doing;
   at: number;
-  /** The recorded answer or failure. */
+  /** Recorded answer or failure. */
   record: Recorded | null;
 }
 
@@ -111,7 +114,7 @@ export class Deciders implements QuestionGate {
   }
 
   /**
-   * Opens the deciders of a scenario.
+   * Opens a scenario's deciders.
    * @throws {ScenarioError} without a cassette or `record`, or if a variable or the SDK is missing.
    * @throws {StoreError} if a cassette is invalid.
    */
@@ -175,7 +178,7 @@ export class Deciders implements QuestionGate {
     return this.#figures.all;
   }
 
-  /** Completes the cassette at the end of a run. */
+  /** Completes the cassette when the run ends. */
   finish(): Promise<void> {
     return this.#tapes.finish();
   }
@@ -209,7 +212,7 @@ export class Deciders implements QuestionGate {
     this.#waiting.add(ordinal);
   }
 
-  /** Takes the answer from a cassette. Returns false if it has none. */
+  /** Takes the answer from a cassette. Returns false if the cassette has no answer. */
   #taken(pending: Pending): boolean {
     const { question, mind } = pending;
     const key = { ...keyOf(question), decider: mind.digest };
@@ -290,7 +293,7 @@ const none: readonly DecidedCall[] = [];
 
 const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
 
-/** Checks all commands before the first is performed. */
+/** Validates all commands before the first one is performed. */
 function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (() => void)[] {
   try {
     return commands.map((command) => commandFor(command, doing));
@@ -299,10 +302,10 @@ function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (
   }
 }
 
-/** A prompt is a page or two. */
+/** Prompt size limit. A typical prompt is a page or two. */
 const LARGEST_PROMPT_BYTES = 262_144;
 
-/** Call options: they do not affect the identity of a decider. */
+/** Call options, which do not affect a decider's identity. */
 const ways: ReadonlySet<string> = new Set([
   ...['timeout_ms', 'retries', 'backoff_ms', 'most_at_once', 'processes', 'env', 'key_env'],
 ]);
@@ -310,7 +313,7 @@ const ways: ReadonlySet<string> = new Set([
 const essence = (strategy: External): object =>
   Object.fromEntries(Object.entries(strategy).filter(([name]) => !ways.has(name)));
 
-/** SHA-256 of a scenario, without its seed and call options. */
+/** SHA-256 of a scenario without its seed and call options. */
 function scenarioDigest({ seed: _, ...scenario }: Scenario): string {
   const agents = scenario.agents.map(withoutWays);
   const interventions = scenario.interventions.map((one) =>
@@ -330,7 +333,7 @@ function deciderDigest(strategy: External, prompts: ReadonlyMap<string, string>)
 }
 
 interface Prompts {
-  /** By name. */
+  /** Prompt texts by name. */
   texts: Map<string, string>;
   /** SHA-256 of each file, by its path in the scenario. */
   files: Record<string, string>;
@@ -362,7 +365,7 @@ function promptsOf(
 
 interface Opened {
   door: DeciderAdapter;
-  /** Values that must not be recorded. */
+  /** Secret values that must not be recorded. */
   secrets: string[];
 }
 
@@ -372,7 +375,7 @@ interface OpenOptions {
   prompts: ReadonlyMap<string, string>;
 }
 
-/** Variables that a program needs to be found and to run. All others are withheld. */
+/** Environment variables that a program needs to start and run. All others are withheld. */
 const harmless = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'TEMP', 'TMP'],
   ...['SystemRoot', 'ComSpec', 'PATHEXT', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA'],
@@ -398,7 +401,7 @@ async function openHttp(strategy: StrategyOf<'http'>, options: OpenOptions): Pro
   const { url, dialect, key_env, model, request, most_at_once: atOnce } = strategy;
   const key = key_env === undefined ? undefined : variable(key_env, options.group);
   const chat = { model: model ?? '', prompts: options.prompts, request };
-  // The HTTP client is loaded only when the decider is called.
+  // Load the HTTP client only when the decider is called.
   const { chatDialect, createHttpAdapter, plainDialect } = await import('./http-adapter.js');
   const spoken = dialect === 'openai' ? chatDialect(chat) : plainDialect;
   const adapter = createHttpAdapter({ url, key, atOnce, dialect: spoken });
@@ -413,7 +416,7 @@ function openExec(strategy: StrategyOf<'exec'>, options: OpenOptions): Opened {
 
 async function openMcp(strategy: StrategyOf<'mcp'>, options: OpenOptions): Promise<Opened> {
   const { command, url, tool, env, key_env, most_at_once: sessions } = strategy;
-  // The SDK is loaded only when the decider is called.
+  // Load the SDK only when the decider is called.
   const { loadSdk, createMcpAdapter } = await import('./mcp-adapter.js');
   const adapter = (place: Place) =>
     loadSdk(options.group).then((sdk) => {

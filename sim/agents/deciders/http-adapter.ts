@@ -1,6 +1,6 @@
 /**
- * A decider at a URL: one POST per question. There are two dialects: the plain question, and chat
- * completions as served by OpenAI and many model servers.
+ * Decider at a URL, called with one POST per question. The request uses one of two dialects: the
+ * plain question, or chat completions as served by OpenAI and many model servers.
  */
 import { type Dispatcher, Agent as HttpAgent, request } from 'undici';
 import { parseJson } from '../../../engine/protocol/json.js';
@@ -20,11 +20,11 @@ interface HttpOptions {
   dialect: Dialect;
 }
 
-/** Upper limit of Retry-After. */
+/** Upper limit for Retry-After. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function createHttpAdapter({ url, key, atOnce, dialect }: HttpOptions): DeciderAdapter {
-  // No timeouts here: the caller aborts the request.
+  // No timeouts here, because the caller aborts the request.
   const dispatcher = new HttpAgent({ connections: atOnce, headersTimeout: 0, bodyTimeout: 0 });
   const headers = {
     'content-type': 'application/json',
@@ -62,13 +62,13 @@ export function createHttpAdapter({ url, key, atOnce, dialect }: HttpOptions): D
   };
 }
 
-/** Stops reading at the size limit. */
+/** Reads a response body and stops at the size limit. */
 async function bytesOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    // Leaving the loop destroys the body, and with it the connection.
+    // Leaving the loop destroys the body and closes the connection.
     if (size > LARGEST_ANSWER_BYTES) {
       throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_ANSWER_BYTES });
     }
@@ -77,13 +77,13 @@ async function bytesOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** An AggregateError of several addresses has no message itself. */
+/** Returns an error's text. An AggregateError for several addresses has no message itself. */
 export function getErrorText(error: unknown): string {
   const { code, message, errors } = error as Error & { code?: string; errors?: Error[] };
   return message || errors?.[0]?.message || code || 'the connection failed';
 }
 
-/** Parses Retry-After into milliseconds. Returns 0 if absent or not a number. */
+/** Parses Retry-After into milliseconds. Returns 0 if the header is absent or not a number. */
 export function waitMs(header: string | string[] | undefined): number {
   const seconds = Number(header);
   return Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1_000, LONGEST_WAIT_MS) : 0;
@@ -134,7 +134,9 @@ export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect =
 const bare = (content: string): string =>
   /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(content)?.[1] ?? content;
 
-/** Fills `{{question}}` and paths such as `{{view.block.soundness}}`; non-strings become JSON. */
+/**
+ * Fills in `{{question}}` and paths such as `{{view.block.soundness}}`. Non-strings become JSON.
+ */
 function filled(template: string, question: Question): string {
   const known: Record<string, unknown> = { question: toPayload(question), ...toPayload(question) };
   return template.replace(/\{\{\s*([a-z_][\w.]*)\s*\}\}/g, (_, path: string) => {

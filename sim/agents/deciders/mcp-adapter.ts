@@ -1,6 +1,6 @@
 /**
- * A decider that is a tool of an MCP server, a program or at a URL. Sessions are opened lazily. The
- * official SDK is an optional peer dependency, loaded when needed.
+ * Decider that is a tool on an MCP server. The server is a local program or has a URL. Sessions are
+ * opened lazily. The official SDK is an optional peer dependency, loaded when needed.
  */
 
 import { ReadableStream } from 'node:stream/web';
@@ -66,13 +66,13 @@ export function createMcpAdapter({ sdk, place, tool, sessions }: McpOptions): De
   };
 }
 
-/** Maximum number of pages of tools that are read. */
+/** Maximum number of tool-list pages to read. */
 const MOST_PAGES = 100;
-/** The longest timer. The caller aborts the call. */
+/** Longest possible timer. The caller aborts the call. */
 const LONGEST_MS = 2_147_483_647;
 
 class McpSession {
-  /** Closed, or unusable after an error. */
+  /** True if the session is closed, or unusable after an error. */
   over = false;
   readonly #sdk: Sdk;
   readonly #place: Place;
@@ -86,7 +86,7 @@ class McpSession {
     this.#sdk = sdk;
     this.#place = place;
     this.#tool = tool;
-    // The version of the question protocol.
+    // Version of the question protocol.
     this.#client = new sdk.Client({ name: 'folkmoot', version: '1' });
     this.#way = wayTo(sdk, place, (why) => this.#broken(why));
     // A failing client calls onclose before it reports the error, so wait one turn.
@@ -127,7 +127,9 @@ class McpSession {
     return (await this.#client.callTool(call, undefined, options)) as CallToolResult;
   }
 
-  /** Lists the tools page by page. The client's list would compile the server's schemas. */
+  /**
+   * Lists the tools page by page. The client's own list method would compile the server's schemas.
+   */
   async #expectTool(options: { signal: AbortSignal; timeout: number }): Promise<void> {
     const { ListToolsResultSchema } = this.#sdk;
     const names: string[] = [];
@@ -153,7 +155,9 @@ class McpSession {
     this.#fail(why);
   }
 
-  /** Attributes an error of the SDK to the pending question. Each session has at most one. */
+  /**
+   * Attributes an SDK error to the pending question. Each session has at most one pending question.
+   */
   #heard(error: Error): void {
     if (/exceeded maximum size/.test(error.message)) {
       this.#broken(new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_MESSAGE_BYTES }));
@@ -184,7 +188,7 @@ class McpSession {
   }
 }
 
-/** Invalid JSON, a wrong shape, or nested too deeply. */
+/** True for invalid JSON, a message with the wrong shape, or excessive nesting. */
 const isNoMessage = (error: unknown): error is Error =>
   error instanceof SyntaxError ||
   error instanceof RangeError ||
@@ -193,7 +197,7 @@ const isNoMessage = (error: unknown): error is Error =>
 const noMessage = (error: Error) =>
   new NoAnswer('INVALID_MCP_MESSAGE', { detail: plainLine(error.message) });
 
-/** Address of a server. */
+/** Server address. */
 export type Place =
   | { command: readonly string[]; folder: string; env: Readonly<Record<string, string>> }
   | { url: string; key: string | undefined };
@@ -202,13 +206,13 @@ type Body = ConstructorParameters<typeof Response>[0];
 
 interface Way {
   transport: Transport;
-  /** The error of questions pending when the transport closes. */
+  /** Error for questions that are pending when the transport closes. */
   ends: NoAnswer;
   /** Called before the session is closed. */
   close(): Promise<void>;
 }
 
-/** An answer can appear twice: escaped in a text and as structured content. */
+/** An answer can appear twice: escaped in text and as structured content. */
 const LARGEST_MESSAGE_BYTES = 4 * LARGEST_ANSWER_BYTES;
 /** Timeout for closing a session. */
 const GRACE_MS = 2_000;
@@ -237,7 +241,7 @@ function httpWay(
   { url, key }: Extract<Place, { url: string }>,
   onBroken: (why: NoAnswer) => void,
 ): Way {
-  // No timeouts here: the caller aborts the request.
+  // No timeouts here, because the caller aborts the request.
   const dispatcher = new HttpAgent({ headersTimeout: 0, bodyTimeout: 0 });
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const transport = new StreamableHTTPClientTransport(new URL(url), {
@@ -262,7 +266,7 @@ function httpWay(
 
 /**
  * Reports refused, oversized and interrupted responses. Accepts only responses to requests: does
- * not open the server's event stream and does not resume interrupted ones.
+ * not open the server's event stream and does not resume interrupted streams.
  */
 function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) {
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {

@@ -9,7 +9,7 @@ import type { MessageTable } from '../../../engine/protocol/messages.js';
  * - `refused`: an HTTP status other than 200, or an MCP error
  * - `too_long`: answer above the size limit
  * - `no_json`: not valid JSON
- * - `wrong`: not an answer, or with an invalid command
+ * - `wrong`: not an answer, or an answer that contains an invalid command
  */
 export const failureReasons = [
   'timeout',
@@ -30,7 +30,7 @@ export type FailureReason = (typeof failureReasons)[number];
 
 type Reasoned = Readonly<Record<string, { readonly reason: FailureReason }>>;
 
-/** Failed calls of deciders, with the reason of each. */
+/** Failed decider calls, with the reason for each failure. */
 export const noAnswerMessages = {
   TIMEOUT: { reason: 'timeout', text: 'no answer within {ms} ms' },
   CANCELLED: { reason: 'timeout', text: 'call cancelled' },
@@ -54,7 +54,7 @@ export const noAnswerMessages = {
   LEAKED_SECRET: { reason: 'wrong', text: 'answer contains a secret of the decider' },
 } as const satisfies MessageTable & Reasoned;
 
-/** Questions that stay unanswered and end the run. */
+/** Questions that stay unanswered and therefore end the run. */
 export const deciderMessages = {
   NO_RECORD: {
     text: 'no recorded answer for {question} in {cassette}',

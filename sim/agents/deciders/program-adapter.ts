@@ -1,6 +1,6 @@
 /**
- * A decider that is a program: one or more processes, started lazily, with one question per line on
- * standard input and one answer per line on standard output.
+ * Decider that is a program. One or more processes are started lazily. Each process reads one
+ * question per line on standard input and writes one answer per line to standard output.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { parseJson } from '../../../engine/protocol/json.js';
@@ -20,10 +20,10 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Time to exit after end of input, before the process is killed. */
+/** Delay between end of input and killing the process, to let the process exit by itself. */
 const GRACE_MS = 2_000;
 
-/** The error of a program that does not exist or is not executable. */
+/** Error for a program that does not exist or is not executable. */
 export const cannotStart = (program: string, cause: unknown): ScenarioError =>
   scenarioError('CANNOT_START', { program, detail: plainLine(cause) }, { cause });
 
@@ -34,7 +34,7 @@ class DeciderProcess {
   readonly #ended: Promise<void>;
   #rest: Buffer[] = [];
   #restBytes = 0;
-  /** The error that made the process unusable, or null. */
+  /** Error that made the process unusable, or null. */
   over: Error | null = null;
 
   constructor(program: Program) {
@@ -68,7 +68,7 @@ class DeciderProcess {
     });
   }
 
-  /** Ignores a later answer to the question. */
+  /** Stops waiting for the question. A later answer is ignored. */
   giveUp(id: string): void {
     this.#waiting.delete(id);
   }
@@ -87,7 +87,7 @@ class DeciderProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** A missing program is a mistake in the scenario, not a temporary failure. */
+  /** Creates the spawn error. A missing program is a scenario mistake, not a temporary failure. */
   #spawnError(cause: Error): Error {
     if (this.#child.pid !== undefined)
       return new NoAnswer('PROCESS_ENDED', { detail: plainLine(cause) });
@@ -129,12 +129,12 @@ class DeciderProcess {
     const named = typeof value === 'object' && value !== null && !Array.isArray(value);
     const { id, ...answer } = named ? (value as Record<string, unknown>) : {};
     if (typeof id === 'string') {
-      // An unknown id is a late or repeated answer.
+      // An unknown id belongs to a late or repeated answer.
       this.#waiting.get(id)?.resolve({ value: 'answer' in answer ? answer.answer : answer });
       this.#waiting.delete(id);
       return;
     }
-    // Without an id, the line can only be attributed if one question is pending.
+    // A line without an id can be attributed only if exactly one question is pending.
     const [only] = this.#waiting.keys();
     if (this.#waiting.size !== 1) return;
     const { reject } = this.#waiting.get(only!)!;
@@ -176,7 +176,7 @@ export function createProgramAdapter({
         return await Promise.race([process.ask(question), given]);
       } catch (error) {
         process.giveUp(question.id);
-        // The process may hang. The next question starts a new one.
+        // The process may hang. The next question starts a new process.
         if (signal.aborted && process.asked === 0) process.kill();
         throw error;
       } finally {

@@ -1,8 +1,8 @@
 /**
  * Questions to external deciders, their answers with limits, and the JSON Schema in
- * docs/deciders.schema.json. A question contains what a script would see at that moment, as plain
- * data. It names blocks by producer and number, so that a fork asks an identical question until
- * something the agent sees differs.
+ * docs/deciders.schema.json. A question contains, as plain data, the view that a script would
+ * receive at that moment. A question names blocks by producer and number, so a fork asks an
+ * identical question until the agent sees something different.
  */
 
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
@@ -15,17 +15,17 @@ import type { BlockTalk, ScriptedAgent, World } from '../port.js';
 import { commandFor, type Doing, oneLine, scriptCommands } from '../script/commands.js';
 import type { CalledFunction, Occasion } from '../script/interface.js';
 
-/** Identifies a question of a run. */
+/** Identifies a question within a run. */
 interface Address {
-  /** Ordinal. */
+  /** Agent's ordinal. */
   agent: number;
   kind: CalledFunction;
-  /** Index among the questions of this kind to the agent, from 0. */
+  /** Index among questions of this kind to the agent, from 0. */
   number: number;
 }
 
 export interface Question extends Address {
-  /** Unique in the run. */
+  /** Unique within the run. */
   id: string;
   view: unknown;
   /** SHA-256 of the canonical JSON of the view. */
@@ -56,7 +56,7 @@ export function createQuestion(
   return { ...address, id, view: JSON.parse(text), saw: sha256Hex(text) };
 }
 
-/** A random number for the decider, fixed by seed and question. */
+/** Random number for the decider, determined by seed and question. */
 const chanceOf = (seedNumber: number, id: string): number =>
   Number.parseInt(sha256Hex(`folkmoot/chance/${seedNumber}/${id}`).slice(0, 8), 16);
 
@@ -112,25 +112,25 @@ function blockOf(agent: number, world: World, block: BlockTalk) {
   };
 }
 
-/** Size limit of an answer. */
+/** Size limit for an answer. */
 export const LARGEST_ANSWER_BYTES = 262_144;
-/** Size limit of an agent's memory as canonical JSON. */
+/** Size limit for an agent's memory as canonical JSON. */
 const LARGEST_MEMORY_BYTES = 8_192;
 
-/** Largest plausible token count of one call. */
+/** Largest plausible token count for one call. */
 const MOST_TOKENS = 1_000_000_000;
 
 const about = (description: string) => ({ description });
 const tokens = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_TOKENS, ...about(description) }));
 
-/** Tokens used by a call. A member is absent if the decider does not report it. */
+/** Tokens used by a call. A member is absent if the decider does not report that count. */
 export interface Usage {
   input_tokens?: number;
   output_tokens?: number;
 }
 
-/** Returns the plausible counts, or undefined if neither is. */
+/** Returns the plausible counts, or undefined if neither count is plausible. */
 export function parseUsage(input: unknown, output: unknown): Usage | undefined {
   const isCount = (value: unknown): value is number =>
     Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS;
@@ -141,7 +141,7 @@ export function parseUsage(input: unknown, output: unknown): Usage | undefined {
   };
 }
 
-/** A complete answer. A command or a list of commands is accepted as a short form. */
+/** Complete answer. A single command or a list of commands is accepted as a short form. */
 export const Answer = Type.Object(
   {
     commands: Type.Array(Type.Union(Object.values(scriptCommands)), {
@@ -172,14 +172,14 @@ export const Answer = Type.Object(
 );
 export type Answer = Static<typeof Answer>;
 
-/** Commands are checked one by one instead, so that an error names the command. */
+/** Commands are checked individually, so that an error names the invalid command. */
 const OtherMembers = Type.Object(
   { ...Answer.properties, commands: Type.Array(Type.Unknown(), { maxItems: 16 }) },
   { additionalProperties: false },
 );
 const checkOtherMembers = validator('decider_answer', OtherMembers);
 
-/** @throws {TypeError} naming the invalid member or command. */
+/** @throws {TypeError} with the name of the invalid member or command. */
 export function parseAnswer(given: unknown, doing: Doing): Answer {
   const answer = whole(given);
   const problem = checkOtherMembers(answer);

@@ -1,6 +1,6 @@
 /**
- * The cassettes of a run: an optional source of answers, and the run's cassette, to which every
- * answer is appended. A killed run continues from its cassette.
+ * A run's cassettes: an optional source of answers, and the run's own cassette, to which every
+ * answer is appended. A killed run continues from its own cassette.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -18,11 +18,11 @@ import {
 
 interface RunCassettesOptions {
   header: Header;
-  /** A cassette or run folder to answer from. */
+  /** Cassette or run folder to answer from. */
   cassette?: string | undefined;
   /** Ask the decider if the cassette has no answer. */
   record: boolean;
-  /** Path of the run's cassette. Absent: nothing is recorded. */
+  /** Path of the run's cassette. If absent, nothing is recorded. */
   keep?: string | undefined;
   onNote(note: string): void;
 }
@@ -31,7 +31,7 @@ export class RunCassettes {
   readonly #options: RunCassettesOptions;
   readonly #source: Cassette | null;
   #own: Cassette | null;
-  /** Keys in the order of the questions. */
+  /** Keys in question order. */
   readonly #used: Key[] = [];
 
   private constructor(options: RunCassettesOptions, source: Cassette | null, own: Cassette | null) {
@@ -40,7 +40,7 @@ export class RunCassettes {
     this.#own = own;
   }
 
-  /** @throws {StoreError} if a cassette is damaged, incomplete or of another scenario. */
+  /** @throws {StoreError} if a cassette is damaged, incomplete or from a different scenario. */
   static open(options: RunCassettesOptions): RunCassettes {
     const { cassette, keep, record, header } = options;
     const source = cassette === undefined ? null : Cassette.open(cassette);
@@ -58,7 +58,7 @@ export class RunCassettes {
     }
   }
 
-  /** Returns the recorded answer, and adds the question to the sequence of the run. */
+  /** Returns the recorded answer, and adds the question to the run's sequence. */
   take(key: Key): Recorded | null {
     this.#used.push(key);
     const own = this.#own?.find(key);
@@ -75,12 +75,12 @@ export class RunCassettes {
     this.#own.append(record);
   }
 
-  /** Resolves when the call is on disk, so that it is counted even if the process is killed. */
+  /** Resolves when the call is on disk, so that the call counts even if the process is killed. */
   async begin(call: Key): Promise<void> {
     await this.#own!.appendCall({ call });
   }
 
-  /** Records the tokens of a failed call. */
+  /** Records the tokens used by a failed call. */
   wasted(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
     this.#own!.appendCall({ call, unusable }).catch(() => {});
   }
@@ -105,7 +105,7 @@ export class RunCassettes {
     return deciderError('OTHER_VIEW', { ...values, path });
   }
 
-  /** Rewrites the run's cassette in the order of the questions. */
+  /** Rewrites the run's cassette in question order. */
   async finish(): Promise<void> {
     const { keep, header } = this.#options;
     if (keep === undefined) return;
@@ -121,7 +121,7 @@ export class RunCassettes {
         sum = next.sum;
       }
       file.write(formatLine(sum, { end: this.#used.length }).line);
-      // Some systems cannot replace an open file.
+      // Close the file first, because some systems cannot replace an open file.
       this.close();
       file.finish();
     } catch (error) {
@@ -141,7 +141,7 @@ const same = (a: Header, b: Header) => a.scenario === b.scenario && a.seed === b
 
 const shown = ({ scenario, seed }: Header) => `${scenario.slice(0, 16)} with seed ${seed}`;
 
-/** Without `record` the source must be complete and of this scenario. */
+/** Checks the source, which must be complete and from this scenario unless `record` is set. */
 function checkSource(source: Cassette, { header, record, onNote }: RunCassettesOptions): void {
   const { path, records, ended, torn } = source;
   const other = `${path} is of scenario ${shown(source.header)}, not ${shown(header)}`;

@@ -1,6 +1,6 @@
 /**
- * Commands of scripts and deciders: the schema of each, its implementation, and the check that its
- * values are plain data. Commands are distinguished by `do`.
+ * Commands that scripts and deciders return: each command's schema, its implementation, and the
+ * check that its values are plain data. The member `do` distinguishes commands.
  */
 
 import { inspect } from 'node:util';
@@ -26,7 +26,7 @@ import type { BlockTalk, ScriptedAgent, TalkContent, World } from '../port.js';
 
 type Commands = { [K in keyof typeof scriptCommands]: Static<(typeof scriptCommands)[K]> };
 /**
- * A command returned by a function of a script, distinguished by `do`.
+ * Command returned by a script function. The member `do` distinguishes commands.
  *
  * @useDeclaredType
  */
@@ -40,13 +40,15 @@ export interface Doing {
   alliance: string | undefined;
 }
 
-/** Returns the block of the call. Commands about a block are valid in `hear` and `vote` only. */
+/** Returns the call's block. Commands about a block are valid only in `hear` and `vote`. */
 const onBlock = ({ block }: Doing): BlockTalk => {
   if (block) return block;
   throw new TypeError('no block to act on; use this command in hear or vote only');
 };
 
-/** Each validates its command first, and returns the function that performs it. */
+/**
+ * Implementations by command. Each validates its command and returns a function that performs it.
+ */
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
   vote({ decision, reason }, doing) {
     const block = onBlock(doing);
@@ -59,7 +61,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
   meme({ stance, text }, doing) {
     const block = onBlock(doing);
     return () => {
-      // A separate stream of words, so that several memes in one call differ.
+      // Draw the words from a separate stream, so that several memes in one call differ.
       const words = text ?? memeText(block.hash, stance, doing.agent.rng('words'));
       postMeme(doing.agent, doing.world, block, stance, words);
     };
@@ -120,7 +122,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
 
 /**
  * Validates a command and returns the function that performs it.
- * @throws {TypeError} naming the problem.
+ * @throws {TypeError} with a description of the problem.
  */
 export function commandFor(given: unknown, doing: Doing): () => void {
   const name = (given as { do?: unknown } | null)?.do;
@@ -149,7 +151,7 @@ function shown(value: unknown): string {
   }
 }
 
-/** Freezes a value of plain data recursively. */
+/** Freezes a plain data value recursively. */
 export function deepFrozen<T>(value: T): T {
   const kept = typeof value !== 'object' || value === null || Object.isFrozen(value);
   // Typed arrays cannot be frozen.
@@ -159,7 +161,7 @@ export function deepFrozen<T>(value: T): T {
   return value;
 }
 
-/** Messages are remarks, opinions or prices. */
+/** Message size limit. Messages are remarks, opinions or prices. */
 const LONGEST_MESSAGE_BYTES = 1_024;
 
 /** @throws {TypeError} if the value is not plain data, or too large. */
@@ -177,10 +179,12 @@ function saidOf(content: unknown): TalkContent {
   return { content: deepFrozen(JSON.parse(text) as unknown), bytes };
 }
 
-/** Deeper nesting cannot fit into a message. */
+/** Nesting limit. Deeper values cannot fit into a message. */
 const DEEPEST = LONGEST_MESSAGE_BYTES / 2;
 
-/** Returns a description of the first value that JSON would drop, change or reject, or null. */
+/**
+ * Describes the first value that JSON would drop, change or reject. Returns null if there is none.
+ */
 function strangeIn(value: unknown, depth = 0): string | null {
   if (depth > DEEPEST) return 'a cycle, or too deep nesting';
   if (typeof value === 'number') return Number.isFinite(value) ? null : String(value);
@@ -211,7 +215,7 @@ const command = <K extends string, P extends TProperties>(name: K, description: 
     description,
   });
 
-/** Commands by name. `vote`, `meme`, `say` and `wait` apply to the block of the call. */
+/** Commands by name. `vote`, `meme`, `say` and `wait` apply to the call's block. */
 export const scriptCommands = {
   vote: command('vote', 'votes on the block', {
     decision: Stance('decision'),
@@ -282,6 +286,8 @@ export function oneLine(cause: unknown): string {
   return text.replace(/\s+/g, ' ').trim().slice(0, LONGEST);
 }
 
-/** A script may throw any value. Formatting must not run code of the script. */
+/**
+ * Formats an error. A script may throw any value, and formatting must not run the script's code.
+ */
 const causeText = (cause: unknown): string =>
   typeof cause === 'string' ? cause : inspect(cause, { customInspect: false, depth: 1 });

@@ -1,8 +1,8 @@
 /**
- * Restricts scripts to deterministic inputs. During a call, a script that draws random numbers,
- * reads a clock, sets a timer or exits gets an error, which is reported even if the script catches
- * it: such a run could not be reproduced. Other code in the process is not affected. A promise, or
- * a call that takes too long, ends the run.
+ * Restricts scripts to deterministic inputs. A script that draws random numbers, reads a clock,
+ * sets a timer or exits during a call gets an error, because such a run could not be reproduced.
+ * The error is reported even if the script catches it. Code outside scripts is not affected. A
+ * script that creates a promise, or exceeds its time limit, ends the run.
  */
 
 import crypto from 'node:crypto';
@@ -13,10 +13,10 @@ import { promiseHooks } from 'node:v8';
 import { Script } from 'node:vm';
 import { scenarioError } from '../../scenario/problem.js';
 
-/** The current call, and its first violation. */
+/** Current call and its first violation. */
 interface Call {
   misuse: Error | null;
-  /** Folder of the module that is being loaded; null during a call of a function. */
+  /** Folder of the module that is being loaded. Null during a function call. */
   folder: string | null;
 }
 
@@ -25,16 +25,16 @@ let call: Call | null = null;
 const folders = new Set<string>();
 
 /**
- * Calls a function of a script.
- * @throws the error of the function, or the error that names its violation.
+ * Calls a script function.
+ * @throws the function's error, or an error that names its violation.
  */
 export function callGuarded<T>(work: () => T): T {
   return during({ misuse: null, folder: null }, work);
 }
 
 /**
- * Loads a script. Its packages are not restricted while they load, because many read the clock
- * once without consequence.
+ * Loads a script. Packages are not restricted while they load, because many read the clock once
+ * without consequence.
  */
 export function loadGuarded<T>(folder: string, work: () => T): T {
   const inside = realpathSync(folder) + sep;
@@ -56,7 +56,7 @@ function during<T>(one: Call, work: () => T): T {
   }
 }
 
-/** Resets the state after a call was terminated: no `finally` block of it ran. */
+/** Resets the state after a call was terminated, because none of its `finally` blocks ran. */
 function abandon(): void {
   call = null;
 }
@@ -66,7 +66,7 @@ function refuse({ name, what, advice, always }: Refused): void {
   const text = `${what}: ${name}; ${advice}`;
   const misuse = new Error(text);
   if (!call) {
-    // Code that a script left behind, such as a callback.
+    // The caller is code that a script left behind, such as a callback.
     const from = [...folders].find((folder) => isIn(folder, misuse));
     if (from !== undefined) throw scenarioError('SCRIPT_FORBIDDEN', { folder: from, detail: text });
     return;
@@ -78,7 +78,7 @@ function refuse({ name, what, advice, always }: Refused): void {
 
 type Refused = Omit<Forbidden, 'holder' | 'key'>;
 
-/** Returns true if a promise is created by a script. Scripts must be synchronous. */
+/** Returns true if a script created the promise. Scripts must be synchronous. */
 function promised(): boolean {
   if (!call) return false;
   const misuse = new Error('promise created; scripts must be synchronous');
@@ -87,20 +87,20 @@ function promised(): boolean {
   return true;
 }
 
-/** An endless chain of promises blocks the event loop. If the error does not end it, kill. */
+/** Stops an endless chain of promises, which blocks the event loop. Throws first, then kills. */
 function endless(again: boolean): void {
   if (again) process.kill(process.pid, 'SIGKILL');
   throw scenarioError('SCRIPT_ENDLESS', { folders: [...folders].join(', ') });
 }
 
-/** Returns true if an error was created by a script in the folder, and not by its packages. */
+/** Returns true if an error was created by a script in the folder rather than by its packages. */
 function isIn(folder: string, { stack = '' }: Error): boolean {
   const line = stack.split('\n').find((one) => FRAME.test(one) && !OWN.test(one)) ?? '';
   const at = line.indexOf(folder);
   return at >= 0 && !line.slice(at + folder.length).includes(`node_modules${sep}`);
 }
 
-/** Stack lines of this file, and stack lines outside of Node. */
+/** Matches stack lines from this file. `FRAME` matches stack lines outside Node's code. */
 const OWN = /[\\/]script[\\/]guard\.[jt]s:/;
 const FRAME = /^ +at (?!.*\bnode:)(?=.*[\\/]).*:\d+/;
 
@@ -115,7 +115,7 @@ let replaced: Replaced[] = [];
 let holders = 0;
 let unwatch = (): void => {};
 
-/** Installs the guard, and returns a function that removes it when no user is left. */
+/** Installs the guard. Returns a function that removes the guard when no user is left. */
 export function guardGlobals(): () => void {
   if (holders === 0) {
     replaced = [...forbidden.map(standIn), ...dates()];
@@ -130,7 +130,7 @@ export function guardGlobals(): () => void {
     holders -= 1;
     if (holders > 0) return;
     for (const one of replaced.splice(0)) restore(one);
-    // Pending callbacks run first, and may never end.
+    // Pending callbacks run first and may never end.
     setImmediate(unwatch);
   };
 }
@@ -157,7 +157,7 @@ function replace(holder: Record<string, unknown>, key: string, now: unknown): Re
   return { holder, key, before, now };
 }
 
-/** Does not overwrite replacements that other code has made since. */
+/** Restores the original. Replacements that other code has made since are not overwritten. */
 function restore({ holder, key, before, now }: Replaced): void {
   if (holder[key] === now) Object.defineProperty(holder, key, before);
 }
@@ -165,12 +165,12 @@ function restore({ holder, key, before, now }: Replaced): void {
 interface Forbidden {
   holder: Record<string, unknown>;
   key: string;
-  /** Name for error messages. */
+  /** Name in error messages. */
   name: string;
-  /** Description of the violation for error messages. */
+  /** Description of the violation in error messages. */
   what: string;
   advice: string;
-  /** Also enforced outside of calls: the process would end without an error. */
+  /** Enforced even outside calls, where the process would end without an error. */
   always?: true;
 }
 
@@ -194,7 +194,7 @@ const nameOf = (of: string, key: string) => `${of}.${key}`;
 
 const forbiddenIn = (holder: object, of: string, why: Why, ...keys: string[]): Forbidden[] =>
   keys
-    // Accessors delegate to the other functions.
+    // Skip accessors, because they delegate to the functions that are replaced.
     .filter((key) => Object.getOwnPropertyDescriptor(holder, key)?.writable)
     .map((key) => ({ holder: holder as never, key, name: nameOf(of, key), ...why }));
 
@@ -221,7 +221,7 @@ export const forbidden: readonly Forbidden[] = [
   ...forbiddenIn(process, 'process', talk, 'send', 'disconnect'),
 ];
 
-/** A Date that is restricted only when it reads the clock. */
+/** Creates a Date that is restricted only in reading the clock. */
 function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstructor {
   const Original = globalThis.Date;
   const guarded = function (this: unknown, ...given: unknown[]): unknown {
@@ -242,17 +242,18 @@ function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstru
 }
 
 /*
- * Promises run after the call, when time limits and restrictions no longer apply. Scripts must not
- * create any.
+ * Promises run after the call, when time limits and restrictions no longer apply. Scripts must
+ * therefore create no promises.
  */
 
-/** More steps than this count as endless. */
+/** Number of steps beyond which a chain counts as endless. */
 const MOST_STEPS = 1_000_000;
 
 /**
- * Watches all promises of the process, until the returned function is called.
+ * Watches all promises in the process until the returned function is called.
  * @param made returns true if a new promise belongs to a script.
- * @param endless called when promises of scripts block the event loop; with true if they continue.
+ * @param endless called when script promises block the event loop. Its argument is true if the
+ * promises continue after the first call.
  */
 function watchPromises(made: () => boolean, endless: (again: boolean) => void): () => void {
   const strays = new WeakSet<Promise<unknown>>();
@@ -278,11 +279,11 @@ function watchPromises(made: () => boolean, endless: (again: boolean) => void): 
 }
 
 /*
- * V8's watchdog, through node:vm, terminates calls that run too long, including endless loops. It
- * costs about 50 microseconds, so frequent calls share one watchdog in time slices.
+ * V8's watchdog, used through node:vm, terminates calls that run too long, including endless loops.
+ * A watchdog costs about 50 microseconds, so frequent calls share one per time slice.
  */
 
-/** A call was terminated after its time limit. Its state is unknown. */
+/** A call was terminated at its time limit. Its state is unknown. */
 export class TookTooLong extends Error {
   override name = 'TookTooLong';
 }
@@ -294,7 +295,7 @@ const runWork = new Script('globalThis[Symbol.for("folkmoot.script.work")]()');
 
 /**
  * Runs synchronous work with a time limit.
- * @throws {TookTooLong} at the limit. @throws the error of the work.
+ * @throws {TookTooLong} at the limit. @throws the work's own error.
  */
 export function runWithin(milliseconds: number, work: () => void): void {
   const outer = workHolder[workSlot];
@@ -315,7 +316,7 @@ export function runWithin(milliseconds: number, work: () => void): void {
 /** Length of a time slice. A new watchdog per slice keeps the limit per call. */
 const SLICE_MS = 1_000;
 
-/** Runs steps until one returns false. Each step has the time limit. */
+/** Runs steps until one returns false. The time limit applies to each step. */
 export function stepWithin(milliseconds: number, next: () => boolean): void {
   let more = true;
   while (more) {

@@ -1,6 +1,6 @@
 /**
- * The interface of scripts: exported functions, the view that each receives, and the strategy of a
- * group with a script. Without a function, the agent follows its personality.
+ * Interface of scripts: exported functions, the view that each function receives, and the strategy
+ * for a group with a script. If a function is missing, the agent follows its personality.
  */
 import type { Stream } from '../../rng.js';
 import type {
@@ -16,7 +16,7 @@ import type {
 import { byPersonality } from '../strategies.js';
 import type { ScriptCommand } from './commands.js';
 
-/** A block in voting as the agent knows it. A frozen copy, like everything in a view. */
+/** Block in voting as known to the agent. Frozen copy, like everything in a view. */
 export interface ScriptBlock {
   /** Block hash. */
   readonly hash: string;
@@ -24,23 +24,23 @@ export interface ScriptBlock {
   readonly producer: number;
   /** Name of the producer's group; empty outside the scenario. */
   readonly producerGroup: string;
-  /** Percent of sound transactions. */
+  /** Percentage of sound transactions. */
   readonly soundness: number;
   /** True if the block carries a meme. */
   readonly hasMeme: boolean;
   /** Milliseconds since the proposal. */
   readonly ageMs: number;
-  /** Votes of neighbours that the agent has received. */
+  /** Neighbours' votes that the agent has received. */
   readonly votes: readonly ReceivedVote[];
   /** Memes about the block that the agent has received. */
   readonly memes: readonly ReceivedMeme[];
-  /** Remarks of neighbours about the block that the agent has received. */
+  /** Neighbours' remarks about the block that the agent has received. */
   readonly remarks: readonly ReceivedRemark[];
   /** Data of each transaction. */
   readonly transactions: readonly string[];
 }
 
-/** The agent of the call. */
+/** Agent that the call concerns. */
 export interface ScriptAgent {
   /** Index in the scenario, from 0. */
   readonly ordinal: number;
@@ -54,11 +54,11 @@ export interface ScriptAgent {
   readonly personality: string;
 }
 
-/** The state that an agent knows. Frozen, except for `memory` and `shared`. */
+/** State known to an agent. Frozen, except for `memory` and `shared`. */
 export interface ScriptView {
   /** Milliseconds since the start of the run. */
   readonly nowMs: number;
-  /** The agent of the call. */
+  /** Agent that the call concerns. */
   readonly me: ScriptAgent;
   /** True if the agent's status is not active. */
   readonly onBreak: boolean;
@@ -70,31 +70,31 @@ export interface ScriptView {
   readonly allies: readonly number[];
   /** Last known overall reputation, 0 to 100. */
   readonly reputation: number;
-  /** The head known to the agent; contested if the agent knows a block in voting on it. */
+  /** Head known to the agent. Contested if the agent knows of a block in voting on this head. */
   readonly head: { readonly hash: string; readonly contested: boolean; readonly own: boolean };
-  /** The block of the call, in `hear` and `vote`; otherwise null. */
+  /** Block that the call concerns, in `hear` and `vote`; otherwise null. */
   readonly block: ScriptBlock | null;
-  /** Index among the calls of `vote` for this block, from 0. */
+  /** Index among the agent's `vote` calls for this block, from 0. */
   readonly round: number;
-  /** Id of the alliance of an invitation, in `invited`; otherwise null. */
+  /** Id of the alliance in an invitation, in `invited`; otherwise null. */
   readonly alliance: string | null;
-  /** Message of a neighbour's script, in `receive`; otherwise null. */
+  /** Message from a neighbour's script, in `receive`; otherwise null. */
   readonly message: ReceivedMessage | null;
-  /** `parameters` of the strategy in the scenario. */
+  /** Strategy's `parameters` from the scenario. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** State of the agent, kept between calls of this run. */
+  /** Agent's state, preserved between calls in this run. */
   readonly memory: Record<string, unknown>;
-  /** State shared by all agents of the group in this run, such as one operator with many keys. */
+  /** State shared by all agents in the group in this run, such as one operator with many keys. */
   readonly shared: Record<string, unknown>;
-  /** Members of the agent's alliance, or of one that it is invited to. */
+  /** Returns members of the agent's alliance, or of an alliance to which the agent is invited. */
   membersOf(alliance: string): readonly number[];
-  /** Group name of an agent; empty outside the scenario. */
+  /** Returns an agent's group name; empty outside the scenario. */
   groupOf(agent: number): string;
-  /** Ordinals of a group's agents, ascending; empty for an unknown group. */
+  /** Returns ordinals of a group's agents, ascending; empty for an unknown group. */
   agentsOf(group: string): readonly number[];
 }
 
-/** A function of a script. Receives the view and a random stream, and returns commands. */
+/** Script function. Receives the view and a random stream, and returns commands. */
 export type ScriptFunction = (
   view: ScriptView,
   rng: Stream,
@@ -106,15 +106,15 @@ export interface ScriptGroup {
   readonly group: string;
   /** Ordinals of the agents, ascending. */
   readonly agents: readonly number[];
-  /** `memory` of each agent that has any, by ordinal. */
+  /** `memory` of each agent that has stored something, by ordinal. */
   readonly memories: Readonly<Record<number, Readonly<Record<string, unknown>>>>;
-  /** `shared` of the group. */
+  /** Group's `shared` state. */
   readonly shared: Readonly<Record<string, unknown>>;
-  /** `parameters` of the strategy in the scenario. */
+  /** Strategy's `parameters` from the scenario. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** A proposed block and its outcome. */
+/** Proposed block and its outcome. */
 export interface ScriptReportBlock {
   /** Index of the block in the run, from 0. */
   readonly number: number;
@@ -122,15 +122,15 @@ export interface ScriptReportBlock {
   readonly hash: string;
   /** Ordinal of the producer; -1 outside the scenario. */
   readonly producer: number;
-  /** Outcome, or voting if the block was open at the end. */
+  /** Outcome, or voting if the block was open at the end of the run. */
   readonly status: 'finalized' | 'rejected' | 'expired' | 'orphaned' | 'voting';
-  /** Percent of sound transactions; null outside the scenario. */
+  /** Percentage of sound transactions; null outside the scenario. */
   readonly soundness: number | null;
-  /** True if the block was proposed in the warm-up. */
+  /** True if the block was proposed during the warm-up. */
   readonly warmup: boolean;
   /** Time of the proposal in milliseconds since the start of the run. */
   readonly proposedMs: number;
-  /** Time of closing; null if still in voting. */
+  /** Time of closing; null if the block is still in voting. */
   readonly closedMs: number | null;
   /** Number of votes. */
   readonly votes: number;
@@ -142,40 +142,40 @@ export interface ScriptReportBlock {
   readonly electorate: number;
 }
 
-/** The view of `report` at the end of the run. Frozen. */
+/** View passed to `report` at the end of the run. Frozen. */
 export interface ScriptReportView {
   /** The group to report on; null for the whole run. */
   readonly group: string | null;
-  /** Length of the run in milliseconds. */
+  /** Run length in milliseconds. */
   readonly nowMs: number;
-  /** State of that group; for the run, of all groups with the script. */
+  /** State of that group, or, for the whole run, of all groups with the script. */
   readonly groups: readonly ScriptGroup[];
-  /** All blocks of the run, in order of proposal. */
+  /** All blocks in the run, in proposal order. */
   readonly blocks: readonly ScriptReportBlock[];
-  /** Ordinals of an agent's neighbours, ascending. */
+  /** Returns ordinals of an agent's neighbours, ascending. */
   neighboursOf(agent: number): readonly number[];
-  /** Group name of an agent; empty outside the scenario. */
+  /** Returns an agent's group name; empty outside the scenario. */
   groupOf(agent: number): string;
-  /** Ordinals of a group's agents, ascending; empty for an unknown group. */
+  /** Returns ordinals of a group's agents, ascending; empty for an unknown group. */
   agentsOf(group: string): readonly number[];
 }
 
 /**
- * Returns custom measures by name, null for undefined ones. Called once for the run and once for
- * each group with the script.
+ * Returns custom measures by name, with null for undefined measures. Called once for the run and
+ * once per group with the script.
  */
 export type ScriptReport = (
   view: ScriptReportView,
 ) => Readonly<Record<string, number | null>> | null | undefined;
 
 /**
- * A script module. Each function receives the agent's view and random stream, and returns commands.
- * Without a function, the agent follows its personality. All random numbers must come from the
- * stream, and no clock may be read. Only then does the same seed give the same log. A violation
- * ends the run with an error that names it.
+ * Script module. Each function receives the agent's view and a random stream, and returns commands.
+ * If a function is missing, the agent follows its personality. All random numbers must come from
+ * the stream, and scripts must not read a clock, because only then does a seed always give an
+ * identical log. A violation ends the run with an error that names the violation.
  */
 export interface ScriptModule {
-  /** Called after joining, and after a crash. */
+  /** Called after joining, and after restarting from a crash. */
   start?: ScriptFunction;
   /** Called when the agent receives a block in voting. */
   hear?: ScriptFunction;
@@ -191,16 +191,16 @@ export interface ScriptModule {
   wake?: ScriptFunction;
   /** Called when a neighbour's command `send` has arrived. */
   receive?: ScriptFunction;
-  /** Called at the end of the run for custom measures. */
+  /** Called at the end of the run to compute custom measures. */
   report?: ScriptReport;
 }
 
 /*
- * Views are frozen copies, so that scripts cannot change the world. Expensive members are computed
- * on first access and cached during the call.
+ * Views are frozen copies, so scripts cannot change the world. Expensive members are computed on
+ * first access and cached during the call.
  */
 
-/** The subject of a call. */
+/** Subject of a call. */
 export interface Occasion {
   block?: BlockTalk;
   round?: number;
@@ -208,7 +208,7 @@ export interface Occasion {
   message?: ReceivedMessage;
 }
 
-/** Members of the view that are the same for all calls of an agent. */
+/** View members shared by all calls for an agent. */
 export interface CallContext extends Pick<ScriptView, 'parameters' | 'memory' | 'shared'> {
   me: ScriptAgent;
   neighbours: readonly number[];
@@ -258,7 +258,9 @@ export function createView(
   return Object.freeze(view);
 }
 
-/** Only for alliances that concern the agent. Others are hidden from it. */
+/**
+ * Returns members only for alliances that concern the agent. Other alliances are hidden from it.
+ */
 function membersOf(agent: number, name: string, invited: string | undefined, world: World) {
   const own = name === invited || world.alliancesOf(agent).includes(name);
   return own ? Object.freeze([...world.membersOf(name)]) : noAgents;
@@ -307,10 +309,10 @@ function frozen<T extends object>(records: readonly T[]): readonly T[] {
   return Object.freeze(records.map((record) => Object.freeze({ ...record })));
 }
 
-/** Functions that are called for an agent. */
+/** Functions called for an agent. */
 export type CalledFunction = Exclude<keyof ScriptModule, 'report'>;
 
-/** Calls the function. Returns false if the script lacks it. */
+/** Calls the function. Returns false if the script does not export the function. */
 type Ask = (
   name: CalledFunction,
   agent: ScriptedAgent,

@@ -1,7 +1,7 @@
 /**
- * The scripts of a run: modules, loaded separately for each group, the memory of groups and agents,
- * and reported measures. Each run starts with empty memory. A script that exceeds its time limit
- * ends the run with an error that names it.
+ * Scripts in a run: modules, loaded separately per group, the memory of groups and agents, and
+ * reported measures. Each run starts with empty memory. A script that exceeds its time limit ends
+ * the run with an error that names the script.
  */
 
 import { sha256Hex } from '../../../engine/protocol/signing.js';
@@ -32,7 +32,7 @@ import {
   strategyFrom,
 } from './interface.js';
 
-/** Time limit of one call, and of loading. */
+/** Time limit for one call, and for loading. */
 const SCRIPT_LIMIT_MS = 10_000;
 
 export class Scripts {
@@ -41,20 +41,20 @@ export class Scripts {
   readonly #limitMs: number;
   readonly #release = guardGlobals();
   readonly #reporters: Reporter[] = [];
-  /** The current or last call, for errors. */
+  /** Description of the current or last call, for errors. */
   #underWay = '';
 
   constructor(limitMs = SCRIPT_LIMIT_MS) {
     this.#limitMs = limitMs;
   }
 
-  /** Removes the restrictions. Call it at the end of the run. */
+  /** Removes the restrictions. Call this at the end of the run. */
   close(): void {
     this.#release();
   }
 
   /**
-   * Returns the strategy of a script, for a group, or without reported measures for null.
+   * Returns a script's strategy for a group, or for null a strategy without reported measures.
    * @throws {ScenarioError} if the module cannot be loaded.
    */
   async strategyOf(
@@ -72,7 +72,7 @@ export class Scripts {
     );
   }
 
-  /** Calls agents in order, and stops a call at the time limit. */
+  /** Calls agents in order, and stops any call that reaches the time limit. */
   readonly callLoop: CallLoop = (next) => this.#limited(() => stepWithin(this.#limitMs, next));
 
   /** True if a script reports measures. */
@@ -108,7 +108,9 @@ export class Scripts {
     }
   }
 
-  /** Calls a function and performs its commands. Returns false if the module lacks it. */
+  /**
+   * Calls a function and performs its commands. Returns false if the module has no such function.
+   */
   #ask(
     { path, functions, notes }: Followed,
     name: CalledFunction,
@@ -124,7 +126,7 @@ export class Scripts {
       const view = createView(agent, world, occasion, notes.keptFor(agent, world));
       const { block, round = 0, alliance } = occasion;
       const doing = { agent, world, block, round, alliance };
-      // Convert the result inside the guarded call: its members may be getters.
+      // Convert the result inside the guarded call, because its members may be getters.
       const acts = callGuarded(() => {
         const rng = block ? agent.rng(`script/${name}`, block, round) : agent.rng('script');
         const given = asked(view, rng);
@@ -160,8 +162,8 @@ interface LoadedModule {
 }
 
 /**
- * Loads a module and runs its top-level code, within the time limit.
- * @throws {ScenarioError} if it cannot be loaded or exports none of the functions.
+ * Loads a module and runs its top-level code within the time limit.
+ * @throws {ScenarioError} if the module cannot be loaded or exports none of the functions.
  */
 async function loadModule(path: string, folder: string, limitMs: number): Promise<LoadedModule> {
   try {
@@ -210,7 +212,7 @@ class Notes {
     this.#parameters = parameters;
   }
 
-  /** Returns the members of the view that are the same in all calls of the agent. */
+  /** Returns the view members shared by all calls for the agent. */
   keptFor(agent: ScriptedAgent, world: World): CallContext {
     const known = this.#kept.get(agent.ordinal);
     if (known) return known;
@@ -228,7 +230,7 @@ class Notes {
     return kept;
   }
 
-  /** Returns the memory at the end of the run, frozen. */
+  /** Returns the frozen memory at the end of the run. */
   final(group: string, world: World): ScriptGroup {
     const noted = [...this.#kept].sort(([a], [b]) => a - b);
     const memories = noted.map(([ordinal, { memory }]) => [ordinal, deepFrozen(memory)] as const);
@@ -270,15 +272,15 @@ function membersOf(group: string, groups: Map<string, readonly number[]>, world:
   return found;
 }
 
-/** Numbers by name; null if undefined for the run. */
+/** Numbers by name; null for a measure that is undefined in the run. */
 export type Figures = Record<string, number | null>;
 
-/** Measures reported by scripts, of the run and of each group. */
+/** Measures reported by scripts, for the run and for each group. */
 export interface Reported {
   run: Figures;
-  /** By group name; only groups with measures. */
+  /** Measures by group name. Groups without measures are absent. */
   groups: Record<string, Figures>;
-  /** Warnings about measures that were not finite, such as a mean over no blocks. */
+  /** Warnings about non-finite measures, such as a mean over no blocks. */
   missing?: string[];
 }
 
@@ -297,10 +299,10 @@ interface ReportedEnd {
 /** Calls a report function. `what` names the call in errors. */
 type AskReport = (what: string, call: () => Figures) => Figures;
 
-/** Receives a warning about a measure that is not finite. */
+/** Receives a warning about a non-finite measure. */
 type Warn = (text: string) => void;
 
-/** Calls each script once for the run, with the options of its first group, and once per group. */
+/** Calls each script once for the run, with its first group's options, and once per group. */
 function reportedBy(
   reporters: readonly Reporter[],
   end: ReportedEnd,
@@ -356,10 +358,10 @@ function reportViewOf(
 const MEASURE_NAME = /^[a-z][a-z0-9_]{0,31}$/;
 
 /**
- * Validates reported measures. A number that is not finite becomes a missing value with a warning:
- * the script of a short run may divide by zero blocks, and the run is still valid.
+ * Validates reported measures. A non-finite number becomes a missing value with a warning: a script
+ * in a short run may divide by zero blocks, and the run is still valid.
  *
- * @throws {ScenarioError} naming the first invalid measure.
+ * @throws {ScenarioError} with the name of the first invalid measure.
  */
 function figuresOf(
   given: unknown,
@@ -390,7 +392,7 @@ function figuresOf(
 /**
  * Loads modules, which runs their top-level code.
  * @param modules their paths in the scenario.
- * @throws {ScenarioError} naming the first module that cannot be loaded.
+ * @throws {ScenarioError} with the name of the first module that cannot be loaded.
  */
 export async function checkScripts(modules: readonly string[], folder: string): Promise<void> {
   const scripts = new Scripts();

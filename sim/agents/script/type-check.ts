@@ -1,5 +1,5 @@
 /**
- * Type-checks TypeScript scripts against folkmoot/sim. Uses the TypeScript that is installed in the
+ * Type-checks TypeScript scripts against folkmoot/sim. Uses the TypeScript installation in the
  * scenario's folder or the working directory. Does not run the scripts.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,16 +11,16 @@ import { fileURLToPath } from 'node:url';
 import { scenarioError } from '../../scenario/problem.js';
 
 interface TypesChecked {
-  /** Version of TypeScript; null if not installed. */
+  /** TypeScript version; null if TypeScript is not installed. */
   typescript: string | null;
-  /** One line per problem, with script and line. */
+  /** One line per problem, with the script and line number. */
   problems: string[];
 }
 
 const ours = fileURLToPath(new URL('../../index.d.ts', import.meta.url));
 const isTyped = (path: string) => /\.[cm]?tsx?$/.test(path);
 
-/** @param modules paths from the folder. Modules that are not TypeScript are ignored. */
+/** @param modules paths relative to the folder. Modules that are not TypeScript are ignored. */
 export function checkTypes(modules: readonly string[], folder: string): TypesChecked | null {
   const typed = modules.filter(isTyped);
   if (typed.length === 0) return null;
@@ -93,10 +93,12 @@ function writeProject(work: string, modules: readonly string[], folder: string):
   writeFileSync(join(work, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
 }
 
-/** A line of the compiler's output. Continuation lines are ignored. */
+/** Matches a line of compiler output. Continuation lines are ignored. */
 const PROBLEM = /^(.+?)\((\d+),\d+\): error (TS\d+): (.*)$/;
 
-/** Errors about Node modules without installed types. Not problems of the script. */
+/**
+ * Errors about Node modules whose types are not installed. These are not problems in the script.
+ */
 const unknownNode: ReadonlySet<string> = new Set(['TS2580', 'TS2591']);
 
 function problemsIn(

@@ -5,12 +5,12 @@ export const MOST_AGENTS = 200_000;
 export const MOST_MS = 86_400_000_000;
 
 export const strictly = { additionalProperties: false } as const;
-/** An optional section: all its members have defaults. */
+/** Optional section whose members all have defaults. */
 export const section = { ...strictly, default: {} } as const;
 
 export const about = (description: string) => ({ description });
 
-/** A fraction from 0 to 1. */
+/** Fraction from 0 to 1. */
 export const Share = (description: string, standard?: number) =>
   Type.Number({
     minimum: 0,
@@ -19,7 +19,7 @@ export const Share = (description: string, standard?: number) =>
     ...(standard === undefined ? {} : { default: standard }),
   });
 
-/** An integer within bounds. */
+/** Integer within bounds. */
 export const integerFrom = (
   minimum: number,
   maximum: number,
@@ -33,7 +33,7 @@ export const integerFrom = (
     ...(standard === undefined ? {} : { default: standard }),
   });
 
-/** One kilobit per second is one bit per millisecond. */
+/** Uplink rate. One kilobit per second is one bit per millisecond. */
 export const UplinkKbps = (description: string) =>
   integerFrom(1, 10_000_000, `uplink bandwidth in kilobits per second, ${description}`);
 
@@ -57,14 +57,14 @@ interface Plain extends TSchema {
   additionalProperties?: unknown;
 }
 
-/** Returns the schema of a member, or undefined if it is unknown. */
+/** Returns a member's schema, or undefined if the member is unknown. */
 export function findSchema(schema: TSchema, path: readonly string[]): TSchema | undefined {
   let at: Plain | undefined = schema as Plain;
   for (const step of path) at = /^\d+$/.test(step) && at?.items ? at.items : memberOf(at, step);
   return at;
 }
 
-/** Ignores inherited names such as `constructor`. */
+/** Returns a member's schema. Ignores inherited names such as `constructor`. */
 function memberOf(schema: Plain | undefined, name: string): Plain | undefined {
   const { properties = {} } = schema ?? {};
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -85,7 +85,7 @@ export function describeAllowed(schema: TSchema): string {
   return type === 'boolean' ? 'true or false' : type === 'object' ? 'an object' : 'any value';
 }
 
-/** Lists the kinds of variants that have one. */
+/** Lists the kinds of those variants that define a kind. */
 function alternatives(variants: Plain[]): string {
   const kinds = variants.flatMap(({ properties }) => properties?.kind?.const ?? []);
   if (kinds.length < variants.length)

@@ -1,4 +1,4 @@
-/** Schema of length, end conditions, measurement and interventions. */
+/** Schema for length, end conditions, measurement and interventions. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import {
   about,
@@ -17,7 +17,7 @@ import { Strategy } from './strategies.js';
 /** Value of a measure: a count or a fraction. */
 const value = { minimum: 0, maximum: 2 ** 40 };
 
-/** Measures that are known during the run. */
+/** Measures whose values are known during the run. */
 const conditionMeasures = [
   'proposed',
   'finalized',
@@ -107,7 +107,7 @@ const AgentName = (description: string) =>
     { description },
   );
 
-/** A number in the run, from 0, or an id. */
+/** Number within the run, from 0, or an id. */
 const Numbered = (pattern: string, description: string) =>
   Type.Union([Type.Integer({ minimum: 0, maximum: 2 ** 32 }), Type.String({ pattern })], {
     description,
@@ -133,7 +133,7 @@ export const Whom = Type.Object(
 
 const whom = Type.Array(Whom, { minItems: 1, maxItems: 100, description: 'affected agents' });
 
-/** Moments, of which an intervention has exactly one. */
+/** Moments. An intervention uses exactly one. */
 const when = {
   at_ms: Type.Optional(integerFrom(0, MOST_MS, 'at this time of the run')),
   at_entry: Type.Optional(integerFrom(0, 2 ** 40, 'once the log has this entry')),
@@ -200,10 +200,10 @@ export const Intervention = Type.Union([
   }),
 ]);
 
-/** A change from a moment of the run on. See docs/what-if.md. */
+/** Change that applies from a moment in the run. See docs/what-if.md. */
 export type Intervention = Static<typeof Intervention>;
 export type Whom = Static<typeof Whom>;
 export type InterventionKind = Intervention['kind'];
 export type InterventionOf<K extends InterventionKind> = Extract<Intervention, { kind: K }>;
-/** Number in the run, or id, of a block, meme or alliance. */
+/** Block, meme or alliance, named by its number in the run or by its id. */
 export type Named = number | string;

@@ -1,4 +1,4 @@
-/** Schema of topology, links and faults. */
+/** Schema for topology, links and faults. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { GroupName, integerFrom, Share, UplinkKbps } from './common.js';
 

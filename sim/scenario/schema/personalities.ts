@@ -1,7 +1,8 @@
 /**
- * The nine built-in personalities, and the traits by which a group differs from them. A trait is a
- * number for the whole group or drawn per agent. A vote is the weighted mean of four opinions, each
- * 0 to 100. At `threshold` and above the agent approves. The other members are activity rates.
+ * The nine built-in personalities, and the traits by which a group can differ from them. A trait is
+ * one number for the whole group, or drawn per agent. A vote is the weighted mean of four opinions,
+ * each from 0 to 100. The agent approves at `threshold` and above. The other members are activity
+ * rates.
  */
 
 import { type Static, type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
@@ -14,17 +15,19 @@ export interface Personality {
   meme: number;
   random: number;
   threshold: number;
-  /** Share of sound transactions in its blocks. */
+  /** Share of sound transactions in the agent's blocks. */
   care: number;
-  /** Share of received blocks with a meme by the agent, and of votes with a remark. */
+  /**
+   * Share of received blocks about which the agent posts a meme, and share of votes with a remark.
+   */
   memes: number;
   remarks: number;
-  /** Share of occasions with an invitation, and of accepted invitations. */
+  /** Share of occasions on which the agent invites, and share of invitations that it accepts. */
   invites: number;
   accepts: number;
-  /** Share of blocks without a vote. */
+  /** Share of blocks on which the agent does not vote. */
   abstains: number;
-  /** Maximum delay before a vote in milliseconds. */
+  /** Maximum delay before a vote, in milliseconds. */
   think_ms: number;
 }
 
@@ -55,7 +58,7 @@ const builtIn: Record<(typeof builtInPersonalities)[number], Personality> = {
   chaotic: decides([5, 10, 15, 70], 50, lively(0.75, [0.015, 0.015], [0.03, 0.3], 800)),
 };
 
-/** The built-in personalities, by name. */
+/** Built-in personalities by name. */
 export const personalities: Readonly<Record<string, Personality>> = builtIn;
 
 export const personalityNames = Object.keys(personalities);
@@ -64,7 +67,7 @@ export const personalityNames = Object.keys(personalities);
 export const factors = ['technical', 'social', 'meme', 'random'] as const;
 export type Factor = (typeof factors)[number];
 
-/** A neutral opinion. */
+/** Neutral opinion. */
 export const NO_OPINION = 50;
 
 /** Opinions from 0 to 100. */
@@ -75,7 +78,7 @@ export interface Opinions {
   random: number;
 }
 
-/** Returns true if the weighted mean reaches the threshold. Uses integers only. */
+/** Returns true if the weighted mean reaches the threshold. Uses only integers. */
 export function approves(personality: Personality, opinions: Opinions): boolean {
   const sum =
     personality.technical * opinions.technical +
@@ -172,7 +175,7 @@ interface Bounds {
   maximum: number;
 }
 
-/** Returns the allowed range of a trait. */
+/** Returns a trait's allowed range. */
 export const getTraitBounds = (name: keyof Traits): Bounds =>
   (Traits.properties[name] as unknown as { anyOf: [Bounds] }).anyOf[0];
 

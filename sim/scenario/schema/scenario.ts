@@ -1,6 +1,6 @@
 /**
- * The schema of a scenario and of a sweep over its values. Types, validation, defaults, the JSON
- * Schema for editors and docs/scenarios.md are derived from it. Names end in their unit.
+ * Schema for a scenario and for a sweep over its values. Types, validation, defaults, the JSON
+ * Schema for editors and docs/scenarios.md are derived from this schema. Names end with their unit.
  */
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { Policy, Weights } from '../../../engine/protocol/schema/genesis.js';
@@ -22,7 +22,9 @@ import { Strategy } from './strategies.js';
 
 const FactorValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
-/** `path` is a path such as `agents.town.share` or `faults.0.length_ms`. */
+/**
+ * Factor that a sweep varies. `path` is a path such as `agents.town.share` or `faults.0.length_ms`.
+ */
 export const Factor = Type.Object(
   {
     path: Type.String({ minLength: 1, maxLength: 200, description: 'such as agents.town.share' }),
@@ -77,7 +79,7 @@ const Responses = Type.Array(Type.String(), {
   description: 'measures in the report; those of scripts are named reported.NAME',
 });
 
-/** The default of `replicates`. Designs with many samples need one run per cell. */
+/** Default for `replicates`. Designs with many samples need only one run per cell. */
 export const standardReplicates = (design: unknown): number =>
   design === 'morris' || design === 'sobol' ? 1 : 5;
 
@@ -316,7 +318,7 @@ export const Scenario = Type.Object(
 );
 
 /**
- * A scenario with all defaults. See docs/scenarios.md for all keys.
+ * Scenario with all defaults. See docs/scenarios.md for all keys.
  *
  * @interface
  */

@@ -1,11 +1,11 @@
 /**
- * Schema of the strategies and their parameters. Three of them call an external decider: a program,
- * a server at a URL, or a tool of an MCP server.
+ * Schema for strategies and their parameters. Three strategies call an external decider: a program,
+ * a server at a URL, or a tool on an MCP server.
  */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { about, GroupName, integerFrom, Share } from './common.js';
 
-/** Occasions on which a decider can be asked. They match the functions of a script. */
+/** Occasions on which a decider can be asked. They match the functions that a script can export. */
 export const occasions = [
   ...(['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive'] as const),
 ];
@@ -13,7 +13,7 @@ export const occasions = [
 /** Name of an environment variable. */
 const variableName = { pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' } as const;
 
-/** Parameters of all deciders. */
+/** Parameters shared by all deciders. */
 const asked = {
   asks: Type.Array(Type.Enum(occasions), {
     minItems: 1,
@@ -57,10 +57,10 @@ const exec = {
 const promptPath = (description: string) =>
   Type.String({ minLength: 1, maxLength: 500, ...about(description) });
 
-/** URL of a server. */
+/** Server URL. */
 const Address = (description: string) =>
   Type.String({ minLength: 1, maxLength: 2_000, pattern: '^https?://', ...about(description) });
-/** Keys come from the environment, never from a scenario. */
+/** Variable that holds a key. Keys come from the environment, never from a scenario. */
 const KeyVariable = Type.Optional(
   Type.String({
     ...variableName,
@@ -210,7 +210,7 @@ export const Strategy = Type.Union(
 export type Strategy = Static<typeof Strategy>;
 export type StrategyOf<K extends Strategy['kind']> = Extract<Strategy, { kind: K }>;
 
-/** Strategies with an external decider. */
+/** Strategies that use an external decider. */
 export type External = StrategyOf<'http' | 'exec' | 'mcp'>;
 const external: ReadonlySet<string> = new Set<External['kind']>(['http', 'exec', 'mcp']);
 

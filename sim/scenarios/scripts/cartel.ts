@@ -1,4 +1,4 @@
-/** Vote buying: a cartel offers a price to all agents. Sellers vote with it from then on. */
+/** Vote buying: a cartel offers all agents a price. Sellers then vote with the cartel. */
 import type { ScriptModule } from 'folkmoot/sim';
 
 const CARTEL = 'cartel';
@@ -9,7 +9,7 @@ export const start: ScriptModule['start'] = ({ me, parameters, neighbours, group
   return { do: 'send', to: others, content: { price: Number(parameters.price) } };
 };
 
-/** Each agent's value of honesty is random. The cartel forms alliances with sellers. */
+/** Sells the vote if the price exceeds a random worth. The cartel forms alliances with sellers. */
 export const receive: ScriptModule['receive'] = ({ me, memory, shared, message }, rng) => {
   if (me.group === CARTEL) return { do: 'invite', agents: [message!.from] };
   memory.worth ??= rng.real();

@@ -1,12 +1,12 @@
 /**
- * An information cascade (Bikhchandani, Hirshleifer and Welch 1992): voters decide in turn. Each
- * has a private signal that is right with `accuracy`, and sees all earlier votes.
+ * An information cascade (Bikhchandani, Hirshleifer and Welch 1992). Voters decide in turn. Each
+ * voter gets a private signal that is right with probability `accuracy`, and sees all earlier votes.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
 const TURN_MS = 300;
 
-/** Agents vote in order of their ordinals. */
+/** Agents vote in order of ordinal. */
 export const hear: ScriptModule['hear'] = ({ me, agentsOf }) => ({
   do: 'wait',
   ms: (1 + agentsOf(me.group).indexOf(me.ordinal)) * TURN_MS,

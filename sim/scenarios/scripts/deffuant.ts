@@ -1,6 +1,6 @@
 /**
  * Bounded confidence (Deffuant, Neau, Amblard and Weisbuch 2000): two neighbours whose opinions
- * differ by less than `confidence` each move half of the distance towards the other.
+ * differ by less than `confidence` both move to the midpoint.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
@@ -26,7 +26,7 @@ export const receive: ScriptModule['receive'] = ({ memory, message, parameters }
   return asks ? { do: 'send', to: [message!.from], content: { asks: false, opinion: own } } : null;
 };
 
-/** Clusters are separated by more than 0.01. Clusters of few agents do not count. */
+/** Counts clusters, which are separated by more than 0.01. Clusters of few agents do not count. */
 export const report: ScriptModule['report'] = ({ group, groups: [town] }) => {
   if (!group) return null;
   const sorted = Object.values(town!.memories)

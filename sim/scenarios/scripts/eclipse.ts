@@ -1,6 +1,6 @@
 /**
- * An eclipse attack (Heilman, Kendler, Zohar and Goldberg 2015): each agent keeps a small table of
- * peers. The latest announcement replaces an entry. Agents consider the votes of these peers.
+ * An eclipse attack (Heilman, Kendler, Zohar and Goldberg 2015). Each agent keeps a small table of
+ * peers, in which every announcement replaces an entry. Agents consider these peers' votes.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
@@ -9,7 +9,7 @@ const PEERS = 4;
 const PERIOD_MS = 10_000;
 const HURRY_MS = 2_000;
 
-/** Attackers announce themselves `rate` times as often as others. */
+/** Attackers announce themselves `rate` times as often as other agents. */
 export const start: ScriptModule['start'] = (_, rng) => ({ do: 'wake', ms: 1 + rng.int(HURRY_MS) });
 export const wake: ScriptModule['wake'] = ({ me, parameters }, rng) => {
   const period = PERIOD_MS / (me.group === ATTACKERS ? Number(parameters.rate) : 1);
@@ -28,7 +28,7 @@ export const receive: ScriptModule['receive'] = ({ me, memory, message }, rng) =
   return null;
 };
 
-/** Attackers reject at once. Others judge the content, unless all their peers reject. */
+/** Attackers reject at once. Other agents judge the content, unless all their peers reject. */
 export const hear: ScriptModule['hear'] = ({ me }) => ({
   do: 'wait',
   ms: me.group === ATTACKERS ? 1 : 2_000,

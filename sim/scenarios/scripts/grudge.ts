@@ -1,13 +1,14 @@
 /**
- * A strategy for `kind: script`: approves sound blocks, and holds a grudge against the producers of
- * unsound ones. Without further functions, such as produce, the agent follows its personality.
+ * A strategy for `kind: script` that approves sound blocks and holds a grudge against producers of
+ * unsound blocks. For functions that are missing here, such as produce, the agent follows its
+ * personality.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 
 /** Called after the agent's thinking time. The returned commands are performed. */
 export const vote: ScriptModule['vote'] = ({ block, memory, parameters }) => {
   if (!block) return null;
-  // Kept between calls: the number of blocks still to reject, by producer.
+  // Preserved between calls: the number of blocks still to reject, by producer.
   const grudges = memory as Record<string, number>;
   const patience = Number(parameters.patience ?? 1);
   const left = grudges[block.producer] ?? 0;

@@ -1,7 +1,7 @@
 /** Measures of leader failures: slots without a block, and the longest gap between two blocks. */
 import type { ScriptModule } from 'folkmoot/sim';
 
-/** The parameters repeat the fault and the slots of the scenario. */
+/** Computes the measures. The parameters repeat the scenario's fault and slots. */
 export const report: ScriptModule['report'] = ({ group, groups: [leaders], blocks }) => {
   if (!group) return null;
   const { start_ms, length_ms, slot_ms } = leaders!.parameters as Record<string, number>;

@@ -14,7 +14,7 @@ export const vote: ScriptModule['vote'] = ({ shared }) => ({
   reason: `one of ${shared.keys}`,
 });
 
-/** Sizes of electorates: the largest that finalized, and the smallest that did not. */
+/** Reports the largest electorate that finalized a block, and the smallest that did not. */
 export const report: ScriptModule['report'] = ({ group, blocks, groups: [sybils] }) => {
   if (!group) return null;
   const of = (final: boolean) =>
