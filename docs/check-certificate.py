@@ -208,6 +208,7 @@ def agents_of(links):  # conditions 10 to 12: results that do not contradict eac
             once.add((table, name))
             if table == "blocks":
                 state, before = value["state"], blocks.get(name)
+                ensure(isinstance(state, str), f"the state of block {name}")
                 ensure(before is None or before == "voting" != state, f"block {name} again")
                 blocks[name] = state
         profiles = [one for (table, _), one in link["records"].items() if table == "agents"]

@@ -229,7 +229,9 @@ function assertNextState(
   where: string,
 ): void {
   const before = blocks.get(id);
-  const isNext = state === 'voting' ? !blocks.has(id) : before === undefined || before === 'voting';
+  const isFirst = state === 'voting' && !blocks.has(id);
+  const isEnd = typeof state === 'string' && state !== 'voting';
+  const isNext = isFirst || (isEnd && (before === undefined || before === 'voting'));
   if (!isNext) {
     const change = { before: formatValue(before), state: formatValue(state) };
     throw new CertificateError(where, 'BLOCK_STATE', { id, ...change });

@@ -25,7 +25,7 @@ export const refusalMessages = {
   SIGNATURE_MISMATCH: {
     reason: 'MISMATCH',
     text: 'signature {signature} does not match key {public_key} and the request',
-    fix: 'sign the text with sha256 {input_sha256} (POST /api/v1/debug/verify returns the text), using the private key of this public key',
+    fix: 'sign the text with sha256 {input_sha256}; POST /api/v1/debug/verify returns that text',
   },
   SIGNATURE_MISTAKE: {
     reason: 'MISMATCH',

@@ -72,7 +72,7 @@ export class Model {
   }
 
   /**
-   * Returns the outcome of a command that would have no effect; null if the command would have an effect.
+   * Returns the outcome of a command without effect; null if the command has an effect.
    */
   precheck(at: number, command: Command): PredictedOutcome | null {
     const { state } = this;

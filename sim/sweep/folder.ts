@@ -207,7 +207,7 @@ const sweepMessages = {
     fix: 'merge with that build',
   },
   DIFFERENT_BUILD: {
-    text: 'folder was written by a different build: {path}: {member} is {there} there and {here} here',
+    text: 'folder was written by a different build: {path}: {member} {there} there, {here} here',
     fix: 'merge with that build',
   },
   SHARDS_DIFFER: { text: 'shards of different sweeps: {first} and {second}: {difference}' },

@@ -142,7 +142,7 @@ test.each([
   expect(votesOf(lived, 'hit').some(({ voted_ms }) => Number(voted_ms) > 18_000)).toBe(true);
 });
 
-test('churn: agents leave and return after the given time, and are present at the end', async () => {
+test('churn: agents leave, return in time and are present at the end', async () => {
   const times = { start_ms: 10_000, length_ms: 300_000, stay_ms: 20_000, away_ms: 10_000 };
   const faults = [{ kind: 'churn', whom, ...times }];
   const lived = await live([town, hit], { faults, ...seconds(330) });

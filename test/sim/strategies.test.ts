@@ -46,7 +46,7 @@ test('silent: never votes, and bft stops when a third of the electors are silent
   expect(lived.result.measures.expired).toBe(6);
 });
 
-test('equivocator: votes both ways, which is recorded as evidence; the first vote counts', async () => {
+test('equivocator: votes both ways; the first vote counts, the second is evidence', async () => {
   const two = { group: 'two', count: 3, strategy: { kind: 'equivocator', gap_ms: 50 } };
   const sections = { consensus: { policy: 'bft', dormant_after: 0 } };
   const waiting = { ...honest, traits: slow };
@@ -190,7 +190,7 @@ test('sybil: all its keys vote alike and at once, and ally only with each other'
   expect(new Set(allies.map(({ group }) => group))).toEqual(new Set(['sybil']));
 });
 
-test('censor: leaves out the transactions of the group, which other producers include', async () => {
+test('censor: omits the transactions of the group; others include them', async () => {
   const quarter = { group: 'quarter', count: 10 };
   const producers = (strategy: object) => ({ group: 'makers', count: 4, producers: 4, strategy });
   const sections = {

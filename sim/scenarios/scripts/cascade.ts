@@ -1,6 +1,6 @@
 /**
  * An information cascade (Bikhchandani, Hirshleifer and Welch 1992). Voters decide in turn. Each
- * voter gets a private signal that is right with probability `accuracy`, and sees all earlier votes.
+ * voter gets a private signal that is right with probability `accuracy` and sees earlier votes.
  */
 import type { ScriptModule } from 'folkmoot/sim';
 

@@ -198,7 +198,7 @@ test.each([
   [['--type', 'vote'], 'invalid --type: vote '],
   [['--agent', 'alice'], 'invalid --agent: alice '],
   [['--from', '0'], 'whole number from 1'],
-  [['--out', main], 'is there already'],
+  [['--out', main], 'already exists'],
   [['--out', '/nowhere/x.csv'], 'x.csv'],
 ])('events: %j is refused in one line', async (args, message) => {
   const { code, stdout, stderr } = await folkmoot(['events', run, ...args]);

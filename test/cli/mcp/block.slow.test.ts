@@ -44,7 +44,7 @@ test.each(
   const { agent_id: bobId } = await bob.done('register', { name: 'Bob', personality: 'chaotic' });
 
   const nowhere = { action: 'leave', alliance_id: `ally_${'0'.repeat(32)}` };
-  expect((await bob.call('ally', nowhere)).said).toMatch(/^Refused: \w+ UNKNOWN_ALLIANCE: no /);
+  expect((await bob.call('ally', nowhere)).said).toMatch(/^Refused: \w+ UNKNOWN_ALLIANCE: /);
   const invitation = { action: 'propose', target_ids: [bobId], purpose: 'calm growth' };
   const { alliance_id } = await ada.done('ally', invitation);
   const answer = { action: 'respond', alliance_id, accept: true };

@@ -79,18 +79,21 @@ test.skipIf(!python)(`check-certificate.py: compares trusted digests${lacking}`,
   expect(run([other])).toEqual([holds]);
 });
 
-test.skipIf(!python)(`check-certificate.py: agrees about random changes${lacking}`, async () => {
-  const texts = Object.values(await bases());
-  const seed = Date.now() % 1e9;
-  const changed: (string | Uint8Array)[] = [];
-  for (let index = 0; index < 60; index += 1) {
-    changed.push(changedByte(texts[index % texts.length]!, seed + index));
-    changed.push(changedText(texts[index % texts.length]!, seed + index));
-    const odd = JSON.parse(texts[index % texts.length]!) as Forged;
-    Object.assign(odd.claim, { height: [null, true, 1.5, '1', {}][index % 5] });
-    changed.push(`${canonical(odd)}\n`);
-  }
-  const found = run(changed).map((line) => line.startsWith('holds: '));
-  const expected = changed.map((one) => checkCertificate(one).holds);
-  expect({ seed, found }).toEqual({ seed, found: expected });
-});
+/** The first seed once changed the name of a member in the record of another block. */
+test.skipIf(!python).each([652_002_572, Date.now() % 1e9])(
+  `check-certificate.py: agrees about random changes of seed %i${lacking}`,
+  async (seed) => {
+    const texts = Object.values(await bases());
+    const changed: (string | Uint8Array)[] = [];
+    for (let index = 0; index < 60; index += 1) {
+      changed.push(changedByte(texts[index % texts.length]!, seed + index));
+      changed.push(changedText(texts[index % texts.length]!, seed + index));
+      const odd = JSON.parse(texts[index % texts.length]!) as Forged;
+      Object.assign(odd.claim, { height: [null, true, 1.5, '1', {}][index % 5] });
+      changed.push(`${canonical(odd)}\n`);
+    }
+    const found = run(changed).map((line) => line.startsWith('holds: '));
+    const expected = changed.map((one) => checkCertificate(one).holds);
+    expect({ seed, found }).toEqual({ seed, found: expected });
+  },
+);

@@ -46,7 +46,7 @@ test('cassette: replays fifty minds without the server, and with a lying one', a
   expect(textIn(join(folder, 'lied'))).toBe(textIn(cassette));
 });
 
-test('cassette: asks all questions of an instant at once, independent of the order of answers', async () => {
+test('cassette: asks all questions of an instant at once', async () => {
   const decider = await deciderServer(async (question, response, headers) => {
     // The last waiting question is answered first.
     const turn = decider.asked.length;
@@ -230,7 +230,7 @@ test('cassette: asks only half-written answers again after a kill', async () => 
 const callsIn = (text: string) =>
   text.split('\n').filter((line) => line.startsWith('{"call":') && !line.includes('"unusable":'));
 
-test('cassette: writes a call to disk before making it, and counts it even if it never ends', async () => {
+test('cassette: writes a call to disk before making it', async () => {
   const { scenario, decider, folder, result, text } = await recorded();
   const out = join(folder, 'stopped');
   const end = new AbortController();

@@ -110,7 +110,7 @@ test('memes: reach, references and influence follow the notes of counted votes',
   ]);
 });
 
-test('transactions: of final blocks only, by signer; sound blocks separate from others', async () => {
+test('transactions: of final blocks, by signer; sound ones separately', async () => {
   const { town, voters, parts } = await village();
   const tell = (block: string, soundness: number, senders: number[]) =>
     parts.collector.published({ block, soundness, hasMeme: false, senders });
@@ -192,7 +192,7 @@ test('others: agents outside the scenario count in totals and have no group', as
   ]);
 });
 
-test('agents: an agent that never registered keeps its row, without id, status and scores', async () => {
+test('agents: an unregistered agent keeps its row without id and scores', async () => {
   const town = await newPopulation();
   await town.joinMany(1);
   const { agents, measures } = finished(town, collect(['all'], agentsIn(['all', 'all'])));

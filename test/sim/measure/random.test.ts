@@ -84,7 +84,7 @@ function expectClose(found: Record<string, unknown>, expected: Record<string, un
   }
 }
 
-test('measures, groups and tables: equal a recomputation from events, votes and records', async () => {
+test('measures, groups and tables: equal a recomputation from the log', async () => {
   const seen = { decided: 0, pairs: 0, alliances: 0, expired: 0 };
   const property = fc.asyncProperty(
     someGenesis,

@@ -114,7 +114,7 @@ test('votes.csv: is written only if the scenario enables it', async () => {
   expect(readdirSync(folder)).not.toContain('votes.csv');
 });
 
-test('votes.csv: keeps the order beyond one write block, and is absent for a failed run', async () => {
+test('votes.csv: keeps the order, and is absent for a failed run', async () => {
   const folder = temporaryFolder();
   const row = { block: 0, group: 'a', personality: 'lawful', decision: 'approve', voted_ms: 1 };
   const rest = {

@@ -52,7 +52,7 @@ test('ended_by: stalled, one patience after the last decided block', async () =>
   expect(result.censored[0]).toMatch(/^ended by patience: .* 4 voting periods/);
 });
 
-test('rejected blocks are progress: a network that rejects all blocks runs to its end', async () => {
+test('rejected blocks are progress: a network that rejects all runs on', async () => {
   const sections = { consensus: bft, length: { blocks: 12 }, patience_periods: 4 };
   const { result } = await live([honest, against], sections);
   const { rejected, finalized } = result.measures;

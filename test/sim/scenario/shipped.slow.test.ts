@@ -80,7 +80,7 @@ test.each([
   expect(await byzantine(policy, share)).toEqual(expected);
 });
 
-test('byzantine: under veto, less than a third of adversaries reject some sound blocks', async () => {
+test('byzantine: under veto, fewer adversaries reject some sound blocks', async () => {
   const [verdict, sound, unsound] = await byzantine('veto', 0.3);
   expect([verdict, unsound]).toEqual(['pass', 0]);
   expect(sound).toBeLessThan(1);
@@ -104,7 +104,7 @@ test('meme-storm: memes decide, but do not move clerks', async () => {
   expect(measures.sound_finalized_share).toBeLessThan(calm.sound_finalized_share! - 0.3);
 });
 
-test('partition-heals: finalizes nothing during the partition, and many blocks afterwards', async () => {
+test('partition-heals: finalizes nothing during the partition, much later', async () => {
   const { blocks } = await kept('partition-heals');
   const final = blocks.filter(({ status }) => status === 'finalized');
   const times = final.map(({ closed_ms }) => Number(closed_ms));
@@ -124,7 +124,7 @@ test.each([
   ['equal', 32, false],
   ['alliance_bonus', 31, false],
   ['alliance_bonus', 32, true],
-])('alliances: with weights %s and %i allies, stops finality: %s', async (weights, count, stops) => {
+])('alliances: weights %s and %i allies stop finality: %s', async (weights, count, stops) => {
   const { measures } = await outcome(
     'alliances',
     ['consensus.weights', weights],
@@ -148,7 +148,7 @@ const PERIOD_MS = 30_000;
 
 test.each([
   0.0698, 0.14, 0.28, 0.3256,
-])('takeover: a share of %d finalizes nothing, and honest producers wait at most two periods', async (share) => {
+])('takeover: a share of %d finalizes nothing, and honest waits are short', async (share) => {
   const { measures, refused, broken } = await outcome('takeover', [
     'agents.attackers.share',
     share,

@@ -47,7 +47,7 @@ test('modules: globals, also of imports, are reset for each run', async () => {
   expect(again!.result.digest).toBe(first!.result.digest);
 });
 
-test('globals: process globals persist, and checkDeterminism names the script that uses them', async () => {
+test('globals: persist, and checkDeterminism names the script', async () => {
   const { folder, group } = scripted(votes('globalThis.n = (globalThis.n ?? 0) + 1'));
   const scenario = completeScenario(
     { title: 't', agents: [honest, group], length: { blocks: 2 } },

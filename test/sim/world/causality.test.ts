@@ -87,7 +87,7 @@ test('memes: each agent first hears a meme at the time of the shortest path', ()
   expect(far).toBeGreaterThan(3);
 });
 
-test('memes: a vote refers only to memes that a neighbour passed on at least one link delay before', async () => {
+test('memes: a vote refers only to memes that have arrived from a neighbour', async () => {
   const sections = {
     social: { ...quiet, memes: { rate: 20 } },
     topology: { kind: 'small_world', degree: 6 },

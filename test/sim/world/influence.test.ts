@@ -19,7 +19,7 @@ const twice = `
     ...(round === 1 ? [{ do: 'wait', ms: 2000 }] : []),
   ];`;
 
-test('influence: for a lost vote that was cast again, uses the memes known to the second vote', async () => {
+test('influence: a vote cast again uses the memes known to it', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'twice.mjs'), twice);
   const strategy = { kind: 'script', module: 'twice.mjs' };

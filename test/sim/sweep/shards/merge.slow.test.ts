@@ -123,7 +123,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 describe('merge: on the command line', () => {
   const sweep = { factors: [loss(0, 0.1)], replicates: 2 };
 
-  test('docs/sweeps.md: its job array runs as written, and its merge equals the sweep', async () => {
+  test('docs/sweeps.md: its job array runs, and its merge equals the sweep', async () => {
     const folder = temporaryFolder();
     writeScenario(folder, { ...smallRaw(4), length: { blocks: 1 }, sweep }, 'minority.yaml');
     const text = readFileSync(new URL('../../../../docs/sweeps.md', import.meta.url), 'utf8');
