@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * An agent controlled by a language model at an OpenAI-compatible endpoint. The model uses the tools
- * of `folkmoot mcp`, which holds the key. Exits when the model responds without a tool call.
+ * An agent controlled by a language model at an OpenAI-compatible endpoint. The model uses the
+ * tools of `folkmoot mcp`, which holds the key. Exits when the model responds without a tool call.
  *
  *   OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_MODEL=qwen3 \
  *     node examples/llm-agent.mjs --key ada.key.json --task "Vote on blocks; be strict."

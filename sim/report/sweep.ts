@@ -219,7 +219,7 @@ function cellsTable(data: SweepData): Html {
     ]);
   const left = cells.length - rows.length;
   return html`<p>Each cell shows the mean over its runs and, in brackets, the 95 % interval
-(see docs/simulating.md). n is shown if fewer than ${replicates} runs have a value, with bounds of
+(see docs/sweeps.md). n is shown if fewer than ${replicates} runs have a value, with bounds of
 the mean over all runs (?: unbounded). The last column has the command that repeats one run
 of the cell in the UI. The folder runs/ has a JSON record of each run; runs.csv has its file
 name.</p>

@@ -58,7 +58,7 @@ describe('growth', () => {
     const factor = grown / written.bytes;
     process.stdout.write(`growth: ${JSON.stringify({ name, ...written, grown, factor })}\n`);
     expect(written.requests).toBeGreaterThan(counts.growthMinutes);
-    const told = /at most ([\d.]+) times as much on disk, and (\d+) KiB a request beyond that/;
+    const told = /at most ([\d.]+) times the counted bytes, plus (\d+) KiB per request/;
     const [, times, each] = told.exec(operating().replaceAll('\n', ' '))!;
     expect(Number(times)).toBe(TIMES);
     const beyond = name.includes('proposals') ? Number(each) * 1_024 * written.requests : 0;
