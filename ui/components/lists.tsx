@@ -1,6 +1,6 @@
 /**
- * Figures, tables and lists that views share: a chart with its data as a table, named facts, pages
- * of rows, and long lists of links with a roving tab index.
+ * Shared figures, tables and lists: a chart with its data as a table, named facts, pages of rows,
+ * and long lists of links with a roving tab index.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { cleanText } from './labels.js';
 
 interface FigureProps {
   title: string;
-  /** Says what is plotted, the unit and n. */
+  /** States the plotted quantity, its unit and n. */
   caption: ComponentChildren;
   chart: () => ComponentChildren;
   table: () => ComponentChildren;
@@ -48,7 +48,7 @@ interface RowsProps {
   rows: readonly (readonly ComponentChildren[])[];
 }
 
-/** A table whose first column holds row headers. */
+/** Table with row headers in the first column. */
 export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
   const kind = (column: number) => (numeric.includes(column) ? 'number' : '');
   return (
@@ -157,9 +157,9 @@ export function Pages({ of, page, onTurn }: PagesProps) {
 const linksIn = (part: Element): HTMLElement[] => [...part.querySelectorAll<HTMLElement>('a')];
 
 /**
- * Makes a long list of links a single tab stop: arrow keys move between rows and along a row. The
- * stop is the focused link, else the first link of the current row (`aria-current`), else of the
- * newest row. Rows are the children of the list. Runs after each render.
+ * Makes a long list of links a single tab stop. Arrow keys move between rows and along a row. The
+ * stop is the focused link, or else the first link in the current row (`aria-current`), or else in
+ * the newest row. Rows are the list's children. Runs after every render.
  */
 export function useRovingTabIndex(
   list: { current: HTMLElement | null },
