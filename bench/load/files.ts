@@ -1,6 +1,6 @@
 /**
- * The folder of a load run: writes its result, tables, histograms and report, and reads a result,
- * checked against its schema.
+ * The folder of a load run. Writes the result, tables, histograms and report, and reads a result
+ * and validates it against the schema.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -12,7 +12,9 @@ import { CsvFile } from '../../report/tables.js';
 import type { Table } from './histograms.js';
 import { LoadResult } from './result.js';
 
-/** The files. result.json is written last, so a folder that has it is complete. */
+/**
+ * Files of a run. result.json is written last, so a folder that contains result.json is complete.
+ */
 const names = [
   'seconds.csv',
   'latencies.csv',
@@ -23,8 +25,8 @@ const names = [
 ];
 
 /**
- * Creates the folder before the run, so that a result can be stored. Refuses a folder that holds a
- * run.
+ * Creates the folder before the run, so that a result can be stored. Refuses a folder that contains
+ * a run.
  * @throws {StoreError} `OTHER_NETWORK` in that case, `UNREADABLE` if the folder cannot be used.
  */
 export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
@@ -46,13 +48,13 @@ export async function writeLoad(result: LoadResult, folder: string): Promise<voi
   writeWhole(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
 }
 
-/** A run of a day takes about 25 MiB. */
+/** The result of a day-long run takes about 25 MiB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 const problemOf = validator('load_result', LoadResult);
 
 /**
- * @param path a result file, or the folder of a run.
+ * @param path path of a result file or a run's folder.
  * @throws {StoreError} `MISSING`, also for any other file.
  */
 export function readLoad(path: string): LoadResult {
@@ -94,5 +96,5 @@ function parsed(file: string): unknown {
 const unreadable = (path: string, reason: string) =>
   new StoreError('LOAD_RESULT_INVALID', { path, reason });
 
-/** Foreign text, short and on one line. */
+/** Shortens foreign text to one line. */
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 60);
