@@ -102,7 +102,7 @@ function added(one: number[], other: number[]): number[] {
   return long.map((count, slot) => count + (short[slot] ?? 0));
 }
 
-/** Returns the tier of a row that is relative to a previous tier, and of R itself. */
+/** Selects rows in the case `tiers` that have a rate and its ratio to R. */
 function tierOf({ case: of, name, per_s, of_r }: Measured): BenchResult['tiers'] {
   if (of !== 'tiers' || per_s === undefined || of_r === undefined) return [];
   return [{ name, per_s, of_r }];

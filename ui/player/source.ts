@@ -123,7 +123,10 @@ async function refusalOf(answer: Response, path: string): Promise<SourceRefused>
 
 interface FollowerEvents {
   span(batch: RowBatch): void;
-  /** Newest entry and epoch of the network; returns false to stop following another network. */
+  /**
+   * Called with the network's newest entry and epoch. Returns false to stop if the network is a
+   * different one.
+   */
   watching(position: { entry: number; epoch: string }): boolean;
   /** Called when the server omitted entries. */
   skipped(position: { from: number; to: number }): void;
