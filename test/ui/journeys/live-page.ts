@@ -24,7 +24,7 @@ export interface Alive {
   vote(block_hash: string, said: Partial<Record<Name, 'approve' | 'reject'>>): Promise<void>;
 }
 
-/** Voting period; four of five approvals or two rejections decide earlier. */
+/** Voting period. Four out of five approvals, or two rejections, decide earlier. */
 const LONG_MS = '600000';
 
 export async function alive(browser: Browser, view: string): Promise<Alive> {
