@@ -1,4 +1,4 @@
-/** The same mistake has the same exit code and a one-line error in every command. */
+/** The same mistake leads to the same exit code and a one-line error in every command. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ test('mistakes: an unknown option exits with 2', async () => {
 });
 
 describe('mistakes: a file', () => {
-  /** Every command that reads a file. */
+  /** Returns every command that reads a file. */
   const reading = (file: string): string[][] => [
     ['sim', file],
     ['sweep', file],

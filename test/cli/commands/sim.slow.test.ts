@@ -163,7 +163,7 @@ describe('sim: the output', () => {
   });
 });
 
-/** Members that do not depend on machine, load or batching. */
+/** Returns the members that do not depend on the machine, its load or batching. */
 function figures(json: SimJson) {
   const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...rest } = json;
   return rest;

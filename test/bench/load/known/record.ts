@@ -45,6 +45,7 @@ export interface Record {
   finalized: { hash: string; atMs: number; transactions: number }[];
   /** Number of verified signatures. */
   signatures: number;
+  /** Number of keys. */
   keys: number;
   /** Violations of the protocol: an invalid signature, a repeated message. */
   wrong: string[];
