@@ -7,7 +7,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const helps = readFileSync(`${root}test/cli/help.txt`, 'utf8').split(/^\$ (?=folkmoot )/m).slice(1);
+const helps = readFileSync(`${root}test/cli/help.txt`, 'utf8')
+  .split(/^\$ (?=folkmoot )/m)
+  .slice(1);
 const sections = helps.map((text) => {
   const [command, ...lines] = text.trimEnd().split('\n');
   const name = command.replace(/ --help$/, '');

@@ -113,10 +113,7 @@ export function checkCertificateCommand(): Command {
       [],
     )
     .option('--most <kib>', 'read no larger certificate', sizes, 16 * 1024)
-    .option(
-      '--json',
-      'print one JSON object',
-    )
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       helpText({

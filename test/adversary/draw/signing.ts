@@ -48,7 +48,7 @@ export function signInside(
 }
 
 /**
- * Encodes a value canonically. Returns 'null' if the value has no canonical form, such as a lone
+ * Encodes a value canonically. Returns '' if the value has no canonical form, such as a lone
  * surrogate.
  */
 function jcs(value: unknown): string {

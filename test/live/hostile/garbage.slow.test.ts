@@ -94,7 +94,7 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
       for (let times = 0; times < 5; times += 1) {
         const wire = await Wire.open(server.url);
         for (const bytes of pieces(draw)) wire.send(bytes);
-        // Closes once before the server has read the request, and otherwise after a response to a
+        // Reset once before the server has read the bytes, and otherwise after a response to a
         // different request.
         if (times > 0) await caller.call('GET', '/healthz');
         wire.reset();
