@@ -18,7 +18,10 @@ interface CaseOf<C> {
   name: string;
   /** One sentence for `--help` and the docs. */
   about: string;
-  /** True if measured in each round, for a median; otherwise measured in the first round only. */
+  /**
+   * True to measure the case in every round, for a median; false to measure it only in the first
+   * round.
+   */
   everyRound?: boolean;
   /**
    * Runs only if named by `--case`, because the case takes a long time. All other cases together

@@ -5,7 +5,7 @@
 
 export interface Place {
   view: string;
-  /** Hash or id of the item in the view. */
+  /** Hash or id of the item shown in the view. */
   item: string | null;
   query: URLSearchParams;
 }
@@ -25,7 +25,7 @@ export interface Home {
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** Path of the API reference; null if the server has none. */
   docs: string | null;
-  /** Text to show in place of each missing part. */
+  /** Text to show in place of a missing part. */
   lacks: Readonly<Partial<Record<Requirement, string>>>;
 }
 

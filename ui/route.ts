@@ -45,7 +45,9 @@ export function go(to: string): void {
   follow();
 }
 
-/** Browsers refuse more than 100 writes of the address in 30 s. */
+/**
+ * Minimum time between writes, because browsers refuse more than 100 writes to the address in 30 s.
+ */
 const LEAST_WRITE_MS = 400;
 let written = Number.NEGATIVE_INFINITY;
 let writing = 0;

@@ -210,7 +210,7 @@ type Heard = WorldStatus & { heard: number };
 
 const CONTROL_PATH = '/api/v1/control';
 
-/** Null where the server has no clock control. */
+/** Null if the server has no clock control. */
 export const worldClock = signal<Heard | null>(null);
 
 function hearWorld(world: WorldStatus): void {

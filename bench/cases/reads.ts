@@ -117,7 +117,7 @@ interface Read {
  * Returns all reads that need no key, with parameters that make each response as large as possible.
  */
 async function readsAt(url: string): Promise<Read[]> {
-  // biome-ignore lint/suspicious/noExplicitAny: members are taken as the interface has them
+  // biome-ignore lint/suspicious/noExplicitAny: callers read members that the interface defines
   const dataOf = async (path: string): Promise<any> =>
     ((await (await fetch(url + path)).json()) as { data: unknown }).data;
   // The server refuses to read rows until it has built the rows for the whole log.

@@ -15,7 +15,7 @@ export interface Block {
   timestamp: string;
   body: Uint8Array;
   transactions: number;
-  /** Number of its first transaction, which determines the senders. */
+  /** Number of the block's first transaction, which determines the senders. */
   firstTransaction: number;
   signedAtMs: number;
   ballots: Ballots;

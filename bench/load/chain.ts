@@ -37,7 +37,7 @@ interface ChainPlan {
   takesEarly: boolean;
   /** Number of active validators on the server, including other agents. */
   validators: number;
-  /** Keys that sign transactions in turn. */
+  /** Range of keys that sign transactions in turn. */
   senders: { first: number; count: number };
   arrivals: 'votes' | 'proposals';
 }

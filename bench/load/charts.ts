@@ -272,7 +272,7 @@ export function tiersChart(tiers: LoadResult['tiers'], r: number | null): Chart 
   };
 }
 
-/** More points would be indistinguishable on a screen. */
+/** Maximum number of points. More points would be indistinguishable on a screen. */
 const MOST_STEPS = 400;
 
 export function throughputChart(result: LoadResult): Chart | null {

@@ -27,13 +27,14 @@ const names = [
 /**
  * Creates the folder before the run, so that a result can be stored. Refuses a folder that contains
  * a run.
- * @throws {StoreError} `OTHER_NETWORK` in that case, `UNREADABLE` if the folder cannot be used.
+ * @throws {StoreError} `OTHER_NETWORK` if the folder contains a run, `UNREADABLE` if the folder
+ * cannot be used.
  */
 export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
 
 /**
  * Writes all files of a run, each atomically.
- * @throws {StoreError} as `prepareLoad`, and `UNREADABLE` if a file cannot be written.
+ * @throws {StoreError} as for `prepareLoad`, and `UNREADABLE` if a file cannot be written.
  */
 export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
   checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
@@ -55,7 +56,7 @@ const problemOf = validator('load_result', LoadResult);
 
 /**
  * @param path path of a result file or a run's folder.
- * @throws {StoreError} `MISSING`, also for any other file.
+ * @throws {StoreError} `MISSING`, even if the file exists but is not a result.
  */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);
@@ -70,7 +71,7 @@ export function readLoad(path: string): LoadResult {
   return checked(value, (why) => unreadable(file, why));
 }
 
-/** @throws the error made from the first problem. */
+/** @throws the error built from the first problem. */
 function checked(value: unknown, error: (why: string) => Error): LoadResult {
   const problem = problemOf(value);
   if (problem) throw error(`${problem.pointer || 'it'} ${problem.message}`);

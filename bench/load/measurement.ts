@@ -27,7 +27,7 @@ export class Measurement {
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
   #startedAt = new Date();
-  /** Null until the run is over. */
+  /** Event-loop utilization; null until the run is over. */
   #utilization: number | null = null;
 
   constructor(options: LoadOptions, gone: (forMs: number) => void) {
@@ -63,7 +63,7 @@ export class Measurement {
     return start ? performance.eventLoopUtilization(start).utilization : 0;
   }
 
-  /** Wait times of arrivals in the measured time, by cause. */
+  /** Arrivals' wait times during the measured time, by cause. */
   get held(): WaitTimes {
     return this.#schedule?.waitTimes ?? { connections: 0, answers: 0, signatures: 0 };
   }

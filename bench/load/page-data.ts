@@ -154,7 +154,7 @@ const failureShown = ({ one, failure }: ReturnType<typeof failuresOf>[number]): 
  * many steps, the step width doubles.
  */
 
-/** More points would be indistinguishable on a screen. */
+/** Maximum number of points. More points would be indistinguishable on a screen. */
 const MOST_STEPS = 400;
 /**
  * Delay before a second counts as complete, because a stalled generator still adds to past seconds.

@@ -12,7 +12,7 @@ import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {
   phase: 'warm-up' | 'measured' | 'draining';
-  /** Milliseconds since the start of the measured time; negative in the warm-up. */
+  /** Milliseconds since the start of the measured time; negative during the warm-up. */
   elapsedMs: number;
   /** Last complete second of the measured time. */
   second: Second | null;
@@ -41,7 +41,7 @@ export interface LoadHooks {
 const GRACE_MS = 500;
 /** Time limit for responses after an interruption. */
 const INTERRUPTED_MS = 1_000;
-/** Time limit for a workload to leave the network. */
+/** Time limit for a workload's `close`, which leaves the network. */
 const CLOSE_MS = 10_000;
 
 /** @throws {LoadError} if the run cannot start: no server, or rate limits below the load. */

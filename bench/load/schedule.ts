@@ -61,7 +61,7 @@ interface Arrivals {
   completed(): void;
   /** Time of the next arrival. */
   nextMs(): number;
-  /** Drops queued arrivals intended before `timeMs`. */
+  /** Drops queued arrivals that were intended before `timeMs`. */
   dropBefore(timeMs: number): void;
 }
 
@@ -196,7 +196,7 @@ export class Schedule {
     this.#pumping = false;
   }
 
-  /** Wait times in the measured time so far. */
+  /** Wait times so far during the measured time. */
   get waitTimes(): WaitTimes {
     this.#waits(this.#waitsFor);
     return { ...this.#waitTimes };

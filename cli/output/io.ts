@@ -34,7 +34,7 @@ interface Running extends Io {
 }
 
 /**
- * The program's command. It is held in a variable, because on Node 20 and 22 an active
+ * The program's command. A variable holds the command, because on Node 20 and 22 an active
  * AsyncLocalStorage slows down every promise.
  */
 let program: Running | null = null;

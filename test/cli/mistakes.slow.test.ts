@@ -14,7 +14,7 @@ const unreachable = 'http://127.0.0.1:9';
 const short = ['--agents', '4', '--blocks', '1'];
 const hash = '0'.repeat(64);
 
-/** Expects this exit code and an error in the last line of standard error. */
+/** Expects this exit code, and an error as the last line on standard error. */
 async function expectCode(code: number, args: readonly string[]): Promise<void> {
   const ended = await folkmoot(args);
   const what = `${args.join(' ')}\n${ended.stderr}`;

@@ -69,7 +69,7 @@ test.skipIf(process.platform === 'win32')(
       );
     await expect.poll(answers).toBe(false);
     await expect.poll(() => told).toContain('"msg":"stopping"');
-    // An open folder would block the next server.
+    // A folder that is still open would block the next server.
     const next = ['serve', '--host', 'nowhere.invalid', '--data', data];
     await expect.poll(async () => (await folkmoot(next)).code, { interval: 500 }).toBe(1);
   },

@@ -27,10 +27,10 @@ export function temporaryFolder(parent = tmpdir()): string {
   return folder;
 }
 
-/** Creates a folder on a real disk, for a test that needs slow commits. */
+/** Creates a folder on a real disk, for tests that need slow commits. */
 export const diskFolder = () => temporaryFolder(process.env.FOLKMOOT_TEST_DISK);
 
-/** Ports per vitest worker, so that two tests never get the same port. */
+/** Number of ports per vitest worker, so that two tests never get the same port. */
 const PORTS_EACH = 3_000;
 const firstPort = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 1) % 4) * PORTS_EACH;
 let nextPort = randomInt(PORTS_EACH);

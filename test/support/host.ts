@@ -129,7 +129,7 @@ export function residentBytes(pid: number): number {
 /** Returns a process's CPU time, in ticks of 10 ms. */
 export function processorTicks(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses can contain spaces. Field 3 follows it.
+  // The name, in parentheses, can contain spaces. Field 3 follows the name.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
 }

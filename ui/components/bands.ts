@@ -18,7 +18,7 @@ interface Groups {
 /** Null until a scenario is loaded, and on a server without one. */
 export const groups = signal<Groups | null>(null);
 
-/** Epoch of the last request. */
+/** Epoch at the last request. */
 let askedEpoch: string | undefined;
 
 /** Loads the groups once per history. */

@@ -86,7 +86,7 @@ export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
 
 interface FactProps {
   name: string;
-  /** True for long values such as hashes, which take the full width. */
+  /** True for a long value, such as a hash, which takes the full width. */
   whole?: boolean;
   children: ComponentChildren;
 }
@@ -107,7 +107,7 @@ export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
   const lines = cut.split('\n').slice(0, MOST_LINES);
   const whole = cut.length === text.length && lines.length === cut.split('\n').length;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must scroll it too
     <pre tabIndex={0}>
       {lines.map((line) => cleanText(line, most)).join('\n')}
       {whole ? '' : '\n…'}
@@ -117,7 +117,7 @@ export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
 
 const PAGE_ROWS = 50;
 
-/** Returns the rows of a page, or of the last page if `page` is past the end. */
+/** Returns the rows on a page, or on the last page if `page` is past the end. */
 export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
   const first = Math.min(page, lastPage(rows.length)) * PAGE_ROWS;
   return rows.slice(first, first + PAGE_ROWS);
@@ -126,7 +126,7 @@ export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
 const lastPage = (rows: number) => Math.max(0, Math.ceil(rows / PAGE_ROWS) - 1);
 
 interface PagesProps {
-  /** Number of rows. */
+  /** Total number of rows. */
   of: number;
   page: number;
   onTurn(page: number): void;
@@ -216,7 +216,7 @@ const firstOf = (row: Element | undefined) => (row ? linksIn(row)[0] : undefined
 
 export function Scroll({ name, children }: { name: string; children: ComponentChildren }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must scroll it too
     <section class="scroll" aria-label={name} tabIndex={0}>
       {children}
     </section>

@@ -50,7 +50,7 @@ export const approves = 1;
 export const rejects = 2;
 
 export interface Focus {
-  /** Number of the block; null before the first one. */
+  /** Block number; null before the first block. */
   block: number | null;
   /** One decision per agent; null if only `fresh` has changed. */
   decisions: Uint8Array | null;
@@ -84,10 +84,10 @@ export interface Patch {
   count: number;
   /** Agents that the page does not know yet. */
   roster: AgentRow[];
-  /** Columns of all agents, or of those in `numbers`. */
+  /** Columns for all agents, or only for the agents in `numbers`. */
   agents: AgentColumns;
   numbers: Uint32Array | null;
-  /** All blocks of the snapshot, or only changed ones. */
+  /** All blocks in the snapshot, or only changed blocks. */
   blocks: { all: boolean; list: BlockItem[] };
   focus: Focus;
   /** Null if unchanged, as for the next two members. */
@@ -101,7 +101,7 @@ export type LinkState =
   | { is: 'starting' }
   /** The server must read the log up to entry `to` before it can respond. */
   | { is: 'making'; entry: number; to: number }
-  /** Polls if the server has no watch. */
+  /** Follows by polling if the server has no watch. */
   | { is: 'following'; by: 'watch' | 'poll' }
   | { is: 'finished' }
   | { is: 'lost'; why: string; since: number; againAt: number }
@@ -121,7 +121,7 @@ export interface WorldStatus {
     holds: 'network' | 'agents' | 'run' | 'nothing';
     paused: boolean;
     speed: number | null;
-    /** Time of the clock when the status was sent, ISO 8601. */
+    /** Clock time when the status was sent, ISO 8601. */
     at: string;
     /** True if the run has ended. */
     over?: boolean;
@@ -129,7 +129,7 @@ export interface WorldStatus {
   can: WorldCommand['do'][];
   /** Reason that no further data will arrive. */
   lost?: string;
-  /** Optional reads of the server. */
+  /** Optional reads that the server supports. */
   knows?: KnownPart[];
 }
 

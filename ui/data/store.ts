@@ -128,7 +128,7 @@ export const messages = signal<readonly Message[]>([]);
 export const overview = signal<Overview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
-/** Optional reads of the server; null until known. */
+/** Optional reads that the server supports; null until known. */
 export const capabilities = signal<readonly KnownPart[] | null>(null);
 /** Latest status of the network clock. */
 export const world = signal<WorldStatus | null>(null);

@@ -82,7 +82,7 @@ export function percent(share: number | null): string {
 /** Formats a duration in whole seconds. */
 const seconds = (ms: number): string => formatMs(Math.max(0, Math.round(ms / 1_000)) * 1_000);
 
-/** Title of the run: workload and load. */
+/** Returns the run's title: workload and load. */
 export function describeRequest({ asked, search }: LoadState): string {
   const { workload, rate, concurrency } = asked;
   const name = cleanText(workload, 40);
@@ -92,7 +92,7 @@ export function describeRequest({ asked, search }: LoadState): string {
   return `${name}, ${much}`;
 }
 
-/** Progress and remaining time. */
+/** Returns the progress and the remaining time. */
 export function progressText(load: LoadState): string {
   const { phase, passed_ms: passed, of_ms: all, search } = load;
   const bracket = search ? `, bracket ${bracketOf(load)} of ${format(search.repeat)}` : '';

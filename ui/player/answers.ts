@@ -53,9 +53,9 @@ export interface MessageLine {
   said: Message;
   /** Number of messages. */
   count: number;
-  /** Numbers of the agents. */
+  /** Numbers of the agents that sent the messages. */
   agents: Set<number>;
-  /** Numbers of the blocks. */
+  /** Numbers of the blocks that the messages concern. */
   blocks: Set<number>;
 }
 

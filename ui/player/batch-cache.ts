@@ -48,7 +48,9 @@ export class BatchCache {
     }
   }
 
-  /** Returns the last entry of the gapless range from `entry`; `entry - 1` if it is missing. */
+  /**
+   * Returns the last entry in the gapless range from `entry`, or `entry - 1` if `entry` is missing.
+   */
   reach(entry: number): number {
     let last = entry - 1;
     const first = this.#indexAt(entry);

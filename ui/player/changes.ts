@@ -71,7 +71,7 @@ export class Changes {
     this.#any = true;
   }
 
-  /** Notes entries `from` to `to` of a folded batch. */
+  /** Records entries `from` to `to` from a folded batch. */
   note(batch: RowBatch, from: number, to: number): void {
     const { rows } = batch;
     const start = firstRow(batch, from);

@@ -11,7 +11,7 @@ const BLOCKS = 100;
 const NAMED = 3;
 
 export interface Axis {
-  /** Fraction of the variance along the axis, 0 to 1. */
+  /** Fraction of the variance along the axis, from 0 to 1. */
   share: number;
   /** Heights of the blocks with the largest loadings, and the vote that points to the high end. */
   blocks: { height: number; approve: boolean }[];

@@ -14,7 +14,7 @@ import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
 import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
 
 const PATCH_MS = 33;
-/** Interval of patches for readers who prefer reduced motion. */
+/** Patch interval for readers who prefer reduced motion. */
 const CALM_MS = 250;
 const TICK_MS = 33;
 /** Number of bars in the time bar. With more bars, each would be only a few pixels wide. */

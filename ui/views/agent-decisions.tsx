@@ -58,7 +58,7 @@ function Unrecorded({ why }: { why: string }) {
 
 interface ChosenProps {
   list: readonly Reasoned[];
-  /** Number of votes without a record. */
+  /** Number of votes without an explanation. */
   lacking: number;
   children: ComponentChildren;
 }
@@ -220,7 +220,7 @@ function wordsOf(one: Reasoned): string {
     .join(' ');
 }
 
-/** Lists the factors whose removal changes the vote. */
+/** Lists the factors whose removal would change the vote. */
 function turnedText(alone: readonly Factor[], decision: string): string {
   const other = decision === 'approve' ? 'reject' : 'approve';
   if (alone.length === 0) return 'No single factor changes the vote.';
@@ -239,7 +239,7 @@ const factors = ['content', 'neighbours', 'memes', 'whim'] as const;
 type Factor = (typeof factors)[number];
 type ByFactor<T> = Record<Factor, T>;
 
-/** Members of a vote by judgement. */
+/** Members in the record of a vote decided by judgement. */
 interface Judgement {
   score: number;
   threshold: number;
@@ -265,7 +265,7 @@ interface Reasoned extends Record<keyof Judgement, unknown> {
  */
 type Reasons = { list: Reasoned[]; next: string | null; recorded: number } | { none: string };
 
-/** Votes per page. */
+/** Number of votes per page. */
 const REASON_ROWS = '50';
 
 const unrecordedText =

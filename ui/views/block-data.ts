@@ -10,7 +10,7 @@ import type { BlockChecked } from '../verify/messages.js';
 export interface BlockData extends Omit<BlockView, 'status' | 'tally'> {
   status: string;
   tally: { approve: number; reject: number; electorate: number };
-  /** Entry of the proposal. */
+  /** Entry that contains the proposal. */
   entry: number;
   proposal: Readonly<Record<string, unknown>>;
   public_key: string;
@@ -83,8 +83,8 @@ export async function checkBlockData({ block, electorate, votes }: Whole): Promi
 /**
  * Restricts a block to its state at the current entry.
  *
- * @param known the block in the snapshot; undefined if it closed before all blocks of the snapshot
- * @param ballots agent number * 2 of each voter; needed only for a block in voting
+ * @param known the block in the snapshot; undefined if it closed before every block in the snapshot
+ * @param ballots agent number * 2 for each voter; needed only for a block in voting
  */
 export function atEntry(
   whole: Whole,

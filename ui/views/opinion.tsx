@@ -74,7 +74,7 @@ export function View() {
   );
 }
 
-/** Labels of both ends of an axis. */
+/** Returns the labels for both ends of an axis. */
 function axisName(axis: Axis): { low: string; high: string } {
   return { low: endText(axis, false), high: endText(axis, true) };
 }

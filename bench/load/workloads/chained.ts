@@ -68,7 +68,7 @@ interface AssemblyPlan {
   /** Requests that are the arrivals of the schedule. */
   arrivals: 'votes' | 'proposals';
   batch: number;
-  /** Expected blocks per second at a rate of votes. */
+  /** Returns the expected blocks per second at a given vote rate. */
   blocksPerS(votes: number): number;
 }
 

@@ -142,7 +142,7 @@ function integerAt(text: Buffer, from: number): number | null {
 
 interface Update {
   intendedMs: number;
-  /** True once its outcome is known. */
+  /** True once the update's outcome is known. */
   settled: boolean;
   /**
    * True once the server accepted the update or a subscriber received it, so that all must receive

@@ -25,7 +25,7 @@ export interface Shape {
   seconds?: number;
   /** Median service time, in milliseconds. */
   medianMs?: number;
-  /** Share of requests that fail. */
+  /** Fraction of requests that fail. */
   failing?: number;
   /** True to send no responses for one second in the middle of the run. */
   stall?: boolean;

@@ -139,7 +139,7 @@ describe('sim: the output', () => {
   });
 
   test('sim: a rejected block counts as progress', async () => {
-    // The only agent rejects its careless block.
+    // The only agent rejects its own careless block.
     const careless = ['--set', 'agents.town.traits.care=0'];
     const { json, ended } = await simJson('--agents', '1', '--blocks', '1', ...careless);
     expect([json.verdict, json.ended_by]).toEqual(['pass', 'blocks']);

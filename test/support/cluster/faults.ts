@@ -65,7 +65,7 @@ export interface Linked extends Around {
 
 type Placed = { host: Host };
 
-/** Drops packets from some hosts to others for a while. */
+/** Drops packets from some hosts to others for a limited time. */
 async function lost(around: Linked, from: readonly Placed[], to: readonly Placed[]): Promise<void> {
   for (const one of from) for (const other of to) around.network.lose(one.host, other.host);
   await passing(around);

@@ -104,7 +104,7 @@ export function mixedLoad(
 /** Returns true for an acknowledged write. */
 export const isDone = ({ status }: Told): boolean => status !== null && status < 300;
 
-/** Longest time without an acknowledged write between two times, in milliseconds. */
+/** Returns the longest time without an acknowledged write between two times, in milliseconds. */
 export function longestPause(doneAt: readonly number[], from: number, to: number): number {
   const between = [from, ...doneAt.filter((at) => from < at && at < to), to];
   return Math.max(...between.slice(1).map((at, index) => at - between[index]!));

@@ -95,7 +95,7 @@ export class Door implements Order {
   shut = false;
   /** True to refuse batches for lack of space. */
   full = false;
-  /** Counts of injected faults. */
+  /** Number of injected faults, by kind. */
   readonly done = { lost: 0, late: 0, repeated: 0, dropped: 0, swapped: 0, cut: 0 };
 
   constructor(order: MemoryOrder, faults: Faults = { random: Math.random, rate: 0 }) {

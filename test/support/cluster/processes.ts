@@ -144,7 +144,7 @@ export async function readFrom(nodes: readonly NodeProcess[], first: number, pat
 
 interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by who asks
+  // biome-ignore lint/suspicious/noExplicitAny: callers check the members that they read
   data?: any;
   error?: { details: { reason?: string } };
 }

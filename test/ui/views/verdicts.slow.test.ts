@@ -12,7 +12,7 @@ import { newTab } from '../browser.js';
 
 const needs = `(needs ${executablePath})`;
 
-/** Key, message and signature in hex, and the expected verdict. */
+/** Test case: key, message and signature in hex, and the expected verdict. */
 type Case = [key: string, message: string, signature: string, valid: boolean];
 
 const hex = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('hex');

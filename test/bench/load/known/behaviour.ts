@@ -47,7 +47,7 @@ export type Behaviour = Hits &
     | { does: 'keepSilent' }
     /** Sends an endless response, at about 6 MB/s. */
     | { does: 'pour' }
-    /** Affects the whole server, once, at `startMs`. */
+    /** Affects the whole server once, at `startMs`. */
     | { does: 'closeSockets' | 'newEpoch' | 'die' }
   );
 

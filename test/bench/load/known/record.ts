@@ -55,5 +55,5 @@ export interface Record {
 export type Asked = 'record';
 export type Said = { port: number } | { record: Record };
 
-/** A clock that processes share. */
+/** Returns the time on a clock that all processes share. */
 export const nowMs = () => performance.timeOrigin + performance.now();
