@@ -69,7 +69,7 @@ function App() {
 function Header() {
   const ways = useRef<HTMLElement>(null);
   const { view } = place.value;
-  // On narrow screens the navigation scrolls; keep the current view visible.
+  // On narrow screens the navigation scrolls, so keep the current view visible.
   useEffect(() => {
     const here = ways.current!.querySelector('[aria-current]');
     here?.scrollIntoView({ block: 'nearest', inline: 'nearest' });

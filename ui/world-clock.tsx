@@ -219,7 +219,7 @@ function hearWorld(world: WorldStatus): void {
   worldClock.value = { ...world, heard: performance.now() };
 }
 
-/** Estimates the network time of a live network; null otherwise. The local clock may be wrong. */
+/** Estimates the network time in a live network; null if not live. The local clock may be wrong. */
 export function networkNow(): number | null {
   const { kind, clock, heard } = worldClock.value ?? {};
   if (kind !== 'live' || !clock || heard === undefined) return null;

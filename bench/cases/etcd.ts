@@ -243,7 +243,7 @@ const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
 const hasEtcd = existsSync(etcdProgram);
 
 interface EtcdServer {
-  /** For `--cluster` and `--queue`. */
+  /** URL for `--cluster` and `--queue`. */
   url: string;
   /** CPU time that all members have used so far. */
   cpuSeconds(): Promise<number>;

@@ -222,8 +222,8 @@ export function findMissed(condition: Condition, result: LoadResult): string | n
 const MORE = [0, 1, 2, 3, 4, 5, 6];
 
 /**
- * Formats a value so that the rounded text still meets the condition, such as not `200 ms` for
- * `>200ms`.
+ * Formats a value so that the rounded text still meets the condition. For example, `>200ms` never
+ * shows `200 ms`.
  */
 function foundText(condition: Condition, value: number): string {
   const texts = MORE.map((more) => roundedValue(condition.figure.unit, value, more));

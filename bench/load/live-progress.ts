@@ -25,7 +25,7 @@ interface WatchedOptions {
   load: LoadOptions;
   /** URL of the network's explorer; null if unknown. */
   page: string | null;
-  /** Set for a search for the highest rate. */
+  /** Search settings; null unless the run searches for the highest rate. */
   search: { slo: string[]; repeat: number } | null;
   /** Called when a new snapshot is available. */
   onChange(): void;

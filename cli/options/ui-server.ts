@@ -20,7 +20,7 @@ export const uiServerOptions = (): Option[] => [
   new Option('--host <address>', 'address of the page (default: 127.0.0.1)'),
 ];
 
-/** With `paused`, the command waits until the reader starts it from the page. */
+/** With `paused`, the command waits until the reader starts it on the page. */
 export interface WatchFlags extends UiServerFlags {
   watch?: true | 'paused';
 }

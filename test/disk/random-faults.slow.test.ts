@@ -1,4 +1,4 @@
-/** Random failures of system calls under load: no acknowledged data is lost. */
+/** Random system call failures under load: no acknowledged data is lost. */
 import { constants } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { Endurance } from '../live/clients/endurance.js';

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Accessibility of reports: axe and visual checks, in every mode. */
+/** Report accessibility: axe and visual checks, in every mode. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';

@@ -36,7 +36,7 @@ export async function show(browser: Browser, file: string, setting: Setting): Pr
   return { tab, complaints };
 }
 
-/** Finds layout mistakes; runs in the page. */
+/** Finds layout mistakes. Runs in the page. */
 export const faults = (): string[] => {
   const found: string[] = [];
   const { documentElement } = document;
@@ -64,7 +64,7 @@ export const faults = (): string[] => {
   return found;
 };
 
-/** Finds overlapping labels on an axis; runs in the page. */
+/** Finds overlapping labels on an axis. Runs in the page. */
 export const collisions = (): string[] => {
   const found: string[] = [];
   for (const svg of document.querySelectorAll('svg.plot')) {

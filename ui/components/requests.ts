@@ -1,4 +1,4 @@
-/** Requests to the server: errors, paginated lists, a fetch hook, and the state of a cluster. */
+/** Requests to the server: errors, paginated lists, a fetch hook, and the cluster state. */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';

@@ -10,7 +10,7 @@ import { begin } from '../../support/running-command.js';
 import { csvRows, type Line, logLines, signaturesIn, suiteFolder } from '../../support/runs.js';
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
-/** Enough agents to fill batches; fewer with the quick counts. */
+/** Options with enough agents to fill batches, or fewer agents with the quick counts. */
 const ordinary = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
 
 /** A folder with missing parents, which `sim` creates. */

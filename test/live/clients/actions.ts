@@ -1,4 +1,4 @@
-/** Actions of agents on a live network: join, propose, vote, post. */
+/** Agents' actions on a live network: join, propose, vote, post. */
 import {
   composeMeme,
   composeProposal,

@@ -1,4 +1,4 @@
-/** Mixed load on the nodes of a cluster: votes, proposals, memes, status updates and reads. */
+/** Mixed load on cluster nodes: votes, proposals, memes, status updates and reads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Agent, meme, propose, signed, stamp, transaction, vote } from '../service/signer.js';
 import { askOnce, insist, type NodeProcess, readFrom, type Told } from './processes.js';

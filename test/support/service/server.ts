@@ -32,7 +32,7 @@ export interface Around {
   /** Virtual clock for engine and API. */
   clock?: VirtualClock;
   server?: Partial<ServerOptions>;
-  /** Shared verifier (default: a new one in the main thread). */
+  /** Shared verifier (default: a new verifier in the main thread). */
   verifier?: Verifier;
 }
 

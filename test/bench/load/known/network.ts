@@ -269,7 +269,7 @@ export class KnownNetwork {
     return this.#unshown({ ...shown, timestamp: time() });
   }
 
-  /** Members beyond the standard protocol; a bare server omits them. */
+  /** Returns members beyond the standard protocol. A bare server omits these members. */
   #unshown = (data: Fields): Fields => (this.#made.shows === 'everything' ? data : {});
   #added = this.#unshown;
 }

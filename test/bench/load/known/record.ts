@@ -47,7 +47,7 @@ export interface Record {
   signatures: number;
   /** Number of keys. */
   keys: number;
-  /** Violations of the protocol: an invalid signature, a repeated message. */
+  /** Protocol violations: an invalid signature, a repeated message. */
   wrong: string[];
 }
 
