@@ -46,7 +46,7 @@ export type Unit = Figure['unit'] | NonNullable<ComparedFigure['by_r']>['unit'];
 /** Change in R above which the machines count as different. */
 const MOST_MOVED = 0.1;
 
-/** @param a the base. */
+/** @param a the base result. */
 export function compare(a: LoadResult, b: LoadResult): Comparison {
   const moved = machineMoved(a, b);
   return {

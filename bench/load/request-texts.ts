@@ -91,7 +91,7 @@ export interface WorkerSetting {
   seed: string;
   /** Run id, included in every transaction's data. */
   run: string;
-  /** Empty if the server does not report it. */
+  /** Network id; empty if the server does not report an id. */
   networkId: string;
 }
 

@@ -33,7 +33,7 @@ function keyOf(ordinal: number): KeyPair {
   return made;
 }
 
-/** Hex. */
+/** Returns the public keys as hex. */
 export function publicKeys(ordinals: readonly number[]): string[] {
   return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
 }

@@ -137,7 +137,7 @@ function proposalHolds(data: unknown, parent: string): boolean {
   );
 }
 
-/** A class, so that the many instances share their code. */
+/** Implemented as a class, so that the many instances share their code. */
 class VoteCall implements Call {
   readonly operation = 'vote';
   readonly method = 'POST';

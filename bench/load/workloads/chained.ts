@@ -74,7 +74,7 @@ interface AssemblyPlan {
 
 /** Number of producers. Only one block is open at a time, so more producers would not be used. */
 const PRODUCERS = 8;
-/** Sender keys need no registration. Their ordinals are far from those of the agents. */
+/** Sender keys need no registration. Their ordinals are far from the agents' ordinals. */
 const senders = { first: 1_000_000_000, count: 1_024 };
 /** Default voting period, in seconds. A block that takes longer expires. */
 const VOTING_S = 30;

@@ -17,7 +17,7 @@ import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
   hooks: SaturateHooks;
-  /** Aborted when the page stops the run. */
+  /** Signal that aborts when the page stops the run. */
   stop: AbortSignal;
   /** Reports R, if measured before the run. */
   measured(r: number | null): void;
@@ -109,12 +109,12 @@ class PageThread {
     });
   }
 
-  /** Aborted when the page stops the run. */
+  /** Signal that aborts when the page stops the run. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Aborted when the page starts the run. */
+  /** Signal that aborts when the page starts the run. */
   get resume(): AbortSignal {
     return this.#resume.signal;
   }

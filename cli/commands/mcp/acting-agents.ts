@@ -1,5 +1,5 @@
 /**
- * Agents as which a model can act, one per key, with the events that each agent receives. The keys
+ * Agents that a model can control, one per key, with the events that each agent receives. The keys
  * do not leave this module.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
